@@ -212,7 +212,7 @@ fn heavy(index: &Index, disk: &Disk, commits: &[Commit], count: &dyn Fn(&str) ->
         let mut hits = rank(index, &asked, &tuning, 120);
         let is_silent = gate::skip_reason(index, &asked, &hits).is_some();
         silent += usize::from(is_silent);
-        prefer_other_files(index, &mut hits, &tuning);
+        hits = prefer_other_files(index, hits, &tuning);
         let open = sent(index, &hits, disk, count, limits);
         open_files.extend(share_of_files(commit, &open));
         open_symbols.extend(share_of_symbols(commit, &open));
@@ -372,9 +372,9 @@ fn times(source: &Path, count: &dyn Fn(&str) -> u32) {
     let begun = Instant::now();
     let mut loaded = Index::default();
     drop(cache);
-    let (_, told) = Cache::open(&kept, &root, &mut loaded).unwrap();
+    drop(Cache::open(&kept, &root, &mut loaded).unwrap());
     loaded.refresh();
-    println!("start from the kept file: {:.2?}, {} files", begun.elapsed(), told.records);
+    println!("start from the kept file: {:.2?}, {} files", begun.elapsed(), loaded.files().count());
     questions(&index, &root, count);
     let begun = Instant::now();
     let map = map::scaffold(&index, &Disk::new(&root), count, 200, 6);

@@ -127,8 +127,8 @@ fn messages_not_about_code_bring_no_symbols() {
     assert_eq!(gate("a client from Lisbon wrote about elephants"), Some(SkipReason::Faint));
 }
 
-/// A method named as one of the standard library is used only by symbols that name its type. A use of a name with several
-/// definitions is a guess.
+/// A method named as one of the standard library is used only by symbols that name its type. A use of a name with
+/// several definitions is a guess.
 #[test]
 fn common_names_give_no_edges_without_their_type() {
     let (_folder, index) = indexed(&[
@@ -183,8 +183,8 @@ fn plans_rank_files_of_tests_lower() {
     assert!(score(text, &plans) > score(text, &usual) * 0.8);
 }
 
-/// A message that says what is to be changed opens the search with a label that names a file, with a name of the workspace
-/// that is a small part of it, or with an identifier.
+/// A message that says what is to be changed opens the search with a label that names a file, with a name of the
+/// workspace that is a small part of it, or with an identifier.
 #[test]
 fn changes_open_the_search_with_little_evidence() {
     let (_folder, index) = workspace();
@@ -266,8 +266,7 @@ fn other_files_come_before_further_symbols_of_a_file() {
             let parts = crate::domain::code::symbols::Parts { words: score, ..Default::default() };
             Hit { id: index.defined(name)[0], score, parts, matched: Vec::new() }
         };
-        let mut hits: Vec<Hit> = scores.into_iter().map(hit).collect();
-        prefer_other_files(&index, &mut hits, tuning);
+        let hits = prefer_other_files(&index, scores.into_iter().map(hit).collect(), tuning);
         assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
         assert!(hits.iter().all(|hit| (hit.score - hit.parts.sum()).abs() < 1e-6));
         hits.iter().map(|hit| index.symbol(hit.id).unwrap().0.name.to_string()).collect::<Vec<_>>()
@@ -280,6 +279,40 @@ fn other_files_come_before_further_symbols_of_a_file() {
     let rest = Tuning { first_sent: 1, ..first };
     assert_eq!(order([(one, 2.0), (further, 1.6), (other, 1.4)], &rest), [one, other, further]);
     assert_eq!(order([(one, 2.0), (further, 1.6), (other, 0.7)], &rest), [one, further, other]);
+}
+
+/// Each place goes to the hit whose score is highest after what the hits chosen before it take away; of equal ones, to
+/// the earlier.
+#[test]
+fn each_place_goes_to_the_best_hit_that_remains() {
+    let (_folder, index) = workspace();
+    let file = |id: u32| index.scored[id as usize].file;
+    let ids: Vec<u32> = (0..u32::try_from(index.symbol_slots()).unwrap()).collect();
+    let mut scores: Vec<f32> = (0..160_u16).map(|at| f32::from(at * 37 % 101) / 40.0).collect();
+    scores.sort_by(|a, b| b.total_cmp(a));
+    let hits: Vec<Hit> = ids
+        .iter()
+        .cycle()
+        .zip(scores)
+        .map(|(id, score)| {
+            let parts = crate::domain::code::symbols::Parts { words: score, ..Default::default() };
+            Hit { id: *id, score, parts, matched: Vec::new() }
+        })
+        .collect();
+    let tuning = Tuning::for_plans();
+    let (mut rest, mut taken, mut wanted) = (hits.clone(), std::collections::BTreeMap::new(), Vec::new());
+    while !rest.is_empty() {
+        let spread = tuning.spread_sent[usize::from(wanted.len() >= tuning.first_sent)] * hits[0].score;
+        let left = |hit: &Hit| hit.score - spread * f32::from(*taken.get(&file(hit.id)).unwrap_or(&0_u16)).sqrt();
+        let best = rest.iter().map(left).fold(f32::MIN, f32::max);
+        let hit = rest.remove(rest.iter().position(|hit| left(hit) >= best).unwrap());
+        *taken.entry(file(hit.id)).or_default() += 1;
+        wanted.push((hit.id, hit.score));
+    }
+    let chosen = prefer_other_files(&index, hits, &tuning);
+    let given = |hit: &Hit| (hit.id, hit.parts.words);
+    assert_eq!(chosen.iter().map(given).collect::<Vec<_>>(), wanted);
+    assert!(taken.len() > 3 && chosen.iter().all(|hit| (hit.score - hit.parts.sum()).abs() < 1e-6));
 }
 
 /// Without lines, a touchpoint is its signature with one line of documentation.

@@ -56,7 +56,8 @@ pub struct Tuning {
     pub exact: f32,
     /// How strongly each further symbol of one file counts less.
     pub spread: f32,
-    /// The same for the few symbols that a plan sends, as shares of the best score: for the first ones, and for the rest.
+    /// The same for the few symbols that a plan sends, as shares of the best score: for the first ones, and for the
+    /// rest.
     pub spread_sent: [f32; 2],
     /// The number of first ones.
     pub first_sent: usize,
@@ -64,7 +65,7 @@ pub struct Tuning {
 
 impl Tuning {
     /// Returns the constants for the few symbols that a plan sends. Large symbols, files, and types count more, because
-    /// one symbol stands for its file. Files of tests count less, because they rarely say what is to be changed.
+    /// one symbol stands for its file. Files of tests count less, because they are rarely the code to change.
     #[must_use]
     pub fn for_plans() -> Self {
         Self { size: 0.1, small: 1.0, whole: 0.8, test_stated: 0.5, ..Self::default() }

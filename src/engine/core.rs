@@ -64,7 +64,7 @@ impl Core {
     ) -> Result<Self, Failure> {
         setup.settings.tools = setup.settings.tools.take().map(|inner| with_skills(inner, &project));
         Ok(Self {
-            learned: LearnedSettings { code: Some(code.book()), ..LearnedSettings::default() },
+            learned: LearnedSettings { code: Some(code.workspace()), ..LearnedSettings::default() },
             workers: Workers {
                 code,
                 vectors,

@@ -76,7 +76,7 @@ impl Engine {
         let code_indexer = CodeIndexer::start(&setup, events.clone(), move || {
             drop(changed.send(Inbox::Changed(OutsideChange::Code)));
         })?;
-        builder.code = Some(code_indexer.book());
+        builder.code = Some(code_indexer.workspace());
         let planner = Planner::start(builder, inbox.clone(), |event| Inbox::Plan(PlanReport::Worker(Box::new(event))))?;
         let polled = project.clone();
         let core = Core::new(setup, project, (planner, vectors, code_indexer), inbox.clone(), events)?;

@@ -140,7 +140,7 @@ struct CardFiller<'a> {
     room: &'a CardRoom<'a>,
     list: CardList<'a>,
     runs: TrigramIndex,
-    /// Rank and hit because of which each place was included.
+    /// For each included place, the hit that included it, and its rank.
     taken: HashMap<PiecePlace, (usize, Hit)>,
     near: Vec<UnsentHit>,
     /// Messages read so far.

@@ -3,7 +3,7 @@
 //!
 //! From a question to cards: [`gate`] decides whether anything is looked up, [`scope`] defines which messages of the
 //! branch's path may be found, [`search`] scores their passages over the postings of [`mod@index`], [`floor`] excludes
-//! what is not about the question, and [`fill`] makes cards of the best that fit.
+//! passages that are not about the question, and [`fill`] makes cards of the best that fit.
 //!
 //! Not for: making vectors (`llm`), storing postings (`store`), or which cards are sent (`context`).
 

@@ -58,7 +58,7 @@ pub struct SearchOptions<'a> {
     /// Cosines of passages (by index number) with the query, if there is an embedder. Passages that are not listed
     /// count as the lowest listed.
     pub cosines: Option<&'a [(u32, f32)]>,
-    /// Constants that replace those of the scope's shape.
+    /// Constants that replace the ones for the scope's shape.
     pub tuning: Option<&'a Tuning>,
 }
 

@@ -1,4 +1,4 @@
-//! Computes what a passage's score gains from its context: its neighbors on the path, its sitting, its speaker, its
+//! Computes the gains of a passage's score from its context: its neighbors on the path, its sitting, its speaker, its
 //! role. Fuses the result with cosines.
 //! Not for: scores from words (`search`).
 //!
@@ -75,7 +75,7 @@ fn spread(scores: &[f32]) -> (f32, f32) {
     (mean as f32, (square.sqrt() as f32).max(f32::MIN_POSITIVE))
 }
 
-/// Returns what each message gains from its searchable neighbors in the same sitting.
+/// Returns the gain of each message from its searchable neighbors in the same sitting.
 fn neighbor_gains(options: &SearchOptions<'_>, scores: &[f32], allowed: &[bool], before: f32, after: f32) -> Vec<f32> {
     let scope = options.scope;
     let best: Vec<f32> =
@@ -111,7 +111,7 @@ fn best_of_sittings(options: &SearchOptions<'_>, words: &[f32], neighbor_gains: 
     best
 }
 
-/// Returns what a message gains from its speaker, and from its role and time.
+/// Returns the gains of a message from its speaker, and from its role and time.
 fn gains(options: &SearchOptions<'_>, tuning: &Tuning, query: &Query, position: usize, spread: f32) -> (f32, f32) {
     let speaker = query.speakers.len() == 1 && query.speakers[0] == options.scope.speaker(position);
     let mut prior = 0.0;
@@ -129,7 +129,7 @@ fn gains(options: &SearchOptions<'_>, tuning: &Tuning, query: &Query, position: 
     (if speaker { tuning.speaker * spread } else { 0.0 }, prior * spread)
 }
 
-/// Returns the z-scores of the cosines, each with those of its neighbors, by slot.
+/// Returns the z-scores of the cosines, each with shares of its neighbors' cosines, by slot.
 fn cosine_scores(options: &SearchOptions<'_>, tuning: &Tuning, cosines: &[(u32, f32)], allowed: &[bool]) -> Vec<f32> {
     let finite = || cosines.iter().filter(|(_, cosine)| cosine.is_finite());
     let lowest = finite().map(|(_, cosine)| *cosine).fold(f32::INFINITY, f32::min);

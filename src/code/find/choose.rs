@@ -1,5 +1,5 @@
 //! Resolves names that a person gives to files, folders, and symbols, and changes the order of hits for a focus.
-//! Not for: ranking (`rank`), or what is sent of a symbol (`cards`).
+//! Not for: ranking (`rank`), or the lines of a symbol that are sent (`cards`).
 
 use super::names;
 use super::query::Query;

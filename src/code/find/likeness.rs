@@ -1,25 +1,25 @@
-//! Changes the order of hits by how near their meaning is to the message's, as an embedder sees it.
+//! Changes the order of hits by the similarity of their meaning to the message, as an embedder computes it.
 //! Not for: computing vectors (`engine::indexing`), or scores from words (`rank`).
 
 use super::brief::brief;
 use super::rank::Hit;
 use crate::code::index::records::{Index, SymbolId};
+use crate::code::symbol::to_u32;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
-/// Weight of cosines relative to the other parts of a score, both in standard deviations over the hits, and the number of
-/// standard deviations above the mean from which a cosine counts.
+/// Weight of cosines relative to the other parts of a score, both in standard deviations over the hits, and the number
+/// of standard deviations above the mean from which a cosine counts.
 const WEIGHT: f32 = 0.5;
 const BACKGROUND: f32 = 1.0;
 /// The maximum bytes of a text that is embedded: about 120 tokens.
-const MAX_BYTES: usize = 480;
+const MAX_BYTES: u32 = 480;
 
 /// Returns the text of a symbol that is embedded: its qualified name, signature, and the first sentence of its
 /// documentation; `None` if the symbol is not in the index. `file` is the text of its file.
 #[must_use]
 pub fn embedded_text(index: &Index, id: SymbolId, file: &[u8]) -> Option<String> {
-    let bytes = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX);
-    brief(index, id, file, (&bytes, u32::try_from(MAX_BYTES).unwrap_or(u32::MAX)))
+    brief(index, id, file, (&|text| to_u32(text.len()), MAX_BYTES))
 }
 
 /// Raises the hits whose cosine with the message stands clearly above the mean of all hits, and sorts by score. Without

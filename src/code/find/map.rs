@@ -218,7 +218,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Returns what a file's opening comment says about its folder, in at most [`MAX_ABOUT`] characters.
+/// Returns the description of a folder from a file's opening comment, in at most [`MAX_ABOUT`] characters.
 fn about(name: &str, text: &[u8]) -> String {
     let opening = opening(text);
     let whole = opening.trim_end_matches('.');

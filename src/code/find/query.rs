@@ -28,11 +28,11 @@ pub struct Query {
     pub first_line: BTreeSet<Box<str>>,
     /// The terms of a label of its first line, such as `walk` in `walk: use a queue` and `fix(walk): use a queue`.
     pub label: BTreeSet<Box<str>>,
-    /// Whether its first line says what is to be changed: it has a kind of change before a colon, or begins with a verb of
-    /// change. A line with a question mark does not.
+    /// Whether its first line says what is to be changed: it has a kind of change before a colon, or begins with a verb
+    /// of change. A line with a question mark does not.
     pub is_change: bool,
-    /// Whether its first line may say what is to be changed: it begins with a verb of change that begins other orders as
-    /// often.
+    /// Whether its first line may say what is to be changed: it begins with a verb of change that begins other orders
+    /// as often.
     pub is_order: bool,
     /// The terms of identifiers of its first line, and of words in it that are marked as code.
     pub identifiers: BTreeSet<Box<str>>,
@@ -272,7 +272,7 @@ fn verb_of_change(line: &str) -> Option<&str> {
     verb(line).or_else(|| label(line).map(rest).and_then(verb))
 }
 
-/// Returns what follows `do not`, `don't`, or `never` at the beginning of a text.
+/// Returns the text after `do not`, `don't`, or `never` at the beginning of a text.
 fn without_negation(text: &str) -> Option<&str> {
     let (first, rest) = text.trim_start().split_once(' ')?;
     match first.to_lowercase().replace('’', "'").as_str() {
@@ -284,14 +284,14 @@ fn without_negation(text: &str) -> Option<&str> {
     }
 }
 
-/// Returns what a line has before its first colon, if it is short and has at most two words.
+/// Returns the label of a line: the text before its first colon, if it is short and has at most two words.
 fn label(line: &str) -> Option<&str> {
     let (label, _) = line.split_once(':')?;
     (label.len() < MAX_LABEL_BYTES && label.split_whitespace().count() <= 2).then_some(label)
 }
 
-/// Returns whether a chunk is written as an identifier, with an underscore or an inner uppercase letter, or as an option
-/// of a command.
+/// Returns whether a chunk is written as an identifier, with an underscore or an inner uppercase letter, or as an
+/// option of a command.
 fn is_identifier(chunk: &str) -> bool {
     if chunk.strip_prefix("--").is_some_and(|name| name.starts_with(char::is_alphabetic)) {
         return true;

@@ -9,7 +9,7 @@ use crate::code::index::records::{File, Index, SymbolId};
 use crate::code::tuning::Tuning;
 use crate::domain::code::symbols::{Kind, Parts};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Minimum characters of a word that may have shorter or longer forms.
 const MIN_FORM_CHARS: usize = 3;
@@ -383,38 +383,62 @@ fn kind_factor(kind: Kind, tuning: &Tuning) -> f32 {
     }
 }
 
-/// Prefers symbols of other files where only a few symbols are sent: among the first ones, a further symbol of a file must
-/// score clearly higher than the first of another; after them, other files come first.
-pub fn prefer_other_files(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
+/// Prefers symbols of other files where only a few symbols are sent: among the first ones, a further symbol of a file
+/// must score clearly higher than the first of another; after them, other files come first. The hits are given and
+/// returned best first.
+#[must_use]
+pub fn prefer_other_files(index: &Index, hits: Vec<Hit>, tuning: &Tuning) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
-    let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
-    let file_of = |hit: &Hit| index.scored.get(hit.id as usize).map_or(0, |scored| scored.file);
-    for at in 0..hits.len() {
-        let spread = best * tuning.spread_sent[usize::from(at >= tuning.first_sent)];
-        #[allow(clippy::cast_precision_loss, reason = "a count")]
-        let less = |hit: &Hit| counts.get(&file_of(hit)).map_or(0.0, |count| spread * (*count as f32).sqrt());
-        let mut next = (at, f32::MIN, 0.0);
-        for (place, hit) in hits.iter().enumerate().skip(at) {
-            let less = less(hit);
-            if hit.score - less > next.1 {
-                next = (place, hit.score - less, less);
+    // The number of chosen hits of each file, and its other hits, best first, with their places among all hits.
+    let mut files: BTreeMap<u32, (f32, VecDeque<(usize, Hit)>)> = BTreeMap::new();
+    for placed in hits.into_iter().enumerate() {
+        files.entry(file_of(index, &placed.1)).or_default().1.push_back(placed);
+    }
+    let next_of = |file: u32, (taken, others): &(f32, VecDeque<(usize, Hit)>), spread: f32| {
+        let less = best * spread * taken.sqrt();
+        others.front().map(|(place, hit)| NextHit { file, place: *place, less, score: hit.score - less })
+    };
+    let order = |a: &NextHit, b: &NextHit| a.score.total_cmp(&b.score).then(b.place.cmp(&a.place));
+    let mut chosen = Vec::new();
+    for (spread, most) in tuning.spread_sent.into_iter().zip([tuning.first_sent, usize::MAX]) {
+        let mut next: Vec<_> = files.iter().filter_map(|(file, hits)| next_of(*file, hits, spread)).collect();
+        next.sort_by(order);
+        while chosen.len() < most
+            && let Some(NextHit { file, less, .. }) = next.pop()
+            && let Some(of_file) = files.get_mut(&file)
+            && let Some((_, mut hit)) = of_file.1.pop_front()
+        {
+            hit.parts.prior -= less;
+            hit.score = hit.parts.sum();
+            chosen.push(hit);
+            of_file.0 += 1.0;
+            if let Some(further) = next_of(file, of_file, spread) {
+                let at = next.partition_point(|other| order(other, &further).is_lt());
+                next.insert(at, further);
             }
         }
-        let (place, _, less) = next;
-        hits[at..=place].rotate_right(1);
-        let hit = &mut hits[at];
-        hit.parts.prior -= less;
-        hit.score = hit.parts.sum();
-        *counts.entry(file_of(hit)).or_default() += 1;
     }
+    chosen
+}
+
+/// The best hit of a file that is not chosen yet.
+struct NextHit {
+    file: u32,
+    place: usize,
+    /// What the hit loses because hits of its file were chosen before it, and its score after that.
+    less: f32,
+    score: f32,
+}
+
+fn file_of(index: &Index, hit: &Hit) -> u32 {
+    index.scored.get(hit.id as usize).map_or(0, |scored| scored.file)
 }
 
 /// Lowers later symbols of a file that already has many hits.
 fn spread_over_files(index: &Index, hits: &mut [Hit], spread: f32) {
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
     for hit in hits.iter_mut() {
-        let file = index.scored.get(hit.id as usize).map_or(0, |scored| scored.file);
-        let count = counts.entry(file).or_default();
+        let count = counts.entry(file_of(index, hit)).or_default();
         #[allow(clippy::cast_precision_loss, reason = "a count")]
         let less = spread * (*count as f32).sqrt();
         hit.parts.prior -= less;

@@ -19,7 +19,7 @@ impl NewFiles {
     #[must_use]
     pub fn look(folder: &Path, bounds: &Bounds, known: &dyn Fn(&str) -> bool) -> Self {
         let Ok(listing) = list(folder, bounds, &|| true) else { return Self::default() };
-        let mut found = Self { files: Vec::new(), folders: Folders::new(listing.folders) };
+        let mut found = Self { files: Vec::new(), folders: Folders(listing.folders) };
         for seen in listing.files.iter().filter(|seen| seen.language.is_some_and(|language| !language.is_text())) {
             let shown = seen.path.to_string_lossy();
             if !known(&shown) && would_parse(folder, seen, bounds) {

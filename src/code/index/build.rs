@@ -154,7 +154,7 @@ impl Round {
     /// When the folder cannot be read, or `stop` is set.
     pub fn survey(index: &Index, root: &Path, bounds: &Bounds, stop: &AtomicBool) -> Result<Self, CodeError> {
         let Listing { files: seen, folders, more } = list(root, bounds, &|| !stop.load(Ordering::Relaxed))?;
-        let folders = Some(Folders::new(folders));
+        let folders = Some(Folders(folders));
         let gone = index.files().filter(|file| seen.binary_search_by(|one| one.path.cmp(&file.path)).is_err());
         let removed = gone.map(|file| file.path.clone()).collect();
         let files = seen.len();
@@ -272,15 +272,9 @@ fn is_ignore_file(path: &Path) -> bool {
 /// Modification times of all visited folders, including those without files. Adding or removing a name changes its
 /// folder's time.
 #[derive(Default, Clone, Debug, PartialEq, Eq)]
-pub struct Folders(Vec<(PathBuf, i64)>);
+pub struct Folders(pub(crate) Vec<(PathBuf, i64)>);
 
 impl Folders {
-    /// Makes the folders of a listing ([`Listing::folders`]).
-    #[must_use]
-    pub fn new(folders: Vec<(PathBuf, i64)>) -> Self {
-        Self(folders)
-    }
-
     /// Returns whether no folder has changed.
     #[must_use]
     pub fn same(&self, root: &Path) -> bool {

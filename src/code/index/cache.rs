@@ -23,15 +23,6 @@ const RECORD: u8 = 0;
 const GONE: u8 = 1;
 const TOUCHED: u8 = 2;
 
-/// The result of opening a cache file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Loaded {
-    /// The number of records that were put into the index.
-    pub records: usize,
-    /// Whether the file was damaged, or from another version or workspace.
-    pub damaged: bool,
-}
-
 /// The cache file of one workspace.
 pub struct Cache {
     path: PathBuf,
@@ -46,11 +37,12 @@ pub struct Cache {
 
 impl Cache {
     /// Opens the file for the workspace at `root` and puts its records into the index. While another process has it
-    /// open, the file is read but not written.
+    /// open, the file is read but not written. Also returns whether the file was damaged, or from another version or
+    /// workspace.
     ///
     /// # Errors
     /// When the file can neither be read nor created.
-    pub fn open(path: &Path, root: &Path, index: &mut Index) -> Result<(Self, Loaded), CodeError> {
+    pub fn open(path: &Path, root: &Path, index: &mut Index) -> Result<(Self, bool), CodeError> {
         let mut header = MAGIC.to_vec();
         let mut name = ByteWriter::default();
         name.path(root);
@@ -59,7 +51,7 @@ impl Cache {
         let locked = file.try_lock().is_ok();
         let mut cache =
             Self { path: path.to_path_buf(), header, file: None, places: HashMap::new(), end: 0, entries: 0 };
-        let loaded = cache.load(&mut file, index).map_err(CodeError::Cache)?;
+        let is_damaged = cache.load(&mut file, index).map_err(CodeError::Cache)?;
         if locked {
             if cache.end == 0 {
                 file.set_len(0).map_err(CodeError::Cache)?;
@@ -72,30 +64,28 @@ impl Cache {
             }
             cache.file = Some(BufWriter::with_capacity(1 << 18, file));
         }
-        Ok((cache, loaded))
+        Ok((cache, is_damaged))
     }
 
-    fn load(&mut self, file: &mut File, index: &mut Index) -> std::io::Result<Loaded> {
-        let mut loaded = Loaded::default();
+    /// Puts the records of the file into the index. Returns whether the file was damaged or another one.
+    fn load(&mut self, file: &mut File, index: &mut Index) -> std::io::Result<bool> {
         let mut reader = BufReader::with_capacity(1 << 18, file);
         let mut header = vec![0; self.header.len()];
         match reader.read_exact(&mut header) {
             Ok(()) if header == self.header => self.end = header.len() as u64,
-            Ok(()) => return Ok(Loaded { records: 0, damaged: true }),
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(loaded),
+            Ok(()) => return Ok(true),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
             Err(error) => return Err(error),
         }
         let mut payload = Vec::new();
         while let Some(whole) = read_entry(&mut reader, &mut payload)? {
             if !whole || self.apply_entry(&payload, index).is_none() {
-                loaded.damaged = true;
-                break;
+                return Ok(true);
             }
             self.end += (FRAME_BYTES + payload.len()) as u64;
             self.entries += 1;
         }
-        loaded.records = index.files().count();
-        Ok(loaded)
+        Ok(false)
     }
 
     /// Puts an entry into the index. Returns `None` when it is invalid.

@@ -1,5 +1,5 @@
-//! Names that the standard library of a language gives to methods. A use of such a name is no evidence of the symbol of
-//! the workspace that has it, because what it is called on is not known.
+//! Names that the standard library of a language gives to methods. A use of such a name is no evidence for a symbol of
+//! the workspace with that name, because the type of the receiver is not known.
 //! Not for: words of questions (`find::query`).
 
 use crate::domain::code::symbols::Language;

@@ -2,6 +2,7 @@
 //! Not for: what a term is (`words`), or its weight (`rank`).
 
 use super::record::Counts;
+use crate::code::symbol::to_u32;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -9,29 +10,23 @@ use std::sync::Arc;
 /// Maximum bytes of a word that is considered as a form of another word.
 const MAX_FORM_BYTES: usize = 16;
 
-/// Gives each string a number.
+/// Gives each string a number. If `ORDERED`, it also finds words by prefix.
 #[derive(Default)]
-pub(crate) struct Interner {
+pub(crate) struct Interner<const ORDERED: bool> {
     numbers: HashMap<Arc<str>, u32>,
-    /// Short alphabetic words in order. Empty unless requested.
+    /// Short alphabetic words in order. Empty unless `ORDERED`.
     ordered: BTreeSet<Arc<str>>,
-    order: bool,
 }
 
-impl Interner {
-    /// Creates an interner that can also find words by prefix.
-    pub(crate) fn ordered() -> Self {
-        Self { order: true, ..Self::default() }
-    }
-
+impl<const ORDERED: bool> Interner<ORDERED> {
     /// Returns the string's number, assigning one if it has none.
     pub(crate) fn number(&mut self, text: &str) -> u32 {
         if let Some(number) = self.numbers.get(text) {
             return *number;
         }
-        let number = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        let number = to_u32(self.numbers.len());
         let shared: Arc<str> = text.into();
-        if self.order && text.len() <= MAX_FORM_BYTES && text.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        if ORDERED && text.len() <= MAX_FORM_BYTES && text.bytes().all(|byte| byte.is_ascii_lowercase()) {
             self.ordered.insert(Arc::clone(&shared));
         }
         self.numbers.insert(shared, number);
@@ -48,7 +43,7 @@ impl Interner {
         self.numbers.get(text).copied()
     }
 
-    /// Short words of which the text is a proper prefix, in order.
+    /// Returns the short words that begin with the text and are longer, in order.
     pub(crate) fn longer_words<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         let from = (Bound::Excluded(text), Bound::Unbounded);
         self.ordered.range::<str, _>(from).map(AsRef::as_ref).take_while(move |word| word.starts_with(text))

@@ -31,41 +31,6 @@ pub const FIELDS: usize = 4;
 /// How often a term occurs in each field of a symbol, at most 255.
 pub type Counts = [u8; FIELDS];
 
-/// How a name is used (see [`Via`]). Stored as a number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum UseShape {
-    /// By a name whose shape is not known.
-    Unsure,
-    /// By its name alone.
-    Name,
-    /// As a member of something unknown.
-    Member,
-    /// As a member of a type or module: the number of its name in the file's table.
-    Owner(u32),
-}
-
-impl UseShape {
-    /// Returns the stored number.
-    fn number(self) -> u32 {
-        match self {
-            Self::Unsure => 0,
-            Self::Name => 1,
-            Self::Member => 2,
-            Self::Owner(name) => name.saturating_add(3),
-        }
-    }
-
-    /// Returns the shape of a stored number.
-    pub(crate) fn of(number: u32) -> Self {
-        match number {
-            0 => Self::Unsure,
-            1 => Self::Name,
-            2 => Self::Member,
-            owner => Self::Owner(owner - 3),
-        }
-    }
-}
-
 /// The words of a file's symbols. Terms and names are indexes into the file's own tables.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Words {
@@ -75,7 +40,8 @@ pub struct Words {
     pub bag: Vec<(u32, u32, Counts)>,
     /// Every name once.
     pub names: Vec<Box<str>>,
-    /// (symbol, used name, how it is used), sorted, each once. See `UseShape`.
+    /// (symbol, used name, how it is used), sorted, each once. How: 0 if that is not known, 1 by its name alone, 2 as a
+    /// member of something unknown, or 3 + the number of the name of the type or module that it is a member of.
     pub uses: Vec<(u32, u32, u32)>,
     state: ReadState,
 }
@@ -94,7 +60,7 @@ impl Words {
     pub fn name(&mut self, analyzer: &mut Analyzer, symbol: u32, word: &str, field: Field, used: bool) {
         if !self.state.words.contains_key(word) {
             let terms = analyzer.terms(word);
-            let numbers = terms.iter().map(|term| self.term(term)).collect();
+            let numbers = terms.iter().map(|term| number_of(&mut self.terms, &mut self.state.terms, term)).collect();
             self.state.words.insert(word.into(), numbers);
         }
         let Some(terms) = self.state.words.get(word) else { return };
@@ -114,34 +80,15 @@ impl Words {
         if name.len() < MIN_NAME_CHARS {
             return;
         }
-        let shape = match via {
-            Via::Unsure => UseShape::Unsure,
-            Via::Name => UseShape::Name,
-            Via::Member => UseShape::Member,
-            Via::Owner(owner) => UseShape::Owner(self.name_number(owner)),
+        let mut number = |name: &str| number_of(&mut self.names, &mut self.state.names, name);
+        let how = match via {
+            Via::Unsure => 0,
+            Via::Name => 1,
+            Via::Member => 2,
+            Via::Owner(owner) => number(owner).saturating_add(3),
         };
-        let name = self.name_number(name);
-        self.uses.push((symbol, name, shape.number()));
-    }
-
-    fn name_number(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.state.names.get(name) {
-            return *number;
-        }
-        let number = to_u32(self.names.len());
-        self.names.push(name.into());
-        self.state.names.insert(name.into(), number);
-        number
-    }
-
-    fn term(&mut self, term: &str) -> u32 {
-        if let Some(number) = self.state.terms.get(term) {
-            return *number;
-        }
-        let number = to_u32(self.terms.len());
-        self.terms.push(term.into());
-        self.state.terms.insert(term.into(), number);
-        number
+        let name = number(name);
+        self.uses.push((symbol, name, how));
     }
 
     /// Finishes reading: sums up and sorts the counts.
@@ -179,6 +126,17 @@ impl Words {
         });
         self.bag = counts;
     }
+}
+
+/// Returns the number of a text in a table, to which the text is added if it is not in it.
+fn number_of(table: &mut Vec<Box<str>>, numbers: &mut HashMap<Box<str>, u32>, text: &str) -> u32 {
+    if let Some(number) = numbers.get(text) {
+        return *number;
+    }
+    let number = to_u32(table.len());
+    table.push(text.into());
+    numbers.insert(text.into(), number);
+    number
 }
 
 /// A file's metadata for detecting changes.

@@ -6,7 +6,7 @@ use super::graph::Graph;
 use super::name_use::{NO_NAME, NameShape, NameUse};
 use super::paths::{is_test_path, module_path, path_terms, shown};
 use super::postings::{Interner, Lists, Posting};
-use super::record::{FileStamp, Record, UseShape};
+use super::record::{FileStamp, Record};
 use crate::code::parse::words::Analyzer;
 use crate::code::symbol::{Symbol, to_u32};
 use crate::domain::base::hash::Hash;
@@ -79,16 +79,17 @@ pub(crate) struct Scored {
 }
 
 /// The index of a workspace's code.
+#[derive(Default)]
 pub struct Index {
     files: Vec<Option<File>>,
     exists: Vec<bool>,
     by_path: BTreeMap<PathBuf, u32>,
     symbols: Vec<Symbol>,
     pub(crate) scored: Vec<Scored>,
-    terms: Interner,
+    terms: Interner<true>,
     postings: Lists<Posting>,
     paths: Lists<u32>,
-    names: Interner,
+    names: Interner<false>,
     definitions: Lists<SymbolId>,
     /// Numbers of `name_uses`, by symbol.
     uses: Vec<u32>,
@@ -100,30 +101,6 @@ pub struct Index {
     lengths: [[u64; 4]; 2],
     graph: Graph,
     stale: bool,
-}
-
-impl Default for Index {
-    fn default() -> Self {
-        Self {
-            files: Vec::new(),
-            exists: Vec::new(),
-            by_path: BTreeMap::new(),
-            symbols: Vec::new(),
-            scored: Vec::new(),
-            terms: Interner::ordered(),
-            postings: Lists::default(),
-            paths: Lists::default(),
-            names: Interner::default(),
-            definitions: Lists::default(),
-            uses: Vec::new(),
-            name_uses: Vec::new(),
-            use_numbers: HashMap::new(),
-            symbol_counts: [0; 2],
-            lengths: [[0; 4]; 2],
-            graph: Graph::default(),
-            stale: false,
-        }
-    }
 }
 
 impl Index {
@@ -209,14 +186,15 @@ impl Index {
         }
     }
 
-    /// Returns the shape of a use from its stored number and the file's names.
+    /// Returns the shape of a use from its stored number ([`Words::uses`](super::record::Words::uses)) and the file's
+    /// names.
     fn shape(&mut self, stored: u32, names: &[Box<str>]) -> NameShape {
-        match UseShape::of(stored) {
-            UseShape::Unsure => NameShape::Unsure,
-            UseShape::Name => NameShape::Name,
-            UseShape::Member => NameShape::Member,
-            UseShape::Owner(owner) => {
-                let owner = names.get(owner as usize).map_or("", |owner| owner);
+        match stored {
+            0 => NameShape::Unsure,
+            1 => NameShape::Name,
+            2 => NameShape::Member,
+            owner => {
+                let owner = names.get(owner as usize - 3).map_or("", |owner| owner);
                 let (module, owner) =
                     owner.split_once("::").map_or((None, owner), |(module, owner)| (Some(module), owner));
                 let module = module.map_or(NO_NAME, |module| self.names.number(module));
@@ -444,7 +422,7 @@ impl Index {
             || self.paths_with(term).iter().filter_map(|file| self.file(*file)).any(|file| text || !file.is_text())
     }
 
-    /// Short terms of which the text is a proper prefix, in order.
+    /// Returns the short terms that begin with the text and are longer, in order.
     pub(crate) fn longer_terms<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         self.terms.longer_words(text)
     }

@@ -1,7 +1,7 @@
-//! Decides which definitions a use of a name means. A use whose type or module is known means the definition there. Other
-//! uses are followed by name, first in the user's own file, then in its folder, and are guesses where several symbols or
-//! members of unknown types are meant. A common name of a standard library gives an edge by name only if the user also
-//! names the type or module that has it.
+//! Decides which definitions a use of a name means. A use whose type or module is known means the definition there.
+//! Other uses are followed by name, first in the user's own file, then in its folder; they are guesses where the name
+//! may mean several symbols or members of unknown types. A common name of a standard library gives an edge by name only
+//! if the user also names the type or module that has it.
 //! Not for: finding out the type or module (`parse::receivers`), or the graph (`graph`).
 
 use super::common_names;
@@ -10,6 +10,7 @@ use super::name_use::{NO_NAME, NameShape};
 use super::paths::module_path;
 use super::records::{File, Index, SymbolId};
 use crate::code::parse::receivers::Receivers;
+use crate::code::symbol::to_u32;
 use crate::domain::code::symbols::{Kind, LANGUAGES, Language};
 use std::collections::{BTreeMap, HashSet};
 
@@ -181,8 +182,8 @@ impl User<'_, '_> {
         }
     }
 
-    /// Adds the edges of a use that only its name describes. Prefers a definition in the user's own file, then one in its
-    /// folder.
+    /// Adds the edges of a use that only its name describes. Prefers a definition in the user's own file, then one in
+    /// its folder.
     fn add_named(&mut self, name: u32, accepts: &dyn Fn(SymbolId) -> bool) {
         match self.resolver.targets.get(name as usize) {
             None | Some(NameTarget::Nothing) => {}
@@ -268,8 +269,8 @@ impl User<'_, '_> {
         self.edges[before..].iter_mut().for_each(|edge| edge.is_guess = true);
     }
 
-    /// Returns whether the user names what has a definition: it is inside the same type or file, or uses the name of the
-    /// type or module.
+    /// Returns whether the user names the owner of a definition: it is inside the same type or file, or uses the name
+    /// of the type or module.
     fn knows_owner(&self, definition: SymbolId) -> bool {
         let index = self.resolver.index;
         let Some((_, other)) = index.symbol(definition) else { return false };
@@ -291,7 +292,7 @@ impl User<'_, '_> {
     }
 }
 
-/// Keeps those that a condition accepts, if there are any. Returns whether there are.
+/// Keeps the symbols that a condition accepts, if there are any. Returns whether there are.
 fn narrow(found: &mut Vec<SymbolId>, accepts: impl Fn(SymbolId) -> bool) -> bool {
     let is_known = found.iter().any(|id| accepts(*id));
     if is_known {
@@ -324,7 +325,7 @@ fn targets(index: &Index) -> Vec<NameTarget> {
     (0_u32..).take(index.name_count()).map(of).collect()
 }
 
-/// Returns which names are those of modules.
+/// Returns whether each name is that of a module, by the name's number.
 fn is_module(names: usize, modules: &[Vec<u32>]) -> Vec<bool> {
     let mut found = vec![false; names];
     for name in modules.iter().flatten() {
@@ -340,7 +341,7 @@ fn types(index: &Index) -> Vec<u32> {
         kind.is_some_and(|kind| kind.has_methods() || kind == Kind::Type)
     };
     let count = |name: u32| index.definitions(name).iter().filter(is_type).count();
-    (0_u32..).take(index.name_count()).map(|name| u32::try_from(count(name)).unwrap_or(u32::MAX)).collect()
+    (0_u32..).take(index.name_count()).map(|name| to_u32(count(name))).collect()
 }
 
 /// Returns the symbols with an owner, sorted by its name and their own.
@@ -364,7 +365,7 @@ fn folders(index: &Index) -> Vec<u32> {
     let mut known: BTreeMap<&str, u32> = BTreeMap::new();
     for file in index.files() {
         let folder = file.shown.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        let next = to_u32(known.len());
         let number = *known.entry(folder).or_insert(next);
         numbers[file.first as usize..][..file.count as usize].fill(number);
     }

@@ -24,7 +24,7 @@ pub(super) fn declares(kind: &str) -> bool {
 /// Maximum nodes of one pattern or import that are read.
 const MAX_NODES: usize = 400;
 
-/// Reads what a node declares.
+/// Reads the declarations of a node.
 pub(super) fn read(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>) {
     match known.language() {
         Language::Rust => read_rust(known, node, place),

@@ -45,7 +45,7 @@ impl LeadingText {
         Self { pending: self.pending, outer, previous_row: None }
     }
 
-    /// Adds a comment or an attribute. Returns those that it separates from what follows.
+    /// Adds a comment or an attribute. Returns the pending ones that it separates from the next node.
     pub(crate) fn add(&mut self, node: Node<'_>, attr: bool) -> Vec<PendingLead> {
         let (start, end) = (node.start_position(), node.end_position());
         // In the Rust grammar a line comment ends at the start of the next line.
@@ -67,7 +67,8 @@ impl LeadingText {
         std::mem::take(&mut self.pending)
     }
 
-    /// Assigns what is pending to a definition. Returns it, and what a blank line separates from the definition.
+    /// Assigns the pending comments and attributes to a definition. Also returns those that a blank line separates from
+    /// the definition.
     pub(crate) fn take(&mut self, node: Node<'_>) -> (DefinitionLead, Vec<PendingLead>) {
         let (mut start, mut row) = (node.start_byte(), node.start_position().row);
         if let Some((byte, line)) = self.outer.take()

@@ -1,6 +1,6 @@
-//! Finds out what a name belongs to where the source of the file shows it: `Type::name`, `self.name`, imported names, and
-//! members of variables, parameters, and fields whose type is written or whose value is a new object. Reads Rust, Python,
-//! JavaScript, and TypeScript.
+//! Finds the type or module that a name belongs to where the source of the file shows it: `Type::name`, `self.name`,
+//! imported names, and members of variables, parameters, and fields whose type is written or whose value is a new
+//! object. Reads Rust, Python, JavaScript, and TypeScript.
 //! Not for: which definition is meant (`index::resolve`), or the syntax of bindings (`bindings`).
 
 use crate::domain::code::symbols::Language;
@@ -12,7 +12,7 @@ use tree_sitter::Node;
 const MAX_BINDINGS: usize = 400;
 /// Maximum nesting of an expression or type that is followed.
 const MAX_DEPTH: usize = 8;
-/// Types whose members are those of the type inside. Sorted.
+/// Types through which the members of the type inside are used. Sorted.
 const TRANSPARENT: [&str; 9] =
     ["Arc", "Box", "MutexGuard", "Pin", "Rc", "Ref", "RefMut", "RwLockReadGuard", "RwLockWriteGuard"];
 
@@ -111,7 +111,7 @@ impl<'a> Receivers<'a> {
         String::from_utf8_lossy(&self.text[node.byte_range()]).into_owned()
     }
 
-    /// Ends a node: its variables are forgotten, and what it declares is known from here.
+    /// Ends a node: its variables are forgotten, and its declarations are known from here.
     pub(crate) fn leave(&mut self, depth: usize) {
         if self.deepest > depth {
             self.bindings.retain(|binding| binding.depth <= depth);

@@ -15,3 +15,11 @@ pub struct Finding {
     /// The findings for programs, as names and values; empty if the text says everything.
     pub facts: Vec<(&'static str, String)>,
 }
+
+impl Finding {
+    /// Creates a line without findings for programs.
+    #[must_use]
+    pub fn new(subject: &str, ok: Option<bool>, text: String, todo: &str) -> Self {
+        Self { subject: subject.to_owned(), ok, text, todo: todo.to_owned(), facts: Vec::new() }
+    }
+}

@@ -122,6 +122,21 @@ impl OmittedItem {
             scores: block.scores.clone(),
         }
     }
+
+    /// Creates an item without a source and a score. `remedy` is the action and what it does.
+    #[must_use]
+    pub fn new(atom: Atom, kind: RowKind, title: &str, tokens: u32, reason: Reason, remedy: (&str, &str)) -> Self {
+        Self {
+            atom,
+            kind,
+            title: title.to_owned(),
+            tokens,
+            reason,
+            remedy: (remedy.0.to_owned(), remedy.1.to_owned()),
+            source: Source::default(),
+            scores: Scores::default(),
+        }
+    }
 }
 
 /// The candidates of one source for this call, in sending order. Admission decides which of them are sent.

@@ -65,7 +65,7 @@ pub(crate) struct Prompt<'a> {
     pub(crate) text: &'a str,
     /// What a person can do instead if no model can be asked.
     pub(crate) otherwise: &'static str,
-    /// Whether a state block in the answer is what was asked for; otherwise it is removed.
+    /// Whether a state block was asked for; otherwise it is removed from the answer.
     pub(crate) keeps_state: bool,
 }
 
@@ -110,13 +110,7 @@ impl AuxiliaryCall {
     ) -> Result<(String, CallEnd), Failure> {
         let none = || Failure::user("No model is configured.").todo(prompt.otherwise);
         let provider = self.provider.as_ref().ok_or_else(none)?;
-        let mut shape = RequestShape {
-            model: self.rules.model.name.clone(),
-            dialect: self.rules.profile.dialect.clone(),
-            max_output: self.rules.max_output(),
-            temperature: self.rules.profile.temperature,
-            tools: Vec::new(),
-        };
+        let mut shape = self.rules.shape(Vec::new());
         let mut refused: Option<(Hash, ProviderError)> = None;
         for _ in 0..QUIRKS {
             let (plan, wire, stored) = self.planned(&shape, prompt)?;
@@ -129,14 +123,14 @@ impl AuxiliaryCall {
                 Write::PutPlan { id: plan.id, branch: self.branch, body: stored },
                 Write::PutRun(Box::new(RunCard { status: RunStatus::Interrupted, ..card.clone() })),
             ])?;
-            let mut said = String::new();
+            let mut answer = String::new();
             let mut outcome = provider.post(card.id, &wire, &mut |delta| {
                 match delta {
                     Delta::Text(text) => {
-                        said.push_str(&text);
-                        hear(&said);
+                        answer.push_str(&text);
+                        hear(&answer);
                     }
-                    Delta::Diagnostic(told) => card.diagnose(told),
+                    Delta::Diagnostic(diagnostic) => card.diagnose(diagnostic),
                     Delta::Tick
                     | Delta::Accepted
                     | Delta::Reasoning(_)
@@ -159,10 +153,10 @@ impl AuxiliaryCall {
                     _ => return Err(provider_failure(error).kept("Nothing was changed.")),
                 },
                 (end, None) => {
-                    let said = if prompt.keeps_state { said } else { state::strip(&said, true) };
+                    let answer = if prompt.keeps_state { answer } else { state::strip(&answer, true) };
                     let empty =
                         || Failure::new(FailureKind::Provider, format!("The model returned no {}.", prompt.what));
-                    return if said.trim().is_empty() { Err(empty()) } else { Ok((said, end)) };
+                    return if answer.trim().is_empty() { Err(empty()) } else { Ok((answer, end)) };
                 }
             }
         }
@@ -180,8 +174,8 @@ impl AuxiliaryCall {
         let title = format!("Messages of the conversation: {}", prompt.title);
         let content = Content::text(render_forms::fenced(&title, prompt.text));
         let key = content.hash();
-        let standing = WireState { joins: shape.dialect.strict_alternation, ..WireState::default() };
-        let tokens = self.count(&render_forms::wire_text(key, Role::User, &content, Form::Full, standing));
+        let wire_state = WireState { joins: shape.dialect.strict_alternation, ..WireState::default() };
+        let tokens = self.count(&render_forms::wire_text(key, Role::User, &content, Form::Full, wire_state));
         contents.blocks.insert(instructions_hash, instructions.clone().into());
         contents.messages.insert(key, Arc::new(content));
         let open = open_turn(key, tokens, prompt.title.clone());

@@ -8,6 +8,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::planning::row_matching;
 use crate::engine::api::{CallSelector, ItemName, Ticket};
 use crate::engine::core::Core;
+use crate::engine::sessions::session::Session;
 
 impl Core {
     /// Starts a comparison of two calls.
@@ -19,8 +20,7 @@ impl Core {
     ) -> Result<(), Failure> {
         let before = before.map(|which| self.wanted(which).map(Box::new)).transpose()?;
         let after = self.wanted(after)?;
-        self.compare_in_background(ticket, DiffRequest::Diff(before, Box::new(after)));
-        Ok(())
+        self.compare_in_background(ticket, DiffRequest::Diff(before, Box::new(after)))
     }
 
     /// Starts a comparison of an item over the calls of a branch.
@@ -40,8 +40,7 @@ impl Core {
         let mark = branch.marks.iter().find(|mark| mark.target == atom).and_then(|mark| mark.code.as_ref());
         let title = drawn.map(|row| row.title.clone()).or_else(|| mark.map(|code| code.title()));
         let title = title.unwrap_or_else(|| "this item".to_owned());
-        self.compare_in_background(ticket, DiffRequest::Item(id, (atom, title), most));
-        Ok(())
+        self.compare_in_background(ticket, DiffRequest::Item(id, (atom, title), most))
     }
 
     /// Starts a comparison of two branches of a session.
@@ -51,8 +50,7 @@ impl Core {
                 .todo("Select a branch other than the current one, or name two."));
         }
         self.sessions.branch(a).and_then(|_| self.sessions.branch(b))?;
-        self.compare_in_background(ticket, DiffRequest::Both(a, b));
-        Ok(())
+        self.compare_in_background(ticket, DiffRequest::Both(a, b))
     }
 
     fn wanted(&self, which: CallSelector) -> Result<WantedCall, Failure> {
@@ -63,8 +61,8 @@ impl Core {
         Ok(WantedCall::Drawn(Box::new(called)))
     }
 
-    fn compare_in_background(&self, ticket: Ticket, request: DiffRequest) {
-        let sessions = self.sessions.open.values().map(crate::engine::sessions::session::Session::snapshot).collect();
-        self.workers.diff.compare(ticket, request, sessions, self.sessions.current_id);
+    fn compare_in_background(&self, ticket: Ticket, request: DiffRequest) -> Result<(), Failure> {
+        let sessions = self.sessions.open.values().map(Session::snapshot).collect();
+        self.workers.diff.compare(ticket, request, sessions, self.sessions.current_id)
     }
 }

@@ -4,7 +4,7 @@
 //! (`context::explain::cause`).
 
 use super::diff_worker::{DiffContext, WantedCall, stale};
-use super::stored_runs::{one_run, unreadable};
+use super::stored_runs::{one_run, plan_json, unreadable};
 use crate::context::explain::cause::{self, ChangesBetweenCalls};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -22,6 +22,7 @@ use crate::domain::planning::diff::{
 use crate::domain::planning::plan::{ContextPlan, RowKind};
 use crate::domain::planning::row_matching::{self, subject};
 use crate::engine::api::{Answer, CallSelector};
+use crate::engine::plans::snapshot::anchor_key;
 use crate::engine::sessions::path::position;
 use crate::engine::sessions::session::{SessionSnapshot, lineage, reaches};
 use std::cell::RefCell;
@@ -64,8 +65,7 @@ impl<'a> DiffContext<'a> {
         if let Some(plan) = self.stored_plans.0.get(&id) {
             return Ok(plan.clone());
         }
-        let found = self.store.plan_by_prefix(&id.to_string())?.pop();
-        let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?;
+        let json = plan_json(self.store, id)?;
         let plan: Arc<ContextPlan> = Arc::new(serde_json::from_str(&json).map_err(|error| unreadable(&error))?);
         if self.stored_plans.0.len() >= KEPT {
             self.stored_plans.clear();
@@ -74,7 +74,7 @@ impl<'a> DiffContext<'a> {
         Ok(plan)
     }
 
-    /// Returns the calls that belong to a branch, oldest first: its own, and those of its ancestors before the forks.
+    /// Returns the calls of a branch and of its ancestors before the forks, oldest first.
     fn calls(&self, id: BranchId) -> Result<Vec<RunCard>, Failure> {
         let session = self.session_of(id)?;
         let lines = lineage(&session.branches, session.branch(id)?);
@@ -123,7 +123,7 @@ impl<'a> DiffContext<'a> {
         Ok(Answer::Diff(Box::new(self.plan_diff(&before, &after)?)))
     }
 
-    /// Returns the call before another one on its branch.
+    /// Returns the previous call on the branch of another one.
     fn before(&mut self, after: &PlanWithCall) -> Result<PlanWithCall, Failure> {
         let none = || Failure::user("There is no earlier call on its branch.");
         let branch = after.branch.or(after.run.as_ref().map(|run| run.branch)).ok_or_else(none)?;
@@ -143,9 +143,9 @@ impl<'a> DiffContext<'a> {
             row_matching::deltas(&before.plan, &after.plan, &|range, key| spans.cover(range, key));
         let (from, to) = (call(session, before), call(session, after));
         if let Some(branch) = to.branch.and_then(|id| session.branch(id).ok()) {
-            let past = self.history(session, branch)?;
+            let history = self.history(session, branch)?;
             let path = path_to(&session.tree, after.plan.basis.head);
-            let (steps, ops) = past.between(from.at, to.at);
+            let (steps, ops) = history.between(from.at, to.at);
             let on_path = |key: Hash| on(session, &path, &after.plan, key);
             let between = ChangesBetweenCalls { steps, ops, on_path: &on_path, name: &to.name };
             cause::set_causes(&mut deltas, &before.plan, &after.plan, &between);
@@ -203,23 +203,23 @@ impl<'a> DiffContext<'a> {
         let mut calls = self.calls(id)?;
         let older = most.map_or(0, |most| calls.len().saturating_sub(most as usize));
         calls.drain(..older);
-        let mut looked = Vec::with_capacity(calls.len());
+        let mut opened = Vec::with_capacity(calls.len());
         for run in calls {
             if (self.stale)() {
                 return Err(stale());
             }
-            looked.push(self.of_run(run)?);
+            opened.push(self.of_run(run)?);
         }
-        let past = self.history(session, branch)?;
-        let stays = stays(session, &past, &atom, &looked);
-        let (title, turn) = named(session, &atom, &looked).unwrap_or((title, None));
+        let history = self.history(session, branch)?;
+        let stays = stays(session, &history, &atom, &opened);
+        let (title, turn) = named(session, &atom, &opened).unwrap_or((title, None));
         let own = |(of, _): &&(Atom, Transition)| subject(of) == subject(&atom);
-        let told = |(_, step): &(Atom, Transition)| HistoryStep {
+        let to_step = |(_, step): &(Atom, Transition)| HistoryStep {
             at: step.at,
             to: step.to,
             words: cause::transition_sentence(step),
         };
-        let steps = past.steps.iter().filter(own).map(told).collect();
+        let steps = history.steps.iter().filter(own).map(to_step).collect();
         let older = u32::try_from(older).unwrap_or(u32::MAX);
         Ok(Answer::History(Box::new(ItemHistory { atom, title, turn, stays, older, steps })))
     }
@@ -240,7 +240,7 @@ impl SessionHistory {
 }
 
 /// Returns the position of an item over the calls; consecutive calls without a change are one entry.
-fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &[PlanWithCall]) -> Vec<ItemInCall> {
+fn stays(session: &SessionSnapshot, history: &SessionHistory, atom: &Atom, calls: &[PlanWithCall]) -> Vec<ItemInCall> {
     let spans = Spans::new(&session.tree);
     let covers = |range: &Atom, key: Hash| spans.cover(range, key);
     let mut found: Vec<ItemInCall> = Vec::new();
@@ -258,7 +258,7 @@ fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &
         } else {
             let causes = before.map_or_else(Vec::new, |before| {
                 let old = found.last().and_then(|stay| stay.place.clone());
-                causes(session, past, (atom, old, place.clone()), before, called)
+                causes(session, history, (atom, old, place.clone()), before, called)
             });
             found.push(ItemInCall { from: now.clone(), to: now, calls: 1, place, causes });
         }
@@ -271,10 +271,10 @@ fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &
     found
 }
 
-/// Returns why an item's position differs from the call before.
+/// Returns why an item's position differs from the previous call.
 fn causes(
     session: &SessionSnapshot,
-    past: &SessionHistory,
+    history: &SessionHistory,
     (atom, old, new): (&Atom, Option<ItemPlace>, Option<ItemPlace>),
     before: &PlanWithCall,
     after: &PlanWithCall,
@@ -293,7 +293,7 @@ fn causes(
     };
     let (from, to) = (call(session, before), call(session, after));
     let path = path_to(&session.tree, after.plan.basis.head);
-    let (steps, ops) = past.between(from.at, to.at);
+    let (steps, ops) = history.between(from.at, to.at);
     let on_path = |key: Hash| on(session, &path, &after.plan, key);
     let between = ChangesBetweenCalls { steps, ops, on_path: &on_path, name: &to.name };
     cause::causes(&delta, &before.plan, &after.plan, &between)
@@ -306,7 +306,7 @@ fn named(session: &SessionSnapshot, atom: &Atom, calls: &[PlanWithCall]) -> Opti
     }
     let key = match atom {
         Atom::Turn { user, .. } => Some(*user),
-        atom => crate::engine::plans::snapshot::anchor_key(atom),
+        atom => anchor_key(atom),
     };
     let slot = key.and_then(|key| session.tree.by_key(key))?;
     Some((session.tree.head(slot).preview.clone(), None))

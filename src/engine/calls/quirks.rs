@@ -9,7 +9,7 @@ use crate::engine::core::Core;
 use crate::engine::startup::learned::LearnedSettings;
 use crate::engine::turns::state::{LiveTurn, RefusedRequest};
 use crate::store::types::Write;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The stored quirks of a profile's models. Lists without models, as earlier versions wrote, are ignored: their model
 /// is unknown, and one refusal teaches a quirk again.
@@ -18,7 +18,7 @@ type Stored = BTreeMap<String, Vec<Quirk>>;
 impl Core {
     /// Reads the quirks that this and other windows learned. Returns whether they changed.
     pub(crate) fn load_quirks(&mut self) -> bool {
-        let mut all = std::collections::HashMap::new();
+        let mut all = HashMap::new();
         for profile in self.setup.settings.profiles.values() {
             let stored = self.stored_quirks(profile);
             all.extend(stored.into_iter().map(|(model, quirks)| ((profile.name.clone(), model), quirks)));
@@ -32,7 +32,8 @@ impl Core {
         self.stored_value(&quirk_key(profile)).unwrap_or_default()
     }
 
-    /// Changes the stored quirks of a profile, based on the present ones in the store, and updates those in memory.
+    /// Changes the stored quirks of a profile, based on the present ones in the store, and updates the quirks in
+    /// memory.
     fn change_quirks(&mut self, profile: &str, change: &mut dyn FnMut(&mut Stored)) -> Result<(), Failure> {
         let Some(profile) = self.setup.settings.profiles.get(profile).cloned() else { return Ok(()) };
         let mut stored = self.stored_quirks(&profile);
@@ -91,8 +92,8 @@ impl Core {
         let (profile, model) = (live.card.profile.clone(), live.card.model.clone());
         if digest == refused.digest {
             self.unlearn_quirk(&profile, &model, refused.quirk);
-            let todo = "The format that the server seems to expect gives the same bytes, so the request was not sent \
-                again.";
+            let todo =
+                "The format that the server seems to expect gives the same bytes, so the request was not sent again.";
             return Err(refused.failure.todo(todo));
         }
         let wants = refused.quirk.sentence();
@@ -112,20 +113,17 @@ impl Core {
             let text: Vec<String> =
                 quirks.iter().map(|quirk| format!("{}: {}", quirk.name(), quirk.sentence())).collect();
             let first = names.first().copied().unwrap_or_default();
-            Finding {
-                subject: format!("quirks {profile}/{model}"),
-                ok: None,
-                text: format!("learned from refusals: {}", text.join("; ")),
-                todo: format!(
-                    "If this is no longer true: pleach doctor --forget {first} --profile {profile} --model {model}"
-                ),
-                facts: vec![("profile", profile.clone()), ("model", model.clone()), ("quirks", names.join(","))],
-            }
+            let text = format!("learned from refusals: {}", text.join("; "));
+            let todo = format!(
+                "If this is no longer true: pleach doctor --forget {first} --profile {profile} --model {model}"
+            );
+            let facts = vec![("profile", profile.clone()), ("model", model.clone()), ("quirks", names.join(","))];
+            Finding { facts, ..Finding::new(&format!("quirks {profile}/{model}"), None, text, &todo) }
         };
         all.into_iter().map(finding).collect()
     }
 
-    /// Forgets quirks, optionally only those of a profile, of a model, or a single one.
+    /// Forgets quirks: all, or only the quirks of a profile or model, or a single one.
     pub(crate) fn forget_quirks(
         &mut self,
         (profile, model): (Option<&str>, Option<&str>),
@@ -135,29 +133,29 @@ impl Core {
         let meant = |of: &(String, String)| {
             profile.is_none_or(|profile| profile == of.0) && model.is_none_or(|model| model == of.1)
         };
-        let goes = |known: Quirk| quirk.is_none_or(|quirk| quirk == known);
+        let is_meant = |known: Quirk| quirk.is_none_or(|quirk| quirk == known);
         let hit = self.learned.quirks.iter().filter(|(of, _)| meant(of));
         let hit: Vec<(String, String, Vec<Quirk>)> = hit
-            .map(|((p, m), known)| (p.clone(), m.clone(), known.iter().copied().filter(|k| goes(*k)).collect()))
-            .filter(|(.., going): &(_, _, Vec<Quirk>)| !going.is_empty())
+            .map(|((p, m), known)| (p.clone(), m.clone(), known.iter().copied().filter(|k| is_meant(*k)).collect()))
+            .filter(|(.., removed): &(_, _, Vec<Quirk>)| !removed.is_empty())
             .collect();
         if hit.is_empty() {
             return Err(Failure::user("No such quirk is stored.")
                 .kept("Nothing was changed.")
                 .todo(known(&self.learned)));
         }
-        let mut said = Vec::new();
-        for (profile, model, going) in hit {
+        let mut forgotten = Vec::new();
+        for (profile, model, removed) in hit {
             self.change_quirks(&profile, &mut |stored| {
                 if let Some(quirks) = stored.get_mut(&model) {
-                    quirks.retain(|quirk| !going.contains(quirk));
+                    quirks.retain(|quirk| !removed.contains(quirk));
                 }
             })?;
-            let names: Vec<&str> = going.iter().map(|quirk| quirk.name()).collect();
-            said.push(format!("{profile}/{model}: {}", names.join(", ")));
+            let names: Vec<&str> = removed.iter().map(|quirk| quirk.name()).collect();
+            forgotten.push(format!("{profile}/{model}: {}", names.join(", ")));
         }
-        said.sort();
-        Ok(Answer::Done(format!("Forgot {}. The next request uses the usual format.", said.join("; "))))
+        forgotten.sort();
+        Ok(Answer::Done(format!("Forgot {}. The next request uses the usual format.", forgotten.join("; "))))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::domain::base::ids::{BranchId, RaceId};
 use crate::domain::call::race::{BranchRun, Config, Limits, RaceUsage};
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::operation::Change;
-use crate::domain::planning::variant;
+use crate::domain::planning::variant::{difference, merge, title};
 use crate::engine::api::Answer;
 use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::Core;
@@ -22,9 +22,9 @@ const MOST: usize = 8;
 impl Core {
     /// Makes a branch for each variant at the branch's head, with a record of its settings and limits (undone
     /// together).
-    pub(crate) fn race(&mut self, id: BranchId, arms: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
-        if !(2..=MOST).contains(&arms.len()) {
-            let what = format!("A race needs 2 to {MOST} branches; this one has {}.", arms.len());
+    pub(crate) fn race(&mut self, id: BranchId, variants: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
+        if !(2..=MOST).contains(&variants.len()) {
+            let what = format!("A race needs 2 to {MOST} branches; this one has {}.", variants.len());
             return Err(Failure::user(what).todo("Give each branch a setting, such as mode=off."));
         }
         self.ensure_idle_everywhere(id)?;
@@ -33,8 +33,8 @@ impl Core {
         let (race, at, limits) =
             (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.settings.race).without_zeros());
         let mut taken = 1;
-        for arm in arms {
-            let overrides = variant::merge(&branch.overrides, arm);
+        for variant in variants {
+            let overrides = merge(&branch.overrides, variant);
             let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
             let rules = self.rules(&trial)?;
             self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
@@ -58,7 +58,7 @@ impl Core {
             records.push(record);
             new_branches.push(new_branch);
         }
-        let what = format!("started a race of {}", arms.len());
+        let what = format!("started a race of {}", variants.len());
         self.make_branches(id, None, new_branches, what)?;
         self.sessions.of_branch_mut(id)?.races.extend(records.iter().cloned());
         self.show_records(&records);
@@ -146,9 +146,9 @@ fn written(change: &Change) -> Option<Write> {
     }
 }
 
-/// Returns the words that a kept branch takes the name of the raced branch, and keeps the settings of the race.
+/// Returns the end of a sentence: a kept branch takes the name of the raced branch and keeps the settings of the race.
 fn kept_as(kept: &Branch, raced: &Branch) -> String {
-    match variant::title(&variant::difference(&raced.overrides, &kept.overrides)) {
+    match title(&difference(&raced.overrides, &kept.overrides)) {
         same if same.is_empty() => format!(" as {}", raced.name),
         own => format!(" as {} with the settings of the race ({own})", raced.name),
     }

@@ -2,7 +2,7 @@
 //! and sends it on a scratch branch, so that the original stays untouched.
 //! Not for: a new answer to a question on the present branch (`plans::draft`).
 
-use super::stored_runs::{one_run, unreadable, unwritable};
+use super::stored_runs::{one_run, plan_json, unreadable, unwritable};
 use crate::context::explain::variant;
 use crate::context::policy::lanes;
 use crate::context::render::{Outline, checks, render};
@@ -14,7 +14,6 @@ use crate::domain::call::run::RunCard;
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::message::{Content, Role};
-use crate::domain::planning::input::RequestShape;
 use crate::domain::planning::plan::{Reason, Row, RowKind};
 use crate::engine::api::{Answer, Draft, DraftKind, ItemName, ReplayedCall};
 use crate::engine::branches::fork::{NewBranch, fresh_name};
@@ -26,6 +25,7 @@ use crate::engine::plans::sources::summaries::all_texts;
 use crate::engine::plans::worker::{Solved, Stored};
 use crate::engine::sessions::session::Session;
 use crate::engine::startup::rules::Rules;
+use crate::engine::turns::open_question;
 use crate::store::Store;
 use std::sync::Arc;
 
@@ -91,10 +91,11 @@ impl Core {
         }
         let exact = !other && left.is_none();
         if exact && solved.wire.digest != run.request_digest {
-            return Err(kept(Failure::user("The stored call no longer renders to the bytes that were sent.")).todo(
-                "One of its messages may have been deleted since; leave an item out, or send the question \
-                    again.",
-            ));
+            let todo =
+                "One of its messages may have been deleted since; leave an item out, or send the question again.";
+            return Err(
+                kept(Failure::user("The stored call no longer renders to the bytes that were sent.")).todo(todo)
+            );
         }
         let name = fresh_name(self.sessions.of_branch(run.branch)?, "replay", 1);
         let what = format!("replayed a call on {name}");
@@ -147,9 +148,7 @@ impl Core {
 
 /// Reads the stored plan of a call.
 pub(crate) fn stored(store: &Store, run: &RunCard) -> Result<Stored, Failure> {
-    let found = store.plan_by_prefix(&run.plan.to_string())?.pop();
-    let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?;
-    serde_json::from_str(&json).map_err(|error| unreadable(&error))
+    serde_json::from_str(&plan_json(store, run.plan)?).map_err(|error| unreadable(&error))
 }
 
 /// Returns the texts of a stored plan: the program's own from the plan, the others from the messages that it names.
@@ -174,8 +173,7 @@ pub(crate) fn restored_row(
     Ok(contents)
 }
 
-/// Returns the texts that the stored plan contains, and those of states and summaries; with `only`, of the stored ones
-/// only that row's.
+/// Returns the texts that the stored plan contains (with `only`, those of that row), and those of states and summaries.
 fn own_texts(store: &Store, stored: &Stored, session: &Session, only: Option<&Row>) -> Result<Contents, Failure> {
     let mut contents = Contents::default();
     let sent = |hash: &Hash| only.is_none_or(|row| row.text == Some(*hash));
@@ -237,7 +235,7 @@ fn restored_block(store: &Store, row: &Row, session: &Session, contents: &Conten
         }
         RowKind::Quote if row.reason == Reason::Pending => {
             let waited = session.states.iter().filter_map(|state| lanes::pending(&state.text));
-            let mut texts = waited.map(|pending| crate::engine::turns::open_question::text(&pending));
+            let mut texts = waited.map(|pending| open_question::text(&pending));
             Ok(texts.find(|text| Some(Hash::of(text.as_bytes())) == row.text))
         }
         RowKind::Quote => {
@@ -251,13 +249,7 @@ fn restored_block(store: &Store, row: &Row, session: &Session, contents: &Conten
 /// Changes a stored call to the model of other rules.
 fn write_for(stored: &mut Stored, rules: &Rules) {
     let tools = if rules.profile.dialect.tools { std::mem::take(&mut stored.request.tools) } else { Vec::new() };
-    stored.request = RequestShape {
-        model: rules.model.name.clone(),
-        dialect: rules.profile.dialect.clone(),
-        max_output: rules.max_output(),
-        temperature: rules.profile.temperature,
-        tools,
-    };
+    stored.request = rules.shape(tools);
     stored.plan = variant::for_model(&stored.plan, &stored.request, &rules.profile.name, rules.budget);
 }
 
@@ -281,10 +273,10 @@ pub(crate) fn rendered(stored: &Stored, contents: &Contents) -> Result<(Wire, Ou
 /// Returns the row of a call that an item names: by its atom, by its turn's number, by a prefix of an id that `plan
 /// --json` and `message list` show, or by an imported id.
 fn named(rows: &[Row], item: &ItemName) -> Result<Row, Failure> {
-    let mut going = rows.iter().filter(|row| row.included());
+    let mut included = rows.iter().filter(|row| row.included());
     let gone = || Failure::user("That item was not in the call.").todo("`pleach plans show RUN --json` has the ids.");
     let text = match item {
-        ItemName::Atom(atom) => return going.find(|row| row.atom == *atom).cloned().ok_or_else(gone),
+        ItemName::Atom(atom) => return included.find(|row| row.atom == *atom).cloned().ok_or_else(gone),
         ItemName::TurnOf(node) | ItemName::Message(node) => node.to_string(),
         ItemName::Named { text, .. } => text.trim().to_owned(),
         ItemName::Note(_) | ItemName::Span { .. } => return Err(gone()),
@@ -300,7 +292,7 @@ fn named(rows: &[Row], item: &ItemName) -> Result<Row, Failure> {
         let outside = row.source.external_id.as_deref() == Some(text.as_str());
         node || inside || outside || starts(row.atom.key().to_string())
     };
-    match going.filter(fits).collect::<Vec<_>>().as_slice() {
+    match included.filter(fits).collect::<Vec<_>>().as_slice() {
         [row] => Ok((*row).clone()),
         [] => Err(gone()),
         _ => Err(Failure::user(format!("{text:?} matches several items of the call.")).todo("Type more of the id.")),

@@ -72,8 +72,8 @@ impl Core {
     }
 
     /// Handles an event of the rerun's thread.
-    pub(crate) fn on_rerun_event(&mut self, told: RerunEvent) {
-        match told {
+    pub(crate) fn on_rerun_event(&mut self, event: RerunEvent) {
+        match event {
             RerunEvent::Wants(effect, reply) => self.approve_rerun(effect, reply),
             RerunEvent::Ended(done, millis) => self.finish_rerun(&done, millis),
         }
@@ -94,8 +94,8 @@ impl Core {
         let asking =
             PendingApproval { index: BESIDE, tool: trace.name.clone(), args: trace.args.clone(), effect, rule: None };
         match decide_by_rules(&rules, asking) {
-            Ok((consent, words)) => {
-                trace.word = words.or_else(|| trace.word.take());
+            Ok((consent, rule)) => {
+                trace.word = rule.or_else(|| trace.word.take());
                 let _ = reply.send(CallDecision { consent, by_person: false, sight });
             }
             Err(asking) => {

@@ -13,13 +13,12 @@ use crate::domain::conversation::message::{End, Role};
 use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::engine::api::{Answer, SentRequest};
 use crate::engine::core::Core;
-use crate::engine::plans::queries::row_or_message;
+use crate::engine::plans::queries::{add_message, row_or_message};
 use crate::engine::plans::worker::Stored;
 use crate::engine::sessions::session::Session;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What a message says in place of a text that was deleted permanently.
+/// The text that is shown for a message that was deleted permanently.
 const DELETED: &str = "(deleted permanently since this call)";
 
 impl Core {
@@ -110,8 +109,7 @@ impl Core {
                 self.item_text(item, &contents, row.included())?
             };
             if let Some(text) = text {
-                let gap = if out.is_empty() { "" } else { "\n" };
-                let _ = writeln!(out, "{gap}{}:\n{text}", item.role.name());
+                add_message(&mut out, item.role, &text);
             }
         }
         if !out.is_empty() {
@@ -122,7 +120,7 @@ impl Core {
     }
 }
 
-/// Why a row has no text to show.
+/// Returns the reason why a row has no text to show.
 fn without_text(row: &Row) -> &'static str {
     if row.included() {
         "The text that was sent can no longer be restored: its source changed or was deleted since."
@@ -135,7 +133,7 @@ fn is_deleted(session: &Session, node: NodeId) -> bool {
     session.tree.get(node).is_some_and(|head| head.end == End::Removed)
 }
 
-/// The number of a call's turn: the user messages on the path up to its question.
+/// Returns the number of a call's turn: the user messages on the path up to its question.
 fn turn(session: &Session, card: &RunCard) -> Option<u32> {
     let slot = session.tree.slot(card.user?)?;
     let path = session.tree.path(slot);
@@ -143,8 +141,8 @@ fn turn(session: &Session, card: &RunCard) -> Option<u32> {
     u32::try_from(asked).ok()
 }
 
-/// The number of rounds of the turn that a call belongs to: the highest round from its first call to the first call of
-/// another answer to the same question.
+/// Returns the number of rounds of the turn that a call belongs to: the highest round from its first call to the first
+/// call of another answer to the same question.
 fn rounds(calls: &[&RunCard], at: usize) -> u32 {
     let card = calls[at];
     let later = calls[at + 1..].iter().filter(|other| card.user.is_some() && other.user == card.user);

@@ -1,7 +1,9 @@
-//! Finds a stored call by a prefix of its id; and the failures of reading and writing its plan.
+//! Finds a stored call by a prefix of its id, and reads its stored plan; with the failures of reading and writing a
+//! plan.
 //! Not for: what a call contained (`replay`, `plan_diff`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
 use crate::domain::call::run::RunCard;
 use crate::store::Store;
 
@@ -13,6 +15,12 @@ pub(crate) fn one_run(store: &Store, prefix: &str) -> Result<RunCard, Failure> {
         1 => Ok(runs.remove(0)),
         _ => Err(Failure::user(format!("{prefix:?} matches several calls.")).todo("Type more of the id.")),
     }
+}
+
+/// Returns the stored plan of a call as JSON.
+pub(crate) fn plan_json(store: &Store, id: Hash) -> Result<String, Failure> {
+    let found = store.plan_by_prefix(&id.to_string())?.pop();
+    found.map(|(_, json)| json).ok_or_else(|| Failure::user("The plan of that call was deleted."))
 }
 
 pub(crate) fn unwritable(error: &serde_json::Error) -> Failure {

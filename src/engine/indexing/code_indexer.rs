@@ -1,14 +1,14 @@
 //! The thread that reads workspaces' code, stores the index in a file beside the store, and answers questions about it.
-//! It keeps one workspace in memory at a time.
+//! It keeps one workspace in memory at a time. Its queue is bounded: a newer request for names replaces the one that
+//! waits, at most one check for changes waits, and another question that does not fit is refused as busy.
 //! Not for: symbols, ranking and touchpoints (the room `code`).
 
 use super::code_workspace::{CodeWorkspace, FRESH, LoadedWorkspace, RARER, WorkspaceFiles};
 use crate::code::CodeError;
 use crate::code::find::cards::{Limits, Sources, fill};
 use crate::code::find::{map, names, query, rank};
-use crate::code::index::build::{Change, Folders, Progress, Round};
+use crate::code::index::build::{Change, Progress, Round};
 use crate::code::index::cache::Cache;
-use crate::code::index::records::Index;
 use crate::code::parse::walk::Bounds;
 use crate::code::parse::words::Analyzer;
 use crate::code::tuning::Tuning;
@@ -17,16 +17,14 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::secrets;
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::code::symbols::{CodeSearchResult, IndexStatus, NamedSymbol, ParseOutcome, SymbolSource};
-use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, CodeAct, Event, IndexingEvent, Ticket};
 use crate::engine::jobs::{self, guarded};
 use crate::engine::startup::setup::Setup;
 use crate::retrieval::gate;
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::mpsc::{Receiver, Sender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -38,6 +36,8 @@ const TELL: Duration = Duration::from_millis(500);
 const RANKED: usize = 600;
 /// The maximum number of workspaces whose indexes are kept on disk.
 const KEPT: usize = 16;
+/// The maximum number of jobs that wait.
+const MOST: usize = 32;
 /// The file that names the workspace that was indexed last.
 const LAST: &str = "last";
 
@@ -45,6 +45,8 @@ const LAST: &str = "last";
 pub(crate) enum Job {
     /// Answers a question by an event.
     Ask(Box<IndexQuestion>),
+    /// Answers the newest request for names, which waits beside the queue. Names are requested with every letter typed.
+    Names,
     /// Checks the program's own workspace for changes and makes the maps that are requested.
     Refresh,
 }
@@ -58,9 +60,15 @@ pub(crate) struct IndexQuestion {
     encoding: Encoding,
 }
 
-/// A handle to the thread. Dropping it ends the thread: the reading under way is aborted, and what was read is kept.
+/// The newest request for names, while it waits.
+type NewestNames = Arc<Mutex<Option<Box<IndexQuestion>>>>;
+
+/// A handle to the thread. Dropping it ends the thread: the reading under way is aborted, and the files that were read
+/// are kept.
 pub(crate) struct CodeIndexer {
-    book: CodeWorkspace,
+    workspace: CodeWorkspace,
+    names: NewestNames,
+    events: Sender<Event>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -73,29 +81,34 @@ impl CodeIndexer {
         events: Sender<Event>,
         changed: impl Fn() + Send + 'static,
     ) -> Result<Self, Failure> {
-        let (jobs, receiver) = channel();
+        let (jobs, receiver) = sync_channel(MOST);
+        let names = NewestNames::default();
         let stop = Arc::new(AtomicBool::new(false));
-        let workspace = PathBuf::from(&setup.workspace);
-        let book = CodeWorkspace::new(jobs, workspace, Arc::clone(&setup.counter), setup.patient);
+        let folder = PathBuf::from(&setup.workspace);
+        let workspace = CodeWorkspace::new(jobs, folder, Arc::clone(&setup.counter), setup.patient);
         let worker = Worker {
-            events,
+            events: events.clone(),
+            names: names.clone(),
             stop: Arc::clone(&stop),
             kept: setup.code.clone().filter(|_| !setup.store.read_only()),
             counter: Arc::clone(&setup.counter),
-            book: book.clone(),
+            workspace: workspace.clone(),
             changed: Box::new(changed),
             analyzer: Analyzer::default(),
         };
         let thread = Some(jobs::service("code", move || worker.run(&receiver))?);
-        Ok(Self { book, stop, thread })
+        Ok(Self { workspace, names, events, stop, thread })
     }
 
     /// Returns the index that plans and tools read.
-    pub(crate) fn book(&self) -> CodeWorkspace {
-        self.book.clone()
+    pub(crate) fn workspace(&self) -> CodeWorkspace {
+        self.workspace.clone()
     }
 
-    /// Queues a question. It is answered by an event.
+    /// Queues a question, which is answered by an event.
+    ///
+    /// # Errors
+    /// Fails if too many questions wait or the thread has ended; the ticket is then not answered by an event.
     pub(crate) fn ask(
         &self,
         ticket: Ticket,
@@ -103,16 +116,36 @@ impl CodeIndexer {
         root: Option<PathBuf>,
         encoding: Encoding,
     ) -> Result<(), Failure> {
-        let gone = || Failure::new(FailureKind::Internal, "The thread that indexes code has ended.");
+        let is_names = act.is_names();
         let asked = Box::new(IndexQuestion { ticket, act, root, encoding });
-        self.book.send(Job::Ask(asked)).then_some(()).ok_or_else(gone)
+        if !is_names {
+            return self.workspace.send(Job::Ask(asked)).map_err(|error| unsent(&error));
+        }
+        // A request that replaces a waiting one keeps its place in the queue.
+        let mut newest = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.is_none() {
+            self.workspace.send(Job::Names).map_err(|error| unsent(&error))?;
+        }
+        if let Some(replaced) = newest.replace(asked) {
+            let result = Ok(Answer::Symbols(Vec::new()));
+            let _ = self.events.send(Event::Answer { ticket: replaced.ticket, result });
+        }
+        Ok(())
+    }
+}
+
+fn unsent(error: &TrySendError<Job>) -> Failure {
+    match error {
+        TrySendError::Full(_) => Failure::new(FailureKind::Busy, "Too many questions about the code are waiting.")
+            .todo("Try again when the code is indexed."),
+        TrySendError::Disconnected(_) => Failure::new(FailureKind::Internal, "The thread that indexes code has ended."),
     }
 }
 
 impl Drop for CodeIndexer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.book.close();
+        self.workspace.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -121,64 +154,69 @@ impl Drop for CodeIndexer {
 
 struct Worker {
     events: Sender<Event>,
+    names: NewestNames,
     stop: Arc<AtomicBool>,
     /// The folder of the index files; `None` keeps indexes in memory only.
     kept: Option<PathBuf>,
     counter: Arc<dyn CountTokens>,
-    book: CodeWorkspace,
+    workspace: CodeWorkspace,
     changed: Box<dyn Fn() + Send>,
     analyzer: Analyzer,
 }
 
 impl Worker {
     fn run(mut self, jobs: &Receiver<Job>) {
-        let mut waiting: VecDeque<Job> = VecDeque::new();
-        while let Some(job) = waiting.pop_front().or_else(|| jobs.recv().ok()) {
-            waiting.extend(jobs.try_iter());
-            match job {
-                Job::Refresh => self.refresh(),
-                Job::Ask(asked) => {
-                    let ticket = asked.ticket;
-                    // Names are requested with every letter typed; only the last request is answered.
-                    let names = |job: &Job| matches!(job, Job::Ask(asked) if asked.act.is_names());
-                    let outdated = asked.act.is_names() && waiting.iter().any(names);
-                    let work = || if outdated { Ok(Answer::Symbols(Vec::new())) } else { self.work(*asked) };
-                    let result = guarded("indexing the code", work);
-                    let _ = self.events.send(Event::Answer { ticket, result });
+        for job in jobs {
+            let asked = match job {
+                Job::Refresh => {
+                    let checked = guarded("indexing the code", || {
+                        self.refresh();
+                        Ok(())
+                    });
+                    if checked.is_err() {
+                        self.workspace.end_check(true);
+                    }
+                    continue;
                 }
-            }
+                Job::Ask(asked) => Some(asked),
+                Job::Names => self.names.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            };
+            let Some(asked) = asked else { continue };
+            let ticket = asked.ticket;
+            let result = guarded("indexing the code", || self.work(*asked));
+            let _ = self.events.send(Event::Answer { ticket, result });
         }
     }
 
     /// Checks the program's own workspace for plans. If it cannot be read, plans are made without code.
     fn refresh(&mut self) {
-        let wanted = self.book.begin_check();
-        let root = self.book.own();
+        let wanted = self.workspace.begin_check();
+        let root = self.workspace.own();
         let before = self.read().as_ref().filter(|held| held.root == root).map(|held| held.round);
         let ready = guarded("indexing the code", || self.ready(&root, false));
         let held = self.read();
         let now = held.as_ref().map(|held| held.round);
-        let drawn = held.as_ref().is_some_and(|held| self.book.update_maps(held, wanted));
+        let drawn = held.as_ref().is_some_and(|held| self.workspace.update_maps(held, wanted));
         drop(held);
-        self.book.told(ready.is_err());
+        self.workspace.end_check(ready.is_err());
         if ready.is_ok() && (drawn || before != now) {
             (self.changed)();
         }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Option<LoadedWorkspace>> {
-        self.book.held().read().unwrap_or_else(PoisonError::into_inner)
+        self.workspace.held().read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Option<LoadedWorkspace>> {
-        self.book.held().write().unwrap_or_else(PoisonError::into_inner)
+        self.workspace.held().write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn work(&mut self, asked: IndexQuestion) -> Result<Answer, Failure> {
         let IndexQuestion { act, root, encoding, .. } = asked;
         let explicit = act == CodeAct::Index;
         // Code for a message comes only from the program's own workspace.
-        let root = if act.is_own() { self.book.own() } else { self.root(root, explicit)? };
+        let root = if act.is_own() { self.workspace.own() } else { self.root(root, explicit)? };
         self.ready(&root, explicit)?;
         if explicit && let Some(folder) = &self.kept {
             // This is only a convenience: without it, the next command may have to name its folder.
@@ -207,14 +245,14 @@ impl Worker {
 
     /// Returns the canonical path of the requested folder.
     fn root(&self, named: Option<PathBuf>, explicit: bool) -> Result<PathBuf, Failure> {
-        let chosen = named.unwrap_or_else(|| if explicit { self.book.own() } else { self.usual() });
+        let chosen = named.unwrap_or_else(|| if explicit { self.workspace.own() } else { self.usual() });
         let full = std::fs::canonicalize(&chosen);
         full.map_err(|error| Failure::user(format!("The folder {} can't be read: {error}.", chosen.display())))
     }
 
     /// Returns the program's own folder if it was indexed, or else the one indexed last, or else the program's own.
     fn usual(&self) -> PathBuf {
-        let own = self.book.own();
+        let own = self.workspace.own();
         let known = self.read().as_ref().is_some_and(|held| held.root == own)
             || self.kept.as_ref().is_some_and(|folder| folder.join(file_name(&own)).exists());
         let last = || {
@@ -236,13 +274,13 @@ impl Worker {
         let begun = Instant::now();
         if self.read().as_ref().is_none_or(|held| held.root != root) {
             self.write().take();
-            self.book.forget_maps();
+            self.workspace.forget_maps();
             let opened = self.open(root);
             *self.write() = Some(opened);
         }
         let lately = |at: Option<Instant>, limit: Duration| at.is_some_and(|at| at.elapsed() < limit);
         let long = |held: &LoadedWorkspace| WHOLE.max(held.long * RARER);
-        let sight = self.book.sight();
+        let sight = self.workspace.sight();
         let (fresh, whole) = self.with(|held| {
             let same = held.sight == sight;
             (same && lately(held.seen, FRESH), !(same && lately(held.surveyed, long(held))))
@@ -263,12 +301,12 @@ impl Worker {
         self.take_in(round, root, &bounds, begun)
     }
 
-    /// Adds what was read to the index.
+    /// Adds the files that were read to the index.
     fn take_in(&self, mut round: Round, root: &Path, bounds: &Bounds, begun: Instant) -> Result<(), Failure> {
-        let (mut told, mut long) = (Instant::now(), false);
+        let (mut reported, mut long) = (Instant::now(), false);
         let mut tell = |progress: Progress| {
-            if told.elapsed() > TELL {
-                (told, long) = (Instant::now(), true);
+            if reported.elapsed() > TELL {
+                (reported, long) = (Instant::now(), true);
                 self.tell(progress);
             }
         };
@@ -321,32 +359,18 @@ impl Worker {
     }
 
     fn open(&self, root: &Path) -> LoadedWorkspace {
-        let mut held = LoadedWorkspace {
-            root: root.to_path_buf(),
-            index: Index::default(),
-            cache: None,
-            folders: Folders::default(),
-            progress: Progress::default(),
-            notes: Vec::new(),
-            seen: None,
-            surveyed: None,
-            sight: FileVisibility::default(),
-            took: Duration::ZERO,
-            short: Duration::ZERO,
-            long: Duration::ZERO,
-            round: 0,
-        };
+        let mut held = LoadedWorkspace { root: root.to_path_buf(), ..LoadedWorkspace::default() };
         let Some(folder) = &self.kept else { return held };
         let opened = private_folder(folder).map_err(CodeError::Cache).and_then(|()| {
             clear_old(folder);
             Cache::open(&folder.join(file_name(root)), root, &mut held.index)
         });
         match opened {
-            Ok((cache, loaded)) => {
+            Ok((cache, is_damaged)) => {
                 if !cache.writes() {
                     held.notes.push("Another process maintains this index; this run's changes are not saved.".into());
                 }
-                if loaded.damaged {
+                if is_damaged {
                     let what = "The saved index was damaged or from another version;";
                     held.notes.push(format!("{what} the missing parts are indexed again."));
                 }
@@ -414,8 +438,8 @@ fn status(held: &LoadedWorkspace) -> IndexStatus {
             let symbols = (file.count as usize).saturating_sub(1);
             status.lines += u64::from(file.lines);
             status.symbols += symbols;
-            let of = status.languages.entry(language.name().to_owned()).or_default();
-            *of = (of.0 + 1, of.1 + symbols);
+            let counts = status.languages.entry(language.name().to_owned()).or_default();
+            *counts = (counts.0 + 1, counts.1 + symbols);
         }
     }
     status
@@ -460,4 +484,37 @@ fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1_024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::counting::tokens::Tokenizers;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn requests_for_names_replace_each_other_and_what_does_not_fit_is_refused() {
+        let (jobs, queue) = sync_channel(2);
+        let (events, answers) = channel();
+        let workspace = CodeWorkspace::new(jobs, PathBuf::from("."), Arc::new(Tokenizers::new()), false);
+        let names = NewestNames::default();
+        let indexer = CodeIndexer { workspace, names: names.clone(), events, stop: Arc::default(), thread: None };
+        let ask =
+            |ticket, act| indexer.ask(Ticket(ticket), act, None, Encoding::O200kBase).map_err(|failure| failure.kind);
+        let complete = |typed: &str| CodeAct::Names { typed: typed.into(), most: 9 };
+        assert_eq!([ask(1, complete("a")), ask(2, complete("ab"))], [Ok(()), Ok(())]);
+        assert_eq!([ask(3, CodeAct::Index), ask(4, CodeAct::Index)], [Ok(()), Err(FailureKind::Busy)]);
+        assert_eq!(ask(5, complete("abc")), Ok(()), "it takes the place of the request that waits");
+        let replaced = answers.try_iter().map(|event| match event {
+            Event::Answer { ticket, result: Ok(Answer::Symbols(found)) } => (ticket.0, found.len()),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(replaced.collect::<Vec<_>>(), [(1, 0), (2, 0)]);
+        let newest = names.lock().unwrap().take().map(|asked| asked.ticket);
+        assert_eq!(newest, Some(Ticket(5)));
+        assert_eq!(ask(6, complete("b")), Err(FailureKind::Busy), "the queue is full");
+        assert_eq!(queue.try_iter().map(|job| matches!(job, Job::Names)).collect::<Vec<_>>(), [true, false]);
+        drop(queue);
+        assert_eq!(ask(7, CodeAct::Index), Err(FailureKind::Internal));
+    }
 }

@@ -41,8 +41,8 @@ impl Core {
         let Some((rules, encoding)) = rules.and_then(|rules| Some((rules.code?, rules.model.encoding))) else {
             return Some(inner);
         };
-        let (book, counter) = (self.workers.code.book(), self.setup.counter.clone());
-        Some(Arc::new(WithAdded { inner, added: CodeTools { book, rules, counter, encoding } }))
+        let (workspace, counter) = (self.workers.code.workspace(), self.setup.counter.clone());
+        Some(Arc::new(WithAdded { inner, added: CodeTools { workspace, rules, counter, encoding } }))
     }
 
     /// Returns the names of symbols that use the named ones or are used by them; empty if the folder is not trusted or
@@ -88,11 +88,11 @@ impl Core {
     /// Adds to an answer about a changed focus the names that match nothing, as far as the code is loaded.
     pub(crate) fn with_unknown_focus(&self, answer: Answer, focus: &[String]) -> Answer {
         let look = |held: &LoadedWorkspace| scope(&held.index, focus).unknown;
-        let known = self.tools.trusted.then(|| self.workers.code.book().look(look)).flatten();
+        let known = self.tools.trusted.then(|| self.workers.code.workspace().look(look)).flatten();
         match (answer, known.filter(|unknown| !unknown.is_empty())) {
-            (Answer::Done(said), Some(unknown)) => {
+            (Answer::Done(notice), Some(unknown)) => {
                 let unknown = unknown.join(", ");
-                Answer::Done(format!("{said} There is no file, folder, or symbol {unknown} here."))
+                Answer::Done(format!("{notice} There is no file, folder, or symbol {unknown} here."))
             }
             (answer, _) => answer,
         }
@@ -105,7 +105,7 @@ impl Core {
             return;
         }
         if self.plans_code(branch) {
-            self.workers.code.book().watch();
+            self.workers.code.workspace().watch();
         }
     }
 
@@ -118,7 +118,7 @@ impl Core {
     /// Reads the index of the code under the rules of a branch; `None` if the folder is not trusted or its code is not
     /// loaded.
     fn look_at_code<T>(&self, branch: &Branch, with: impl FnOnce(&LoadedWorkspace) -> T) -> Option<T> {
-        self.uses_code(branch).then(|| self.workers.code.book().look(with)).flatten()
+        self.uses_code(branch).then(|| self.workers.code.workspace().look(with)).flatten()
     }
 
     /// Whether an item of a branch is code: the map or a symbol.
@@ -150,11 +150,11 @@ impl Core {
             return Vec::new();
         }
         self.apply_denials(Some(branch.id));
-        let book = self.workers.code.book();
-        book.refresh();
+        let workspace = self.workers.code.workspace();
+        workspace.refresh();
         let symbols =
             |held: &LoadedWorkspace| names::references(&held.index).map(|code| atom_of(&code)).filter(fits).collect();
-        let symbols: Vec<Atom> = book.look(symbols).unwrap_or_default();
+        let symbols: Vec<Atom> = workspace.look(symbols).unwrap_or_default();
         symbols.into_iter().chain(Some(Atom::code_map()).filter(fits)).collect()
     }
 

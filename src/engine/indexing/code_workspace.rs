@@ -1,5 +1,6 @@
 //! The workspace's code index, shared with the planner and the tools, and the map made from it. The code indexer's
-//! thread keeps it up to date; readers never wait for that thread unless a single command asked them to.
+//! thread keeps it up to date; readers never wait for that thread unless a single command asked them to. At most one
+//! check for changes waits in that thread's queue.
 //! Not for: reading files (`code_indexer`), or the code that is part of a plan (`plans::sources::code`).
 
 use super::code_indexer::Job;
@@ -18,7 +19,7 @@ use crate::domain::tool::consent::Rule;
 use crate::domain::tool::visibility::FileVisibility;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -36,6 +37,7 @@ const FEW: usize = 5;
 const MAPS: usize = 4;
 
 /// A workspace in memory.
+#[derive(Default)]
 pub(crate) struct LoadedWorkspace {
     pub(crate) root: PathBuf,
     pub(crate) index: Index,
@@ -77,9 +79,9 @@ pub(crate) struct MapRequest {
     pub(crate) anchors: usize,
 }
 
-/// A map with the digest of what it was made from.
+/// A map with the digest of its sources.
 struct BuiltMap {
-    wish: MapRequest,
+    request: MapRequest,
     of: Hash,
     map: Arc<CodeMap>,
 }
@@ -92,7 +94,7 @@ struct State {
     rounds: u64,
     maps: Vec<BuiltMap>,
     wanted: Option<MapRequest>,
-    /// The denials of each session's rules; under `None` those of the folder and the settings.
+    /// The denials of each session's rules; under `None` the denials of the folder and the settings.
     denied: BTreeMap<Option<SessionId>, Vec<Rule>>,
     /// All denials together.
     sight: FileVisibility,
@@ -102,7 +104,7 @@ struct State {
 
 struct Inner {
     held: RwLock<Option<LoadedWorkspace>>,
-    jobs: Mutex<Option<Sender<Job>>>,
+    jobs: Mutex<Option<SyncSender<Job>>>,
     state: Mutex<State>,
     wake: Condvar,
     workspace: PathBuf,
@@ -116,7 +118,7 @@ struct Inner {
 pub(crate) struct CodeWorkspace(Arc<Inner>);
 
 impl CodeWorkspace {
-    pub(crate) fn new(jobs: Sender<Job>, workspace: PathBuf, counter: Arc<dyn CountTokens>, patient: bool) -> Self {
+    pub(crate) fn new(jobs: SyncSender<Job>, workspace: PathBuf, counter: Arc<dyn CountTokens>, patient: bool) -> Self {
         let (held, state, wake) = (RwLock::default(), Mutex::default(), Condvar::new());
         let (jobs, holds_code) = (Mutex::new(Some(jobs)), OnceLock::new());
         Self(Arc::new(Inner { held, jobs, state, wake, workspace, counter, patient, holds_code }))
@@ -141,16 +143,21 @@ impl CodeWorkspace {
         self.own().file_name().map_or_else(|| "/".into(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// Sends a job to the code indexer's thread; returns false if it has ended.
-    pub(crate) fn send(&self, job: Job) -> bool {
-        let jobs = self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok())
+    /// Sends a job to the code indexer's thread. Never blocks.
+    ///
+    /// # Errors
+    /// Fails if the queue is full, or the thread has ended.
+    pub(crate) fn send(&self, job: Job) -> Result<(), TrySendError<Job>> {
+        match &*self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(jobs) => jobs.try_send(job),
+            None => Err(TrySendError::Disconnected(job)),
+        }
     }
 
     /// Closes the queue of jobs and wakes all waiting readers.
     pub(crate) fn close(&self) {
         self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.told(false);
+        self.end_check(false);
     }
 
     /// Whether the workspace contains code: at least a few files in supported languages.
@@ -190,8 +197,8 @@ impl CodeWorkspace {
         if (fresh && state.wanted.is_none()) || rests {
             return None;
         }
-        // A check that cannot be queued, because the thread has ended, must not be waited for.
-        state.asked = state.asked || self.send(Job::Refresh);
+        // A check that cannot be queued must not be waited for.
+        state.asked = state.asked || self.send(Job::Refresh).is_ok();
         state.asked.then_some(state.rounds)
     }
 
@@ -213,7 +220,7 @@ impl CodeWorkspace {
     }
 
     /// Records that a check is done and wakes waiting readers.
-    pub(crate) fn told(&self, failed: bool) {
+    pub(crate) fn end_check(&self, failed: bool) {
         let mut state = self.state();
         state.rounds += 1;
         state.failed = failed.then(Instant::now);
@@ -261,9 +268,9 @@ impl CodeWorkspace {
     ) -> Option<T> {
         let begun = Instant::now();
         loop {
-            let looked = self.look(&with);
-            if looked.is_some() || begun.elapsed() > most || cancelled() {
-                return looked;
+            let result = self.look(&with);
+            if result.is_some() || begun.elapsed() > most || cancelled() {
+                return result;
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -271,44 +278,46 @@ impl CodeWorkspace {
 
     /// Returns the map that was last made for a request, possibly an outdated one. If there is none, the map is
     /// requested.
-    pub(crate) fn map(&self, wish: MapRequest) -> Option<Arc<CodeMap>> {
-        let found = self.kept(wish);
+    pub(crate) fn map(&self, request: MapRequest) -> Option<Arc<CodeMap>> {
+        let found = self.kept(request);
         if found.is_none() {
-            self.state().wanted = Some(wish);
+            self.state().wanted = Some(request);
         }
         found
     }
 
     /// Makes outdated maps again, and the requested one. Returns whether a map changed.
     pub(crate) fn update_maps(&self, held: &LoadedWorkspace, wanted: Option<MapRequest>) -> bool {
-        let known: Vec<(MapRequest, Hash)> = self.state().maps.iter().map(|made| (made.wish, made.of)).collect();
-        let new = wanted.filter(|wish| known.iter().all(|(known, _)| known != wish));
+        let known: Vec<(MapRequest, Hash)> = self.state().maps.iter().map(|made| (made.request, made.of)).collect();
+        let new = wanted.filter(|request| known.iter().all(|(known, _)| known != request));
         let mut changed = false;
-        for (wish, before) in known.into_iter().map(|(wish, of)| (wish, Some(of))).chain(new.map(|wish| (wish, None))) {
-            let of = source_digest(held, self.kept(wish).as_deref());
+        for (request, before) in
+            known.into_iter().map(|(request, of)| (request, Some(of))).chain(new.map(|request| (request, None)))
+        {
+            let of = source_digest(held, self.kept(request).as_deref());
             if before == Some(of) {
                 continue;
             }
-            let count = |text: &str| self.0.counter.count(wish.encoding, text);
-            let map = map::scaffold(&held.index, &WorkspaceFiles(&held.root), &count, wish.tokens, wish.anchors);
+            let count = |text: &str| self.0.counter.count(request.encoding, text);
+            let map = map::scaffold(&held.index, &WorkspaceFiles(&held.root), &count, request.tokens, request.anchors);
             let of = source_digest(held, Some(&map));
-            changed |= self.kept(wish).is_none_or(|old| *old != map);
+            changed |= self.kept(request).is_none_or(|old| *old != map);
             let mut state = self.state();
             if state.sight != held.sight {
                 continue;
             }
-            state.maps.retain(|made| made.wish != wish);
-            state.maps.push(BuiltMap { wish, of, map: Arc::new(map) });
+            state.maps.retain(|made| made.request != request);
+            state.maps.push(BuiltMap { request, of, map: Arc::new(map) });
             let over = state.maps.len().saturating_sub(MAPS);
             state.maps.drain(..over);
         }
         let mut state = self.state();
-        state.wanted = state.wanted.filter(|wish| Some(*wish) != wanted);
+        state.wanted = state.wanted.filter(|request| Some(*request) != wanted);
         changed
     }
 
-    fn kept(&self, wish: MapRequest) -> Option<Arc<CodeMap>> {
-        self.state().maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone())
+    fn kept(&self, request: MapRequest) -> Option<Arc<CodeMap>> {
+        self.state().maps.iter().find(|made| made.request == request).map(|made| made.map.clone())
     }
 
     /// Clears the maps, because another workspace replaces the present one.
@@ -317,7 +326,7 @@ impl CodeWorkspace {
     }
 }
 
-/// Returns the digest of what a map is made from: the names of the files, the files that describe their folders, and
+/// Returns the digest of a map's sources: the names of the files, the files that describe their folders, and
 /// the files whose symbols it names. A map is not made again for every change of a file, so that a server can use its
 /// cached prefix.
 fn source_digest(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
@@ -338,15 +347,17 @@ fn source_digest(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
 mod tests {
     use super::*;
     use crate::llm::counting::tokens::Tokenizers;
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::sync_channel;
 
     #[test]
-    fn no_check_is_awaited_after_the_thread_has_ended() {
-        let (jobs, receiver) = channel();
+    fn no_check_is_awaited_that_cannot_be_queued() {
+        let (jobs, receiver) = sync_channel(1);
         let workspace = CodeWorkspace::new(jobs, PathBuf::from("."), Arc::new(Tokenizers::new()), true);
         assert_eq!([workspace.request_check(), workspace.request_check()], [Some(0), Some(0)]);
         assert_eq!(receiver.try_iter().count(), 1, "one check is queued for both");
         workspace.begin_check();
+        workspace.send(Job::Refresh).unwrap();
+        assert_eq!(workspace.request_check(), None, "the queue is full");
         drop(receiver);
         assert_eq!([workspace.request_check(), workspace.request_check()], [None, None]);
     }

@@ -13,6 +13,7 @@ use crate::engine::jobs::guarded;
 use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::sources::cards;
 use crate::engine::plans::sources::retrieval::{self, RetrievalQuery};
+use crate::engine::plans::worker::WorkerTask;
 use crate::engine::sessions::path::PathView;
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,7 +45,7 @@ impl Core {
         ticket: Ticket,
         session: Option<&str>,
         branch: Option<&str>,
-        wish: RetrievalRequest,
+        request: RetrievalRequest,
     ) -> Result<(), Failure> {
         let id = self.named_session(session)?.ok_or_else(|| Failure::user("There is no session yet."))?;
         let branch = Self::named_branch(self.load_session(id)?, branch)?;
@@ -52,36 +53,36 @@ impl Core {
         let branch = session.branch(branch)?;
         let path = session.paths.get(&session.tree, session.head(branch));
         let rules = self.rules(branch)?;
-        let until = wish.at.map_or(path.nodes.len(), |at| path.nodes.partition_point(|node| node.at <= at));
+        let until = request.at.map_or(path.nodes.len(), |at| path.nodes.partition_point(|node| node.at <= at));
         let place = SearchPlace {
             session: id,
             path,
             until,
-            tokens: wish.budget.unwrap_or_else(|| rules.mode.limits(rules.budget.prompt).retrieval_tokens),
+            tokens: request.budget.unwrap_or_else(|| rules.mode.limits(rules.budget.prompt).retrieval_tokens),
             encoding: rules.model.encoding,
         };
         let inbox = self.inbox.clone();
-        self.plans.planner.run(Box::new(move |builder| {
-            let found = guarded("the search", || look(builder, &place, &wish));
+        let work = Box::new(move |builder: &mut InputBuilder| {
+            let found = guarded("the search", || look(builder, &place, &request));
             let result = found.map(|found| Answer::Retrieved(Box::new(found)));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(result)));
-        }));
-        Ok(())
+            None
+        });
+        self.plans.planner.run(WorkerTask { work, stop: None })
     }
 }
 
-fn look(builder: &mut InputBuilder, place: &SearchPlace, wish: &RetrievalRequest) -> Result<Retrieved, Failure> {
-    let counter = builder.counter();
-    let count = |text: &str| counter.count(place.encoding, text);
+fn look(builder: &mut InputBuilder, place: &SearchPlace, request: &RetrievalRequest) -> Result<Retrieved, Failure> {
+    let count = builder.counting(place.encoding);
     let path = &place.path.nodes[..place.until];
     let wanted = RetrievalQuery {
         path,
-        query: &wish.query,
+        query: &request.query,
         out: Vec::new(),
         lane: None,
         tokens: place.tokens,
         near: NEAR,
-        forced: wish.anyway,
+        forced: request.anyway,
         priority: Priority::Asked,
         count: &count,
     };

@@ -9,7 +9,7 @@ use crate::domain::call::embedding::{EmbedError, Purpose};
 use crate::retrieval::vectors::memory::Code;
 use std::collections::{HashMap, VecDeque};
 
-/// The number of known symbols at which they are forgotten, so that those of old versions of files don't accumulate.
+/// The number of cached symbols at which the cache is cleared, so that old versions of files don't accumulate.
 const MAX_KNOWN: usize = 8_192;
 /// The number of symbols whose vectors are computed at a time.
 const BATCH: usize = 32;
@@ -51,9 +51,9 @@ impl SymbolVectors {
 }
 
 impl Vectors {
-    /// Returns the vectors of symbols that exist, in the order of their keys, and requests the others in place of earlier
-    /// requests, which are for another message. `text` returns the embedded text of the symbol at an index. In single
-    /// commands it waits for the vectors.
+    /// Returns the vectors of symbols that exist, in the order of their keys, and requests the others in place of
+    /// earlier requests, which are for another message. `text` returns the embedded text of the symbol at an index. In
+    /// single commands it waits for the vectors.
     pub(crate) fn of_symbols(&self, keys: &[Hash], text: &dyn Fn(usize) -> Option<String>) -> Vec<Option<Code>> {
         let Some(unknown) = self.unknown_symbols(keys) else { return vec![None; keys.len()] };
         let texts: Vec<SymbolText> = unknown.into_iter().filter_map(|at| Some((keys[at], text(at)?))).collect();

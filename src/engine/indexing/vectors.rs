@@ -1,5 +1,6 @@
 //! Vectors of sessions' passages: a thread reads them from the store, has missing ones made in batches, and stores
-//! those. The planner takes the vectors that are ready and waits for others only if a command asked for it.
+//! those. The planner takes the vectors that are ready and waits for others only if a command asked for it. Its queues
+//! hold each message at most once; a newer request for vectors of symbols replaces the one that waits.
 //! Not for: models (`llm::embedders::choose`), vectors of code (`symbol_vectors`), comparing vectors
 //! (`retrieval::vectors::memory`), or their use in a search (`plans::sources::retrieval`).
 //!
@@ -79,9 +80,9 @@ pub(super) struct VectorsState {
     /// The number of messages made, and of all to be made, since the thread was last idle.
     made: usize,
     total: usize,
-    told: Option<Instant>,
+    reported: Option<Instant>,
     down: Option<Instant>,
-    /// A counter of removals: what was read before one must not be written after it.
+    /// A counter of removals: vectors of texts that were read before a removal must not be stored after it.
     removals: u64,
     closed: bool,
 }
@@ -231,7 +232,7 @@ impl Vectors {
     }
 
     /// Records that a question was searched on request, so that it no longer counts as withheld.
-    pub(crate) fn looked(&self, question: &str) {
+    pub(crate) fn note_searched(&self, question: &str) {
         self.remember(question, None);
     }
 
@@ -369,8 +370,9 @@ impl Vectors {
             let state = self.lock();
             !state.closed && state.removals == *removals
         };
-        let said: Vec<&str> = fresh.iter().map(|(_, text)| text.as_str()).collect();
-        let vectors = if said.is_empty() { Vec::new() } else { embedder.embed(&said, Purpose::Passage, &go_on)? };
+        let fresh_texts: Vec<&str> = fresh.iter().map(|(_, text)| text.as_str()).collect();
+        let vectors =
+            if fresh_texts.is_empty() { Vec::new() } else { embedder.embed(&fresh_texts, Purpose::Passage, &go_on)? };
         let mut written = Vec::with_capacity(fresh.len());
         for ((key, _), vector) in fresh.into_iter().zip(vectors) {
             let code = Code::of(&vector).map_err(|error| EmbedError::Answer(error.to_string()))?;
@@ -385,14 +387,14 @@ impl Vectors {
             self.0.store.post(vec![Write::PutEmbeddings { model, codes: written }]);
         }
         for (wanted, texts) in texts {
-            let of: Option<Vec<Code>> = texts.iter().map(|(key, _)| codes.get(key).cloned()).collect();
-            state.arrived.entry(wanted.session).or_default().extend(of.map(|of| (wanted.key, of)));
+            let all: Option<Vec<Code>> = texts.iter().map(|(key, _)| codes.get(key).cloned()).collect();
+            state.arrived.entry(wanted.session).or_default().extend(all.map(|codes| (wanted.key, codes)));
         }
         state.made += batch.len();
         Ok(())
     }
 
-    /// Returns the stored vectors of texts, without those that cannot be read.
+    /// Returns the stored vectors of texts, except unreadable ones.
     fn stored(&self, model: &str, texts: &[(WantedVectors, Texts)]) -> Result<HashMap<Hash, Code>, EmbedError> {
         let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts).map(|(key, _)| *key).collect();
         let stored = self.0.store.embeddings(model, &keys).map_err(|error| unread(&error))?;
@@ -440,8 +442,8 @@ impl Vectors {
             return;
         }
         let last = state.made >= state.total;
-        if last || state.told.is_none_or(|told| told.elapsed() >= TELL) {
-            state.told = Some(Instant::now());
+        if last || state.reported.is_none_or(|at| at.elapsed() >= TELL) {
+            state.reported = Some(Instant::now());
             let (made, total) = (state.made.min(state.total), state.total);
             let _ = self.0.events.send(Event::Indexing(IndexingEvent::Vectors { made, total }));
         }
@@ -471,11 +473,11 @@ fn unread(error: &StoreError) -> EmbedError {
 fn passage_texts(node: &Node) -> Texts {
     let text = searchable(&node.head, &node.content);
     let name = node.head.name.as_deref().map(str::trim).filter(|name| !name.is_empty());
-    let said = |passage: &str| name.map_or_else(|| passage.to_owned(), |name| format!("{name}: {passage}"));
+    let named = |passage: &str| name.map_or_else(|| passage.to_owned(), |name| format!("{name}: {passage}"));
     passages(&text)
         .into_iter()
         .map(|span| {
-            let text = said(&text[span]);
+            let text = named(&text[span]);
             (Hash::of(text.as_bytes()), text)
         })
         .collect()

@@ -1,5 +1,5 @@
 //! The planner's caches between plans: terms of messages, hashed questions, token counts of tools.
-//! Not for: contents and their counts (`input_builder`), or computing what is cached (`facts`, `sources::subjects`,
+//! Not for: contents and their counts (`input_builder`), or computing the cached values (`facts`, `sources::subjects`,
 //! `tool_costs`).
 
 use crate::domain::base::hash::Hash;
@@ -11,7 +11,7 @@ use crate::retrieval::cluster::QuestionVector;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The number of cached messages at which the cache is cleared.
+/// The number of cached messages at which a cache is cleared.
 pub(crate) const MAX_CACHED: usize = 50_000;
 
 /// The terms of messages, for one set of word lists.
@@ -22,11 +22,7 @@ pub(crate) struct FactsCache {
 }
 
 impl FactsCache {
-    /// Clears the cache.
-    pub(crate) fn forget(&mut self) {
-        self.by_message.clear();
-    }
-
+    /// Clears the cache if it is full or for other word lists.
     pub(crate) fn reset_if_changed(&mut self, spec: &Adaptive) {
         if self.spec.as_ref() != Some(spec) || self.by_message.len() > MAX_CACHED {
             self.by_message.clear();
@@ -45,27 +41,17 @@ pub(crate) struct MessageTerms {
 }
 
 /// Hashed questions, by the keys of their messages; `None` for a message that asks nothing.
-#[derive(Default)]
-pub(crate) struct Questions(pub(crate) HashMap<Hash, Option<Arc<QuestionVector>>>);
+pub(crate) type Questions = HashMap<Hash, Option<Arc<QuestionVector>>>;
 
-impl Questions {
-    /// Clears the cache.
-    pub(crate) fn forget(&mut self) {
-        self.0.clear();
-    }
-}
-
-/// The tools that were counted last: the hash of their definitions, the encoding, their tokens in all, and the costs of
-/// each.
-#[derive(Default)]
-pub(crate) struct ToolCostCache(pub(crate) Option<(Hash, Encoding, u32, Vec<ToolCost>)>);
+/// Counted tools: the hash of their definitions, the encoding, their tokens in all, and the cost of each.
+pub(crate) type CountedTools = (Hash, Encoding, u32, Vec<ToolCost>);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn terms_are_remembered_for_one_list_of_words_and_up_to_a_number() {
+    fn terms_are_cached_for_one_list_of_words_and_up_to_a_number() {
         let terms =
             Arc::new(MessageTerms { flags: Vec::new(), terms: Vec::new(), task: Task::General, priority: None });
         let other = Adaptive { long_characters: 1, ..Adaptive::default() };
@@ -87,8 +73,5 @@ mod tests {
         note(&mut cache, 1);
         cache.reset_if_changed(&other);
         assert_eq!(cache.by_message.len(), 0, "for other words");
-        note(&mut cache, 1);
-        cache.forget();
-        assert_eq!(cache.by_message.len(), 0);
     }
 }

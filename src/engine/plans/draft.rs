@@ -16,7 +16,7 @@ use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::mode::SearchChoice;
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::plan::{BlockedRemedy, Reason};
 use crate::engine::api::{Answer, Draft, DraftKind, Event, IndexingEvent, Planned, ProgramEvent, Ticket};
 use crate::engine::core::Core;
 use crate::engine::indexing::priority::Priority;
@@ -24,59 +24,33 @@ use crate::engine::sessions::session::Session;
 use crate::engine::startup::rules::Rules;
 
 impl Core {
-    /// Returns what a draft asks on a session's branch: its place in the tree and its text.
+    /// Returns the question of a draft on a session's branch: its place in the tree and its text.
     fn question(session: &Session, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
         let gone = || Failure::user("That message is not on this branch.");
-        match &draft.kind {
-            DraftKind::Message => Ok(Question {
-                base: branch.head,
-                text: Some(draft.text.clone()),
-                go_on: false,
-                reply: None,
-                search: draft.search,
-                ..Question::default()
-            }),
+        let question = Question { search: draft.search, ..Question::default() };
+        Ok(match &draft.kind {
+            DraftKind::Message => Question { base: branch.head, text: Some(draft.text.clone()), ..question },
             DraftKind::Edit(node) => {
                 let head = session.node(*node)?;
                 if head.role != Role::User {
                     return Err(Failure::user("Only your own messages can be edited.")
                         .todo("Regenerate the answer (R), or fork the branch."));
                 }
-                Ok(Question {
-                    base: head.parent,
-                    text: Some(draft.text.clone()),
-                    go_on: false,
-                    reply: None,
-                    search: draft.search,
-                    ..Question::default()
-                })
+                Question { base: head.parent, text: Some(draft.text.clone()), ..question }
             }
             DraftKind::Regenerate(node) => {
                 let slot = session.tree.slot(*node).ok_or_else(gone)?;
                 let path = session.tree.path(slot);
                 let asks = path.iter().rev().find(|slot| session.tree.head(**slot).role == Role::User);
                 let asks = asks.ok_or_else(|| Failure::user("There is no question before this message."))?;
-                Ok(Question {
-                    base: Some(session.tree.head(*asks).id),
-                    text: None,
-                    go_on: false,
-                    reply: None,
-                    search: draft.search,
-                    ..Question::default()
-                })
+                Question { base: Some(session.tree.head(*asks).id), ..question }
             }
             DraftKind::Continue(node) => {
                 let head = session.node(*node)?;
-                let said = head.role == Role::Assistant && head.calls == 0;
-                Ok(Question {
-                    base: Some(head.id),
-                    text: None,
-                    go_on: said,
-                    search: draft.search,
-                    ..Question::default()
-                })
+                let go_on = head.role == Role::Assistant && head.calls == 0;
+                Question { base: Some(head.id), go_on, ..question }
             }
-        }
+        })
     }
 
     /// Submits a draft to the planner in order to draw its plan.
@@ -133,7 +107,7 @@ impl Core {
         self.submit(&branch, &question, purpose)
     }
 
-    /// Returns what a draft asks, including the message that it replies to.
+    /// Returns the question of a draft, including the message that it replies to.
     pub(crate) fn asked(&self, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
         let question = Self::question(self.sessions.of_branch(branch.id)?, branch, draft)?;
         let reply = match &draft.kind {
@@ -408,16 +382,12 @@ impl Core {
         let opened = match result {
             Ok(Planned::Plan { .. }) => match self.plans.drawn.get(&branch).map(|drawn| drawn.solved.clone()) {
                 Some(solved) => self.open_turn(branch, draft, &solved),
-                None => Err(Failure::new(
-                    FailureKind::Internal,
-                    "The plan is no longer \
-                    available.",
-                )
-                .todo("Send again.")),
+                None => {
+                    Err(Failure::new(FailureKind::Internal, "The plan is no longer available.").todo("Send again."))
+                }
             },
             Ok(Planned::Blocked(blocked)) => {
-                let ways: Vec<String> =
-                    blocked.choices.iter().map(crate::domain::planning::plan::BlockedRemedy::sentence).collect();
+                let ways: Vec<String> = blocked.choices.iter().map(BlockedRemedy::sentence).collect();
                 Err(Failure::new(FailureKind::Blocked, blocked.sentence())
                     .kept("Your draft is kept.")
                     .todo(format!("You can: {}.", ways.join("; "))))

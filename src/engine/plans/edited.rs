@@ -5,10 +5,10 @@
 use super::input_builder::InputBuilder;
 use super::results::EditedBody;
 use super::snapshot;
-use super::worker::{self, Planner, Solved, Stored, WorkerTask};
-use crate::context::render::Outline;
+use super::worker::{self, Solved, Stored, WorkerTask};
 use crate::context::render::checks::count_body;
 use crate::context::render::edited::{PlannedRequest, edited};
+use crate::context::render::{Outline, RequestPiece};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -77,10 +77,8 @@ impl Core {
         let (asks, named) = (rules.model.name.clone(), request::model(&body).unwrap_or_default());
         if named != asks {
             let what = format!("The request names model {named:?}, but this branch uses {asks:?}.");
-            return Err(kept(Failure::user(what)).todo(
-                "Change the branch's model, or use that model's name in the \
-                request.",
-            ));
+            let todo = "Change the branch's model, or use that model's name in the request.";
+            return Err(kept(Failure::user(what)).todo(todo));
         }
         let revision = self.plans.revision(id);
         let drawn = self.plans.drawn.get(&id).filter(|drawn| drawn.draft == draft && drawn.revision == revision);
@@ -94,11 +92,11 @@ impl Core {
             snapshot.waits = sends || self.setup.patient;
             Some(snapshot)
         };
+        let made = EditedBody { ticket, branch: id, revision, draft, body, sends, base, snapshot, made: None };
+        self.plans.planner.run(task(made, self.inbox.clone())).map_err(kept)?;
         if sends {
             self.plans.edited_sends.insert(id, ticket);
         }
-        let made = EditedBody { ticket, branch: id, revision, draft, body, sends, base, snapshot, made: None };
-        self.plans.planner.run(task(made, self.plans.planner.clone(), self.inbox.clone()));
         Ok(())
     }
 
@@ -112,12 +110,7 @@ impl Core {
             self.plans.edited_sends.remove(&branch);
         }
         let lost = || {
-            Failure::new(
-                FailureKind::Internal,
-                "The edited request is no longer \
-            available.",
-            )
-            .kept("Nothing was sent.")
+            Failure::new(FailureKind::Internal, "The edited request is no longer available.").kept("Nothing was sent.")
         };
         let result = match made.unwrap_or_else(|| Err(lost())) {
             Err(failure) => Err(failure),
@@ -153,15 +146,14 @@ fn over(counts: BodyCount) -> Failure {
         .todo("Shorten it, raise the budget, or choose a model with a larger context window.")
 }
 
-fn task(mut edit: EditedBody, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
-    Box::new(move |builder| {
+fn task(mut edit: EditedBody, inbox: Sender<Inbox>) -> WorkerTask {
+    let work = Box::new(move |builder: &mut InputBuilder| {
         if let Some(snapshot) = edit.snapshot.take() {
             let (encoding, room) = (snapshot.rules.model.encoding, snapshot.rules.budget.prompt);
             let (solution, left) = worker::try_solve(builder, &snapshot);
             if left > 0 && snapshot.waits {
                 edit.snapshot = Some(snapshot);
-                let again = planner.clone();
-                return planner.run(task(edit, again, inbox));
+                return Some(task(edit, inbox));
             }
             match solution {
                 Ok(Ok(solved)) => edit.base = Some(solved),
@@ -182,7 +174,9 @@ fn task(mut edit: EditedBody, planner: Planner, inbox: Sender<Inbox>) -> WorkerT
             edit.made = Some(guarded("planning", || apply_edit(builder, &base, draft, body)));
         }
         let _ = inbox.send(Inbox::Plan(PlanReport::EditedBody(Box::new(edit))));
-    })
+        None
+    });
+    WorkerTask { work, stop: None }
 }
 
 /// Builds the edited call: a plan with rows for the body's messages, and the body's exact bytes.
@@ -236,15 +230,15 @@ fn parts(plan: &ContextPlan, outline: &Outline) -> Vec<RawPart> {
         of.extend(row.text.map(|text| (text, row)));
         of.extend(row.items.iter().map(|item| (item.key, row)));
     }
-    let part = |stretch: &crate::context::render::RequestPiece| {
-        let row = of.get(&stretch.of);
+    let part = |piece: &RequestPiece| {
+        let row = of.get(&piece.of);
         let section = row.and_then(|row| row.section()).map_or("text", Section::title);
         let turn = row.and_then(|row| row.source.turn).map_or_else(String::new, |turn| format!(", turn {turn}"));
         Some(RawPart {
-            message: stretch.message?,
-            bytes: stretch.bytes,
+            message: piece.message?,
+            bytes: piece.bytes,
             title: format!("{section}{turn}"),
-            tokens: stretch.tokens,
+            tokens: piece.tokens,
         })
     };
     outline.iter().filter_map(part).collect()

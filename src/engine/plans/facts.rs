@@ -87,17 +87,15 @@ pub(crate) fn fill_facts(
     Ok(())
 }
 
-/// Computes the activation of the turns that the program pinned, from what the last turns of the path touched.
+/// Computes the activation of the turns that the program pinned, from the items that the last turns of the path
+/// touched.
 fn fill_pin_activation(builder: &InputBuilder, snapshot: &Snapshot, turns: &mut [TurnInput]) -> Result<(), Failure> {
     let own: Vec<Hash> = snapshot.marks.iter().filter(|mark| mark.by == Actor::Engine).filter_map(turn_of).collect();
     if own.is_empty() {
         return Ok(());
     }
-    let path = &snapshot.path;
-    let closed = path.turns.partition_point(|turn| turn.nodes.start < snapshot.open_at);
-    let tips: Vec<Hash> =
-        path.turns[..closed].iter().rev().take(HORIZON).map(|turn| path.nodes[turn.nodes.end - 1].key).collect();
-    let mut known = builder.touches(snapshot.session, &tips)?;
+    let tips: Vec<Hash> = snapshot.closed_tips().take(HORIZON).collect();
+    let mut known = builder.store().touches(snapshot.session, &tips)?;
     let past: Vec<Touches> = tips.iter().map(|tip| known.remove(tip).unwrap_or_default()).collect();
     let clusters: Vec<Option<ClusterId>> = past.iter().map(|touches| touches.cluster).collect();
     for turn in turns {

@@ -17,9 +17,9 @@ use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use crate::domain::conversation::message::{Content, NodeHead, Part, Role};
 use crate::domain::planning::facts::TurnFacts;
-use crate::domain::planning::input::{Block, InactiveMark, MessageInput, OmittedItem, PlanInput, RequestShape};
+use crate::domain::planning::input::{Block, InactiveMark, MessageInput, OmittedItem, PlanInput};
 use crate::domain::planning::input::{SendBarrier, SummaryInput, TurnInput};
-use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Scores, Source, Warning};
+use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Source, Warning};
 use crate::domain::planning::policy::{Section, StateBlock};
 use crate::domain::planning::tuning::TurnSelection;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
@@ -39,12 +39,11 @@ pub(crate) struct InputAssembly<'a> {
 
 impl<'a> InputAssembly<'a> {
     pub(crate) fn new(builder: &'a mut InputBuilder, snapshot: &'a Snapshot, question: &'a str) -> Self {
-        let (contents, warnings) = (Contents::default(), Vec::new());
         Self {
             builder,
             snapshot,
-            contents,
-            warnings,
+            contents: Contents::default(),
+            warnings: Vec::new(),
             made_results: 0,
             question,
             summaries: Vec::new(),
@@ -145,15 +144,6 @@ impl<'a> InputAssembly<'a> {
         })
     }
 
-    fn is_excluded(&self, key: Hash) -> bool {
-        self.snapshot.marks.iter().any(|mark| match mark.target {
-            Atom::Message { node: target } | Atom::Episode { call: target, .. } => {
-                target == key && mark.kind.excludes()
-            }
-            Atom::Turn { .. } | Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
-        })
-    }
-
     pub(super) fn source(&self, number: u32, first: Option<&NodeHead>) -> Source {
         Source {
             session: Some(self.snapshot.session),
@@ -162,9 +152,7 @@ impl<'a> InputAssembly<'a> {
             message: first.map(|head| head.id),
             external_id: first.and_then(|head| head.external_id.clone()),
             at: first.map(|head| head.at),
-            path: None,
-            span: None,
-            code: None,
+            ..Source::default()
         }
     }
 
@@ -174,7 +162,7 @@ impl<'a> InputAssembly<'a> {
         let parts: Vec<(Role, Arc<Content>)> = turn
             .heads
             .iter()
-            .filter(|head| send_barrier(head, false).is_none() && !self.is_excluded(head.key))
+            .filter(|head| send_barrier(head, false).is_none() && !self.snapshot.excludes_message(head.key))
             .filter_map(|head| self.builder.cached_content(head.key).map(|content| (head.role, content)))
             .collect();
         let at = turn.heads.first().map_or(0, |head| head.at);
@@ -183,10 +171,8 @@ impl<'a> InputAssembly<'a> {
 
     /// Adds a block's text to the contents and returns its hash and its tokens.
     pub(super) fn text(&mut self, text: String) -> (Hash, u32) {
-        let hash = Hash::of(text.as_bytes());
-        let tokens = self.builder.count(self.encoding(), &text);
-        self.contents.blocks.insert(hash, text.into());
-        (hash, tokens)
+        let encoding = self.encoding();
+        self.contents.add_block(text, &|text| self.builder.count(encoding, text))
     }
 
     /// Returns the open turn, and the tokens that a label before the person's message would add.
@@ -281,7 +267,7 @@ impl<'a> InputAssembly<'a> {
         first && auto && self.snapshot.state.is_none() && self.snapshot.gaps.iter().all(|gap| gap.elsewhere)
     }
 
-    /// Whether the model is asked for a state block in any case. A later round asks if the round before did.
+    /// Whether the model is asked for a state block in any case. A later round asks if the previous one did.
     fn requires_state_request(&self) -> bool {
         let before = self.snapshot.round_before.as_ref().map(rounds::asks_for_state);
         before.unwrap_or_else(|| !self.solver_decides_state_request())
@@ -310,14 +296,14 @@ impl<'a> InputAssembly<'a> {
     fn summaries(&mut self) -> Vec<Block> {
         let snapshot = self.snapshot;
         for summary in &snapshot.summaries.stale {
-            self.omit_summary(summary, Reason::StaleSummary, ("capsules", "lists the summaries in use"));
+            self.omit_summary(summary, Reason::StaleSummary);
         }
         let mut blocks = Vec::new();
         for sent in &snapshot.summaries.sent {
             let SentSummary { summary, stale, elsewhere, older, .. } = sent;
             let named = sent.named_in(self.question);
             if *elsewhere && !named {
-                self.omit_summary(summary, Reason::OtherLane, ("capsules", "lists the summaries in use"));
+                self.omit_summary(summary, Reason::OtherLane);
                 continue;
             }
             let section =
@@ -331,17 +317,10 @@ impl<'a> InputAssembly<'a> {
         blocks
     }
 
-    fn omit_summary(&mut self, summary: &Summary, reason: Reason, (action, does): (&str, &str)) {
-        self.near.push(OmittedItem {
-            atom: Atom::Section { text: summary.id },
-            kind: RowKind::Summary,
-            title: summaries::title(summary),
-            tokens: summary.tokens,
-            reason,
-            remedy: (action.to_owned(), does.to_owned()),
-            source: Source::default(),
-            scores: Scores::default(),
-        });
+    fn omit_summary(&mut self, summary: &Summary, reason: Reason) {
+        let (atom, title) = (Atom::Section { text: summary.id }, summaries::title(summary));
+        let remedy = ("capsules", "lists the summaries in use");
+        self.near.push(OmittedItem::new(atom, RowKind::Summary, &title, summary.tokens, reason, remedy));
     }
 
     /// Returns a person's notes: pinned ones as instructions, texts that were copied from other branches as cards.
@@ -357,8 +336,8 @@ impl<'a> InputAssembly<'a> {
             let mut block = match mark.kind {
                 // A text from another branch is information, not an instruction.
                 MarkKind::Sticky if mark.origin.is_some() => {
-                    let words = mark.origin.as_ref().map(|origin| origin.to_text()).unwrap_or_default();
-                    let text = render_forms::fenced(&words, note);
+                    let origin = mark.origin.as_ref().map(|origin| origin.to_text()).unwrap_or_default();
+                    let text = render_forms::fenced(&origin, note);
                     self.block(Section::StickyPins, RowKind::Card, text, &title, Reason::Sticky)
                 }
                 MarkKind::Sticky => {
@@ -367,13 +346,8 @@ impl<'a> InputAssembly<'a> {
                 }
                 MarkKind::Leased { turns: LeaseTurns::Left(turns) } => {
                     let text = render_forms::fenced("Note kept for some turns", note);
-                    self.block(
-                        Section::LeasedPins,
-                        RowKind::Card,
-                        text,
-                        &title,
-                        Reason::Leased { left: turns.get(), engine: false },
-                    )
+                    let reason = Reason::Leased { left: turns.get(), engine: false };
+                    self.block(Section::LeasedPins, RowKind::Card, text, &title, reason)
                 }
                 MarkKind::IncludeOnce => {
                     let text = render_forms::fenced("Text carried along from another branch", note);
@@ -416,13 +390,13 @@ impl<'a> InputAssembly<'a> {
     }
 
     fn inactive_marks(&self) -> Vec<InactiveMark> {
-        let each = self.snapshot.inactive_marks.iter().map(|(mark, head)| InactiveMark {
+        let inactive = self.snapshot.inactive_marks.iter().map(|(mark, head)| InactiveMark {
             mark: mark.clone(),
             title: head.as_ref().map_or_else(|| "a deleted message".to_owned(), |head| head.preview.clone()),
             source: self.source(0, head.as_ref()),
             tokens: head.as_ref().map_or(0, |head| u32::try_from(head.bytes / 4).unwrap_or(u32::MAX)),
         });
-        each.collect()
+        inactive.collect()
     }
 
     fn finish(
@@ -434,13 +408,7 @@ impl<'a> InputAssembly<'a> {
         inactive_marks: Vec<InactiveMark>,
     ) -> BuiltInput {
         let rules = &self.snapshot.rules;
-        let shape = RequestShape {
-            model: rules.model.name.clone(),
-            dialect: rules.profile.dialect.clone(),
-            max_output: rules.max_output(),
-            temperature: rules.profile.temperature,
-            tools: rules.tools.clone(),
-        };
+        let shape = rules.shape(rules.tools.clone());
         let (tools_tokens, tool_costs) = self.builder.count_tools(rules, &shape);
         let round_before = self.snapshot.round_before.as_ref();
         let round_before = round_before.and_then(|round| rounds::turns(round, &rules.policy.name));

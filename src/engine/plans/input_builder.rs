@@ -2,23 +2,26 @@
 //! planner's thread.
 //! Not for: collecting a whole input (`collect`), or solving (`context`).
 
+use super::caches::{CountedTools, FactsCache, MAX_CACHED, Questions};
 use super::sources::card_text::CardSettings;
 use super::sources::memory_terms::Memories;
 use super::sources::round_parts::RoundParts;
+use crate::code::parse::words::Analyzer;
 use crate::context::render::TextSource;
 use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::base::ids::NodeId;
 use crate::domain::call::code_set::CodeSet;
 use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::conversation::activation::Touches;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role};
+use crate::domain::conversation::state;
 use crate::domain::planning::input::{MessageInput, Offer, PartInput, PlanInput, SendBarrier};
 use crate::domain::planning::plan::Form;
-use crate::domain::tool::trace::ToolTrace;
+use crate::engine::indexing::code_workspace::CodeWorkspace;
 use crate::engine::indexing::messages::MessageSearch;
+use crate::engine::tools::workspace::Project;
 use crate::retrieval::cluster::QuestionPlace;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -27,8 +30,6 @@ use std::sync::Arc;
 
 /// The lengths in characters to which tool results may be cut (see `context`).
 const CUTS: [u32; 3] = [300, 1_000, 5_000];
-/// The number of cached message counts at which the cache is cleared.
-const MAX_CACHED: usize = 50_000;
 /// The bytes of cached contents at which the cache is cleared.
 const KEPT_BYTES: u64 = 48 * 1024 * 1024;
 
@@ -47,6 +48,15 @@ pub(crate) struct Contents {
     /// The subject of the question.
     pub(crate) subject: Option<QuestionPlace>,
     pub(crate) messages: HashMap<Hash, Arc<Content>>,
+}
+
+impl Contents {
+    /// Adds the text of a block and returns its hash and its tokens, as `count` counts them.
+    pub(crate) fn add_block(&mut self, text: String, count: &dyn Fn(&str) -> u32) -> (Hash, u32) {
+        let counted = (Hash::of(text.as_bytes()), count(&text));
+        self.blocks.insert(counted.0, text.into());
+        counted
+    }
 }
 
 impl TextSource for Contents {
@@ -84,14 +94,15 @@ pub(crate) struct InputBuilder {
     memory: HashMap<(Hash, Encoding, bool), CountedMessage>,
     contents: HashMap<Hash, Arc<Content>>,
     content_bytes: u64,
-    pub(crate) facts: crate::engine::plans::caches::FactsCache,
-    pub(crate) questions: crate::engine::plans::caches::Questions,
+    pub(crate) facts: FactsCache,
+    pub(crate) questions: Questions,
     /// The workspace's rules, skills and module summaries.
-    pub(crate) project: Option<Arc<crate::engine::tools::workspace::Project>>,
+    pub(crate) project: Option<Arc<Project>>,
     /// The workspace's code.
-    pub(crate) code: Option<crate::engine::indexing::code_workspace::CodeWorkspace>,
-    pub(crate) analyzer: crate::code::parse::words::Analyzer,
-    pub(crate) tool_costs: crate::engine::plans::caches::ToolCostCache,
+    pub(crate) code: Option<CodeWorkspace>,
+    pub(crate) analyzer: Analyzer,
+    /// The tools that were counted last.
+    pub(crate) tool_costs: Option<CountedTools>,
 }
 
 impl BuiltInput {
@@ -117,12 +128,12 @@ impl InputBuilder {
             memory: HashMap::new(),
             contents: HashMap::new(),
             content_bytes: 0,
-            facts: crate::engine::plans::caches::FactsCache::default(),
-            questions: crate::engine::plans::caches::Questions::default(),
+            facts: FactsCache::default(),
+            questions: Questions::new(),
             project: None,
             code: None,
-            analyzer: crate::code::parse::words::Analyzer::default(),
-            tool_costs: crate::engine::plans::caches::ToolCostCache::default(),
+            analyzer: Analyzer::default(),
+            tool_costs: None,
         }
     }
 
@@ -132,16 +143,14 @@ impl InputBuilder {
         self.contents.clear();
         self.content_bytes = 0;
         self.finder.forget();
-        self.facts.forget();
-        self.questions.forget();
+        self.facts.by_message.clear();
+        self.questions.clear();
     }
 
-    /// Returns the store.
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Returns the token counter.
     pub(crate) fn counter(&self) -> Arc<dyn CountTokens> {
         self.counter.clone()
     }
@@ -231,19 +240,10 @@ impl InputBuilder {
         }))
     }
 
-    /// Returns the newest tool calls of a session, oldest first.
-    pub(crate) fn traces(&self, session: SessionId, most: usize) -> Result<Vec<ToolTrace>, Failure> {
-        Ok(self.store.traces(session, most)?)
-    }
-
-    /// Returns what turns touched, by the keys of their last nodes.
-    pub(crate) fn touches(&self, session: SessionId, tips: &[Hash]) -> Result<HashMap<Hash, Touches>, Failure> {
-        Ok(self.store.touches(session, tips)?)
-    }
-
-    /// Reads a node with its head; `None` if it does not exist.
-    pub(crate) fn node(&self, id: NodeId) -> Result<Option<Node>, Failure> {
-        Ok(self.store.nodes(&[id])?.pop())
+    /// Returns a function that counts the tokens of a text.
+    pub(crate) fn counting(&self, encoding: Encoding) -> impl Fn(&str) -> u32 + use<> {
+        let counter = self.counter();
+        move |text: &str| counter.count(encoding, text)
     }
 
     /// Counts the tokens of a text.
@@ -267,10 +267,9 @@ struct RenderedForms {
 
 impl RenderedForms {
     fn new(head: &NodeHead, content: &Content, joins: bool) -> Self {
-        let standing = WireState { joins, ..WireState::default() };
-        let text = |form: Form| render_forms::wire_text(head.key, head.role, content, form, standing);
-        let stateful = head.role == Role::Assistant
-            && crate::domain::conversation::state::find(&render_forms::plain(content), true).is_some();
+        let wire_state = WireState { joins, ..WireState::default() };
+        let text = |form: Form| render_forms::wire_text(head.key, head.role, content, form, wire_state);
+        let stateful = head.role == Role::Assistant && state::find(&render_forms::plain(content), true).is_some();
         let whole_form = if stateful { Form::NoState } else { Form::Full };
         let calls: Vec<(String, String, String)> =
             content.calls().map(|(id, name, args)| (id.to_owned(), name.to_owned(), args.to_owned())).collect();

@@ -8,7 +8,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::planning::input::{Block, OmittedItem, SendBarrier};
-use crate::domain::planning::plan::{Reason, RowKind, Scores};
+use crate::domain::planning::plan::{Reason, RowKind};
 use crate::domain::planning::policy::Section;
 
 impl InputAssembly<'_> {
@@ -47,16 +47,9 @@ impl InputAssembly<'_> {
 
     fn omit_instructions(&mut self, head: &NodeHead, text: String, kind: MarkKind) {
         let (once, tokens) = (kind == MarkKind::ExcludeOnce, self.text(text).1);
-        let source = self.source(0, Some(head));
-        self.near.push(OmittedItem {
-            atom: Atom::Message { node: head.key },
-            kind: RowKind::Message,
-            reason: Reason::UserExcluded { once },
-            title: head.preview.clone(),
-            tokens,
-            remedy: (if once { "exclude-once" } else { "exclude" }.into(), "removes the exclusion".into()),
-            source,
-            scores: Scores::default(),
-        });
+        let (atom, reason) = (Atom::Message { node: head.key }, Reason::UserExcluded { once });
+        let remedy = (if once { "exclude-once" } else { "exclude" }, "removes the exclusion");
+        let item = OmittedItem::new(atom, RowKind::Message, &head.preview, tokens, reason, remedy);
+        self.near.push(OmittedItem { source: self.source(0, Some(head)), ..item });
     }
 }

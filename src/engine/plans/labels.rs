@@ -24,8 +24,8 @@ pub(crate) fn card_text(number: u32, at: i64, parts: &[(Role, Arc<Content>)]) ->
 
 /// Returns a message as the quote that is replied to.
 pub(crate) fn quote_text(head: &NodeHead, content: &Content) -> String {
-    let words = render_forms::message_text(head.key, head.role, content, Form::NoState);
-    render_forms::fenced(&format!("The user replies to this {} message of {}", head.role.name(), date(head.at)), &words)
+    let text = render_forms::message_text(head.key, head.role, content, Form::NoState);
+    render_forms::fenced(&format!("The user replies to this {} message of {}", head.role.name(), date(head.at)), &text)
 }
 
 fn bounded(state: &str) -> &str {
@@ -50,7 +50,7 @@ pub(crate) fn title_of(heads: &[NodeHead]) -> String {
 }
 
 /// Returns the day of a time in UTC, so that the same message has the same label on every machine.
-fn date(at: i64) -> String {
+pub(super) fn date(at: i64) -> String {
     jiff::Timestamp::from_millisecond(at).map_or_else(|_| "undated".into(), |t| t.strftime("%Y-%m-%d").to_string())
 }
 

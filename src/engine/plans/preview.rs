@@ -2,9 +2,10 @@
 //! the plans that a screen waits for. Nothing is changed, and a newer preview replaces an older one.
 //! Not for: performing the act (`branches::marks`), or other settings (`what_if`).
 
+use super::input_builder::InputBuilder;
 use super::results::PreviewWork;
 use super::snapshot;
-use super::worker::{self, Planner, WorkerTask};
+use super::worker::{self, WorkerTask};
 use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
@@ -36,12 +37,8 @@ impl Core {
         let revision = self.plans.revision(id);
         let drawn = self.plans.drawn.get(&id).filter(|drawn| drawn.draft == *draft && drawn.revision == revision);
         let present = drawn.map(|drawn| drawn.solved.plan.clone());
-        let present = present.ok_or_else(|| {
-            Failure::new(FailureKind::Stale, "The plan on the screen is out of date.").todo(
-                "Wait for the new \
-                plan.",
-            )
-        })?;
+        let stale = || Failure::new(FailureKind::Stale, "The plan on the screen is out of date.");
+        let present = present.ok_or_else(|| stale().todo("Wait for the new plan."))?;
         let marked = self.mark_changes(&branch, items, act)?;
         let changes: Vec<Change> = marked.updates.iter().map(|(update, _)| update.change(branch.id)).collect();
         let mut there = branch.clone();
@@ -54,9 +51,10 @@ impl Core {
         snapshot.waits = self.setup.patient;
         self.cancel_preview();
         let stop = Arc::new(AtomicBool::new(false));
-        self.plans.previewing = Some((ticket, stop.clone()));
-        let made = PreviewWork { ticket, branch: id, revision, present, snapshot, price, stop, result: None };
-        self.plans.planner.run(task(made, self.plans.planner.clone(), self.inbox.clone()));
+        let made =
+            PreviewWork { ticket, branch: id, revision, present, snapshot, price, stop: stop.clone(), result: None };
+        self.plans.planner.run(task(made, self.inbox.clone()))?;
+        self.plans.previewing = Some((ticket, stop));
         Ok(())
     }
 
@@ -94,17 +92,15 @@ impl Core {
     }
 }
 
-fn task(mut made: PreviewWork, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
-    Box::new(move |builder| {
-        if made.stop.load(Ordering::Relaxed) {
-            return;
-        }
+fn task(mut made: PreviewWork, inbox: Sender<Inbox>) -> WorkerTask {
+    let stop = Some(made.stop.clone());
+    let work = Box::new(move |builder: &mut InputBuilder| {
         made.result = worker::solved(builder, &made.snapshot);
-        if made.result.is_some() {
-            let _ = inbox.send(Inbox::Plan(PlanReport::Preview(Box::new(made))));
-        } else {
-            let again = planner.clone();
-            planner.run(task(made, again, inbox));
+        if made.result.is_none() {
+            return Some(task(made, inbox));
         }
-    })
+        let _ = inbox.send(Inbox::Plan(PlanReport::Preview(Box::new(made))));
+        None
+    });
+    WorkerTask { work, stop }
 }

@@ -17,11 +17,13 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::plan::{ContextPlan, Item, Row, RowKind};
 use crate::domain::tool::folder_settings::SettingsFileStatus;
-use crate::engine::api::{Answer, Finding};
-use crate::engine::calls::stored_runs::{one_run, unreadable};
+use crate::engine::api::{Answer, Finding, Ticket};
+use crate::engine::calls::meters::learned;
+use crate::engine::calls::stored_runs::{one_run, plan_json, unreadable};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, OutsideChange};
 use crate::engine::jobs::{Part, together};
+use crate::engine::startup::setup::{ModelLookup, Servers};
 use crate::store::Store;
 use crate::store::file::examine::Examined;
 use crate::store::types::StoreError;
@@ -46,24 +48,15 @@ impl Core {
             return Ok(Answer::Text(row.title.clone()));
         }
         let mut out = String::new();
-        for (role, text) in self.item_texts(&row, &drawn.solved.contents, row.included())? {
-            if !out.is_empty() {
-                out.push('\n');
+        for item in &row.items {
+            if let Some(text) = self.item_text(item, &drawn.solved.contents, row.included())? {
+                add_message(&mut out, item.role, &text);
             }
-            let _ = writeln!(out, "{}:\n{text}", role.name());
         }
         if out.is_empty() {
             out = self.message_text(branch, atom, row.included())?;
         }
         Ok(Answer::Text(out))
-    }
-
-    fn item_texts(&self, row: &Row, contents: &Contents, sent: bool) -> Result<Vec<(Role, String)>, Failure> {
-        let mut texts = Vec::new();
-        for item in &row.items {
-            texts.extend(self.item_text(item, contents, sent)?.map(|text| (item.role, text)));
-        }
-        Ok(texts)
     }
 
     /// Returns the text of a message in a row: in the form in which it is sent, or in full; `None` for a draft whose
@@ -106,10 +99,8 @@ impl Core {
         let (id, stored) = match self.store.plan_by_prefix(prefix)?.as_slice() {
             [one] => one.clone(),
             [] => {
-                let run = one_run(&self.store, prefix)?;
-                let id = run.plan;
-                let found = self.store.plan_by_prefix(&id.to_string())?.pop();
-                found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?
+                let id = one_run(&self.store, prefix)?.plan;
+                (id, plan_json(&self.store, id)?)
             }
             _ => return Err(Failure::user(format!("{prefix:?} matches several plans.")).todo("Type more of the id.")),
         };
@@ -144,7 +135,7 @@ impl Core {
     }
 
     /// Asks servers for their models, on threads of their own.
-    pub(crate) fn models(&self, ticket: crate::engine::api::Ticket, only: Option<&str>) -> Result<(), Failure> {
+    pub(crate) fn models(&self, ticket: Ticket, only: Option<&str>) -> Result<(), Failure> {
         let profiles = self.wanted_profiles(only)?;
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let (lookup, counter) = (self.setup.settings.models.clone(), self.setup.counter.clone());
@@ -158,7 +149,7 @@ impl Core {
                 })
             };
             let mut all = Vec::new();
-            let mut learned = Vec::new();
+            let mut reported = Vec::new();
             for (profile, found) in together(profiles.into_iter().map(ask).collect()).into_iter().flatten() {
                 let name = profile.name.clone();
                 let whole = |model| {
@@ -171,12 +162,12 @@ impl Core {
                 };
                 let found = found.map(|models| models.into_iter().map(whole).collect::<Vec<ModelInfo>>());
                 if let Ok(models) = &found {
-                    learned
+                    reported
                         .extend(models.iter().filter(|m| m.source == "server").map(|m| (profile.clone(), m.clone())));
                 }
                 all.push((name, found.map_err(provider_failure)));
             }
-            let _ = inbox.send(Inbox::Changed(OutsideChange::Models(learned)));
+            let _ = inbox.send(Inbox::Changed(OutsideChange::Models(reported)));
             Ok(Answer::Models(all))
         });
         Ok(())
@@ -195,17 +186,17 @@ impl Core {
             |_| Inbox::Changed(OutsideChange::Models(Vec::new())),
             move |_| {
                 let models = servers.models(&rules.profile).unwrap_or_default();
-                let told = models
+                let reported = models
                     .into_iter()
                     .map(|model| complete_model_info(model, &rules.profile, &lookup))
                     .filter(|m| m.source == "server");
-                Inbox::Changed(OutsideChange::Models(told.map(|model| (rules.profile.clone(), model)).collect()))
+                Inbox::Changed(OutsideChange::Models(reported.map(|model| (rules.profile.clone(), model)).collect()))
             },
         );
     }
 
     /// Checks the store, the workspace and every profile.
-    pub(crate) fn doctor(&self, ticket: crate::engine::api::Ticket) {
+    pub(crate) fn doctor(&self, ticket: Ticket) {
         let (store, workspace) = (self.store.clone(), self.workspace_findings());
         let (tools, quirks) = (self.examine_servers(), self.quirk_findings());
         let profiles: Vec<Profile> = self.setup.settings.profiles.values().cloned().collect();
@@ -239,13 +230,7 @@ impl Core {
         } else {
             "not trusted: no tools are offered"
         };
-        let workspace = Finding {
-            subject: "workspace".into(),
-            ok: None,
-            text: format!("{} ({trust})", self.setup.workspace),
-            todo: String::new(),
-            facts: Vec::new(),
-        };
+        let workspace = Finding::new("workspace", None, format!("{} ({trust})", self.setup.workspace), "");
         let settings = self.folder_card().map(|card| {
             let todo = match card.standing {
                 SettingsFileStatus::Untrusted => "`pleach trust` trusts the folder.",
@@ -254,13 +239,9 @@ impl Core {
                 SettingsFileStatus::Used | SettingsFileStatus::Declined => "",
             };
             let status = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
-            Finding {
-                subject: "folder settings".into(),
-                ok: (card.standing == SettingsFileStatus::Faulty).then_some(false),
-                text: format!("{} ({})", card.path, card.to_text()),
-                todo: todo.into(),
-                facts: vec![("standing", status.unwrap_or_default())],
-            }
+            let ok = (card.standing == SettingsFileStatus::Faulty).then_some(false);
+            let finding = Finding::new("folder settings", ok, format!("{} ({})", card.path, card.to_text()), todo);
+            Finding { facts: vec![("standing", status.unwrap_or_default())], ..finding }
         });
         [workspace].into_iter().chain(settings).collect()
     }
@@ -273,13 +254,7 @@ const DROP_HINT: &str = "pleach doctor --repair drops what can't be read; nothin
 
 /// Checks the state of the store, which reads the whole file once.
 fn store_findings(store: &Store) -> Vec<Finding> {
-    let finding = |ok, text: String, todo: &str| Finding {
-        subject: "store".into(),
-        ok: Some(ok),
-        text,
-        todo: todo.into(),
-        facts: Vec::new(),
-    };
+    let finding = |ok, text: String, todo: &str| Finding::new("store", Some(ok), text, todo);
     let mode = if store.read_only() { ", read-only" } else { "" };
     let mut found = vec![match (store.sessions(), store.quick_check()) {
         (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), REPAIR_HINT),
@@ -293,24 +268,14 @@ fn store_findings(store: &Store) -> Vec<Finding> {
     }];
     let examined = store.examine();
     found.push(content_finding(&examined));
-    let plain = |subject: &str, text: String, todo: &str| Finding {
-        subject: subject.into(),
-        ok: None,
-        text,
-        todo: todo.into(),
-        facts: Vec::new(),
-    };
+    let plain = |subject: &str, text: String, todo: &str| Finding::new(subject, None, text, todo);
     if let Some(seen) = examined.ok().filter(|seen| !seen.notes.is_empty()) {
         found.push(plain("store notes", seen.notes.join("; "), ""));
     }
     if let Ok((left @ 1.., all)) = store.unconverted_plans() {
         let text = format!("{} of {all} are in the current format", all - left);
-        found.push(plain(
-            "stored plans",
-            text,
-            "The rest are converted while pleach is open; you can quit at any \
-            time.",
-        ));
+        let todo = "The rest are converted while pleach is open; you can quit at any time.";
+        found.push(plain("stored plans", text, todo));
     }
     if let Some(held) = store.copies(BackupAct::List).ok().and_then(|all| deleted_text_sentence(&all)) {
         found.push(plain("backups", held, ""));
@@ -345,19 +310,16 @@ fn content_finding(examined: &Result<Examined, StoreError>) -> Finding {
             }
         }
     };
-    Finding { subject: "store content".into(), ok: Some(todo.is_empty()), text, todo: todo.into(), facts }
+    Finding { facts, ..Finding::new("store content", Some(todo.is_empty()), text, todo) }
 }
 
 /// Returns how the models that were called count tokens, compared with the program's estimates.
 fn meter_findings(store: &Store) -> Vec<Finding> {
-    let finding = |known: CalibrationEntry| Finding {
-        subject: format!("meter {}/{}", known.profile, known.model),
-        ok: None,
-        text: format!("actual = est {} (est: {})", known.calibration.sentence(), known.encoding),
-        todo: String::new(),
-        facts: Vec::new(),
+    let finding = |known: CalibrationEntry| {
+        let text = format!("actual = est {} (est: {})", known.calibration.sentence(), known.encoding);
+        Finding::new(&format!("meter {}/{}", known.profile, known.model), None, text, "")
     };
-    crate::engine::calls::meters::learned(store).into_iter().map(finding).collect()
+    learned(store).into_iter().map(finding).collect()
 }
 
 /// Checks whether the model's own tokenizer can be used, if one is configured.
@@ -366,13 +328,9 @@ fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Fin
     let (encoding, why) = counter.settle(model.encoding);
     let by = format!("tokens of {} are counted with {}", model.name, encoding.title());
     let todo = if why.is_some() { "Check `tokenizer` in the settings." } else { "" };
-    Some(Finding {
-        subject: "tokenizer".into(),
-        ok: Some(why.is_none()),
-        text: why.map_or_else(|| by.clone(), |why| format!("{why}; {by}")),
-        todo: todo.into(),
-        facts: Vec::new(),
-    })
+    let ok = Some(why.is_none());
+    let text = why.map_or_else(|| by.clone(), |why| format!("{why}; {by}"));
+    Some(Finding::new("tokenizer", ok, text, todo))
 }
 
 /// Converts a provider's error to a failure.
@@ -381,43 +339,41 @@ pub(crate) fn provider_failure(error: ProviderError) -> Failure {
 }
 
 /// Completes a model that its server described with values from the model table.
-fn complete_model_info(
-    told: ModelInfo,
-    profile: &Profile,
-    lookup: &crate::engine::startup::setup::ModelLookup,
-) -> ModelInfo {
-    let known = lookup(&told.name, profile);
-    if told.context_window == 0 {
-        return ModelInfo { supports: told.supports, ..known };
+fn complete_model_info(model: ModelInfo, profile: &Profile, lookup: &ModelLookup) -> ModelInfo {
+    let known = lookup(&model.name, profile);
+    if model.context_window == 0 {
+        return ModelInfo { supports: model.supports, ..known };
     }
     ModelInfo {
-        price: told.price.or(known.price),
+        price: model.price.or(known.price),
         encoding: known.encoding,
         exact_encoding: known.exact_encoding,
-        ..told
+        ..model
     }
 }
 
-fn profile_finding(servers: &dyn crate::engine::startup::setup::Servers, profile: &Profile, chosen: &str) -> Finding {
+fn profile_finding(servers: &dyn Servers, profile: &Profile, chosen: &str) -> Finding {
     let mark = if profile.name == chosen { " (in use)" } else { "" };
     let subject = format!("profile {}{mark}", profile.name);
     if profile.backend != Backend::Openai {
-        let text = "built in: a placeholder that quotes its context".into();
-        return Finding { subject, ok: Some(true), text, todo: String::new(), facts: Vec::new() };
+        return Finding::new(&subject, Some(true), "built in: a placeholder that quotes its context".into(), "");
     }
     if let Err(failure) = servers.ready(profile) {
-        return Finding { subject, ok: None, text: failure.what, todo: failure.todo, facts: Vec::new() };
+        return Finding::new(&subject, None, failure.what, &failure.todo);
     }
     match servers.probe(profile) {
-        Ok(count) => Finding {
-            subject,
-            ok: Some(true),
-            text: format!("{} answers, {count} models", address::without_secrets(&profile.base_url)),
-            todo: String::new(),
-            facts: Vec::new(),
-        },
-        Err(error) => Finding { subject, ok: Some(false), text: error.what, todo: error.hint, facts: Vec::new() },
+        Ok(count) => {
+            let text = format!("{} answers, {count} models", address::without_secrets(&profile.base_url));
+            Finding::new(&subject, Some(true), text, "")
+        }
+        Err(error) => Finding::new(&subject, Some(false), error.what, &error.hint),
     }
+}
+
+/// Adds a message to the text of a row, under its role.
+pub(crate) fn add_message(out: &mut String, role: Role, text: &str) {
+    let gap = if out.is_empty() { "" } else { "\n" };
+    let _ = writeln!(out, "{gap}{}:\n{text}", role.name());
 }
 
 /// Returns the row of an atom, or a row with the one message that the atom names.

@@ -37,7 +37,7 @@ pub(crate) struct TurnHeads {
     pub(crate) heads: Vec<NodeHead>,
 }
 
-/// See the module.
+/// The part of a session that a plan can depend on.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) session: SessionId,
@@ -75,13 +75,13 @@ pub(crate) struct Snapshot {
     pub(crate) suggested_symbols: Vec<CodeRef>,
     /// Instructions in the conversation, in the order of the path.
     pub(crate) instructions: Vec<NodeHead>,
-    /// The round before of the open turn, if it is the same turn that is sent again.
+    /// The previous round of the open turn, if the turn is sent again.
     pub(crate) round_before: Option<RoundBefore>,
     /// Tasks on the path: from which position, up to which, and whether it is done; oldest first.
     pub(crate) tasks: Vec<(usize, usize, bool)>,
 }
 
-/// The plan of the open turn's round before, with its texts.
+/// The plan of the open turn's previous round, with its texts.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundBefore {
     pub(crate) plan: Arc<ContextPlan>,
@@ -94,20 +94,34 @@ pub(crate) struct Question {
     /// The last node of the path that is sent (for an edit: the parent of the edited message).
     pub(crate) base: Option<NodeId>,
     /// A new user message.
-    pub(crate) text: Option<std::sync::Arc<str>>,
+    pub(crate) text: Option<Arc<str>>,
     /// Continue a cut answer.
     pub(crate) go_on: bool,
     /// The message that is replied to, by key.
     pub(crate) reply: Option<Hash>,
     /// Whether older messages are searched.
     pub(crate) search: SearchChoice,
-    /// The round before of the same turn.
+    /// The previous round of the same turn.
     pub(crate) round_before: Option<RoundBefore>,
 }
 
 impl Snapshot {
-    /// The only lane whose messages are searched. While the window holds one lane, all lanes are searched: the others can
-    /// be found nowhere else.
+    /// Returns the keys of the last nodes of the turns before the open one, newest first.
+    pub(crate) fn closed_tips(&self) -> impl Iterator<Item = Hash> + '_ {
+        let path = &self.path;
+        let closed = path.turns.partition_point(|turn| turn.nodes.start < self.open_at);
+        path.turns[..closed].iter().rev().map(|turn| path.nodes[turn.nodes.end - 1].key)
+    }
+
+    /// Whether a person excluded a message by a mark of its own or of its episode.
+    pub(crate) fn excludes_message(&self, key: Hash) -> bool {
+        let is_meant =
+            |target| matches!(target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
+        self.marks.iter().any(|mark| mark.kind.excludes() && is_meant(mark.target))
+    }
+
+    /// The only lane whose messages are searched. While the window holds one lane, all lanes are searched: the others
+    /// can be found nowhere else.
     pub(crate) fn lane_searched(&self) -> Option<&str> {
         let policy = &self.rules.policy;
         Some(self.lane.as_str()).filter(|_| policy.one_lane && !policy.lane_window)
@@ -120,35 +134,33 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     let tree = &session.tree;
     let tip = question.base.and_then(|id| tree.slot(id));
     let path = session.paths.get(tree, tip);
-    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
     let closed = path.turns.len() - usize::from(question.text.is_none() && !path.turns.is_empty());
     let open_turn = path.turns.get(closed);
     let open_at = open_turn.map_or(path.slots.len(), |turn| turn.nodes.start);
-    let open_number = number(closed, preamble);
     let on_path = |slot: Slot| path.slots.get(tree.depth(slot) as usize) == Some(&slot);
-    let (awake, asleep) = sort_marks(session, branch, &on_path);
+    let (active, inactive) = sort_marks(session, branch, &on_path);
     let window = branch.anchor.as_ref().map(|anchor| anchor.start);
     let lane = lane_of(session, branch, tip, question);
     let alone = rules.policy.keeps_to_lane(true).then(|| LaneNumber::of(&lane));
     let own = |turn: usize| alone.is_none_or(|lane| path.is_in(turn, lane));
-    let (looked_at, gaps) = horizon(tree, window, &path, closed, (&awake, &own), rules.budget.prompt, preamble);
+    let (considered, gaps) = horizon(tree, window, &path, closed, (&active, &own), rules.budget.prompt);
     let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path.slots[at]).clone()).collect::<Vec<_>>();
     let ends = |turn: &Turn| {
         let key = |at: usize| tree.head(path.slots[at]).key;
         (key(turn.nodes.start), key(turn.nodes.end - 1))
     };
-    let ground = SummaryView { session, path: &path.slots, marks: &awake, lane: alone.map(|_| lane.as_str()) };
+    let view = SummaryView { session, path: &path.slots, marks: &active, lane: alone.map(|_| lane.as_str()) };
     let summaries =
-        summaries::choose(&ground, branch, rules.mode, looked_at.iter().map(|index| ends(&path.turns[*index])), &gaps);
+        summaries::choose(&view, branch, rules.mode, considered.iter().map(|index| ends(&path.turns[*index])), &gaps);
     Snapshot {
         session: session.card.id,
         summaries,
         draft: question.text.as_ref().map(|text| draft_node(session, tip, text)),
         go_on: question.go_on,
-        turns: looked_at
+        turns: considered
             .into_iter()
             .map(|index| TurnHeads {
-                number: number(index, preamble),
+                number: path.number(index),
                 at: path.turns[index].nodes.start,
                 heads: heads(&path.turns[index]),
             })
@@ -158,12 +170,16 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .system
             .iter()
             .map(|slot| tree.head(*slot))
-            .filter(|head| is_instructions(head, &awake))
+            .filter(|head| is_instructions(head, &active))
             .cloned()
             .collect(),
-        open: TurnHeads { number: open_number, at: open_at, heads: open_turn.map(heads).unwrap_or_default() },
-        marks: awake,
-        inactive_marks: asleep,
+        open: TurnHeads {
+            number: path.number(closed),
+            at: open_at,
+            heads: open_turn.map(heads).unwrap_or_default(),
+        },
+        marks: active,
+        inactive_marks: inactive,
         state: session.state_on(branch, tip),
         state_missing: session.state_missing.contains(&branch.id),
         reply: question
@@ -187,7 +203,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     }
 }
 
-/// The positions of the branch's tasks on its path; tasks that started off the path are left out.
+/// Returns the positions of the branch's tasks on its path, without tasks that started off the path.
 fn tasks(tree: &Tree, spans: &[TaskSpan], on_path: &dyn Fn(Slot) -> bool) -> Vec<(usize, usize, bool)> {
     let after = |key: Hash| {
         let slot = tree.by_key(key).filter(|slot| on_path(*slot))?;
@@ -201,14 +217,14 @@ fn tasks(tree: &Tree, spans: &[TaskSpan], on_path: &dyn Fn(Slot) -> bool) -> Vec
     spans.iter().filter_map(span).collect()
 }
 
-/// The lane of the question: that of the open turn's own message, or that of a new message.
+/// Returns the lane of the open turn's own message, or of a new message.
 pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, question: &Question) -> String {
     let tree = &session.tree;
-    let stands = tip.map_or(String::new(), |tip| tree.head(tip).lane.clone());
+    let tip_lane = tip.map_or(String::new(), |tip| tree.head(tip).lane.clone());
     if question.text.is_none() {
-        return stands;
+        return tip_lane;
     }
-    let here = Lane::read(&stands);
+    let here = Lane::read(&tip_lane);
     let current = branch.overrides.lane.as_deref().map_or_else(|| here.clone(), Lane::read);
     let replied = question.reply.and_then(|key| tree.by_key(key));
     let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
@@ -216,7 +232,7 @@ pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, que
     let replied = replied.map(|slot| (Lane::read(&tree.head(slot).lane), tree.head(root(slot)).key));
     let lane = Lane::of_message(&current, replied.as_ref().map(|(lane, key)| (lane, *key)));
     if lane == here {
-        return stands;
+        return tip_lane;
     }
     // A chain of replies that an earlier version named keeps its name.
     let above = std::iter::successors(tip.filter(|_| replied.is_some()), |at| tree.parent(*at));
@@ -224,19 +240,15 @@ pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, que
     begun.cloned().unwrap_or_else(|| lane.text())
 }
 
-fn number(index: usize, preamble: usize) -> u32 {
-    u32::try_from((index + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
-}
-
-/// A message that is not a node yet, with the key that the first such child of `parent` has. Twins are not counted:
-/// messages of other branches after the same message must not change this plan.
+/// Returns a message that is not a node yet, with the key that the first such child of `parent` has. Twins are not
+/// counted, because messages of other branches after the same message must not change this plan.
 fn draft_node(session: &Session, parent: Option<Slot>, text: &str) -> (Hash, Content) {
     let content = Content::text(text);
     let key = node_key(parent.map(|p| session.tree.head(p).key), Role::User, Some(content.hash()), 0, None);
     (key, content)
 }
 
-/// The key of a new child of `parent`: twins (same role and content) count up, past removed ones too.
+/// Returns the key of a new child of `parent`. Twins (same role and content) are counted, including removed ones.
 pub(crate) fn fresh_key(session: &Session, parent: Option<Slot>, role: Role, content: &Content) -> Hash {
     let tree = &session.tree;
     let (above, hash) = (parent.map(|p| tree.head(p).key), Some(content.hash()));
@@ -244,7 +256,7 @@ pub(crate) fn fresh_key(session: &Session, parent: Option<Slot>, role: Role, con
     keys.find(|key| tree.by_key(*key).is_none()).unwrap_or_default()
 }
 
-/// The first node that a mark is on, by key; none for notes.
+/// Returns the first node that a mark is on, by key; `None` for notes.
 pub(crate) fn anchor_key(atom: &Atom) -> Option<Hash> {
     match atom {
         Atom::Turn { tip, .. } | Atom::Episode { tip, .. } => Some(*tip),
@@ -256,29 +268,29 @@ pub(crate) fn anchor_key(atom: &Atom) -> Option<Hash> {
 
 type Sorted = (Vec<Mark>, Vec<(Mark, Option<NodeHead>)>);
 
-/// Marks whose messages are on the path (notes always are), and those that sleep; in an order that does not depend on when
-/// they were made, so that undo and a restart give the same plan.
+/// Returns the active marks (notes always are) and the inactive ones, in an order that does not depend on when they
+/// were made, so that undo and a restart give the same plan.
 fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Sorted {
-    let mut awake = Vec::new();
-    let mut asleep = Vec::new();
+    let mut active = Vec::new();
+    let mut inactive = Vec::new();
     for mark in &branch.marks {
         match anchor_key(&mark.target) {
-            None => awake.push(mark.clone()),
+            None => active.push(mark.clone()),
             Some(key) => match session.tree.by_key(key) {
-                Some(slot) if on_path(slot) => awake.push(mark.clone()),
-                slot => asleep.push((mark.clone(), slot.map(|slot| session.tree.head(slot).clone()))),
+                Some(slot) if on_path(slot) => active.push(mark.clone()),
+                slot => inactive.push((mark.clone(), slot.map(|slot| session.tree.head(slot).clone()))),
             },
         }
     }
-    awake.sort_unstable_by_key(|mark: &Mark| mark.target);
-    asleep.sort_unstable_by_key(|(mark, _): &(Mark, _)| mark.target);
-    (awake, asleep)
+    active.sort_unstable_by_key(|mark: &Mark| mark.target);
+    inactive.sort_unstable_by_key(|(mark, _): &(Mark, _)| mark.target);
+    (active, inactive)
 }
 
-/// The turns that are considered one by one: the newest ones, up to three times what the budget can contain (and at
-/// least those of the last call's window, which may contain more if their tool results are shortened), the lane's `own`
-/// turns equally far back if the window contains only one lane, and every marked turn. The others become gaps, each with
-/// its approximate size in tokens.
+/// Returns the turns that are considered one by one, and the gaps between them, each with its approximate size in
+/// tokens. The newest turns are considered, up to three times the size of the budget (and at least to the start of the
+/// last call's window, which may contain more if its tool results are shortened), the lane's `own` turns equally far
+/// back if the window contains only one lane, and every marked turn.
 fn horizon(
     tree: &Tree,
     window: Option<Hash>,
@@ -286,7 +298,6 @@ fn horizon(
     closed: usize,
     (marks, own): (&[Mark], &dyn Fn(usize) -> bool),
     prompt: u32,
-    preamble: usize,
 ) -> (Vec<usize>, Vec<Gap>) {
     let turns = &path.turns[..closed];
     let enough = u64::from(prompt) * 4 * 3;
@@ -296,12 +307,12 @@ fn horizon(
         .filter(|at| *at < path.slots.len());
     let held = |first: usize| anchor.is_some_and(|at| at < turns[first - 1].nodes.end);
     let reach = |counts: &dyn Fn(usize) -> bool| {
-        let (mut first, mut sum, mut looked) = (turns.len(), 0_u64, 0_usize);
-        while first > 0 && looked < MOST_TURNS && (sum < enough || looked < LEAST_TURNS || held(first)) {
+        let (mut first, mut sum, mut count) = (turns.len(), 0_u64, 0_usize);
+        while first > 0 && count < MOST_TURNS && (sum < enough || count < LEAST_TURNS || held(first)) {
             first -= 1;
             if counts(first) {
                 sum += path.bytes(tree, first..first + 1);
-                looked += 1;
+                count += 1;
             }
         }
         if first <= 1 { 0 } else { first }
@@ -313,10 +324,10 @@ fn horizon(
         .filter(|index| *index < first)
         .chain((reach(own)..first).filter(|index| own(*index)))
         .collect();
-    let looked_at: Vec<usize> = old.into_iter().chain(first..turns.len()).collect();
+    let considered: Vec<usize> = old.into_iter().chain(first..turns.len()).collect();
     let mut gaps = Vec::new();
     let mut expected = 0;
-    for (before, index) in looked_at.iter().copied().chain([turns.len()]).enumerate() {
+    for (before, index) in considered.iter().copied().chain([turns.len()]).enumerate() {
         if index > expected {
             let tokens = path.bytes(tree, expected..index) / 4;
             let key = |at: usize| tree.head(path.slots[at]).key;
@@ -325,13 +336,13 @@ fn horizon(
                 range: (key(turns[expected].nodes.start), key(turns[index - 1].nodes.end - 1)),
                 turns: u32::try_from(index - expected).unwrap_or(u32::MAX),
                 tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
-                from: number(expected, preamble),
+                from: path.number(expected),
                 elsewhere: !(expected..index).any(own),
             });
         }
         expected = index + 1;
     }
-    (looked_at, gaps)
+    (considered, gaps)
 }
 
 /// Returns whether a message is instructions that are sent: a system message that was added here, or an imported one
@@ -349,11 +360,11 @@ mod tests {
     use crate::engine::sessions::path::tests::head;
     use proptest::prelude::*;
 
-    /// Turns of two messages each, with these total sizes in bytes.
-    fn chain(sizes: &[u64]) -> (Tree, PathView) {
+    /// Turns of two messages each, with these total sizes in bytes; the first may be a preamble.
+    fn chain(sizes: &[u64], preamble: bool) -> (Tree, PathView) {
         let heads = (0..sizes.len() * 2).map(|at| {
             let id = at as u128 + 1;
-            let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
+            let role = if at % 2 == 0 && !(preamble && at == 0) { Role::User } else { Role::Assistant };
             let bytes = if at % 2 == 0 { 0 } else { sizes[at / 2] };
             NodeHead { bytes, ..head(id, (id > 1).then(|| id - 1), role) }
         });
@@ -365,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_task_begins_and_ends_behind_what_stood_last() {
-        let (tree, path) = chain(&[1, 1, 1]);
+        let (tree, path) = chain(&[1, 1, 1], false);
         let key = |at: usize| Some(tree.head(path.slots[at]).key);
         let task = |from, done, to| TaskSpan { name: "t".into(), from, done, to, outcome: None };
         let spans = [
@@ -389,26 +400,26 @@ mod tests {
     proptest! {
         /// Each closed turn is either considered or in one gap, and no turn that must be considered is in a gap.
         #[test]
-        fn turns_are_looked_at_or_counted(
+        fn turns_are_considered_or_counted(
             sizes in proptest::collection::vec(0_u64..900, 1..140), prompt in 0_u32..6_000,
-            open in 0_usize..2, marked in 0_usize..140, preamble in 0_usize..2, window in proptest::option::of(0_usize..140),
+            open in 0_usize..2, marked in 0_usize..140, preamble in any::<bool>(), window in proptest::option::of(0_usize..140),
             every in 1_usize..9,
         ) {
-            let (tree, path) = chain(&sizes);
+            let (tree, path) = chain(&sizes, preamble);
             let closed = sizes.len() - open;
             let key = |turn: usize| tree.head(path.slots[turn * 2]).key;
             let (marked, window) = (marked % sizes.len(), window.map(|turn| turn % sizes.len()));
             let marks = [pinned(Atom::Message { node: key(marked) })];
             // Every so many turns are the window's own.
             let own = |turn: usize| turn.is_multiple_of(every);
-            let (looked, gaps) = horizon(&tree, window.map(key), &path, closed, (&marks, &own), prompt, preamble);
-            let mut all = looked.clone();
+            let (considered, gaps) = horizon(&tree, window.map(key), &path, closed, (&marks, &own), prompt);
+            let mut all = considered.clone();
             for gap in &gaps {
-                let from = gap.from as usize + preamble - 1;
+                let from = gap.from as usize + path.preamble() - 1;
                 let run = from..from + gap.turns as usize;
                 prop_assert_eq!(gap.range, (key(run.start), tree.head(path.slots[run.end * 2 - 1]).key));
                 prop_assert_eq!(u64::from(gap.tokens), sizes[run.clone()].iter().sum::<u64>() / 4);
-                prop_assert_eq!(gap.before, looked.iter().filter(|turn| **turn < from).count());
+                prop_assert_eq!(gap.before, considered.iter().filter(|turn| **turn < from).count());
                 prop_assert_eq!(gap.elsewhere, !run.clone().any(own));
                 all.extend(run);
             }
@@ -424,10 +435,10 @@ mod tests {
                     || turn + LEAST_TURNS >= closed
                     || window.is_some_and(|window| window <= turn)
                     || own(turn) && (own_newer < enough || later().count() < LEAST_TURNS);
-                prop_assert!(looked.contains(&turn) || !must, "{turn} of {closed}: {looked:?}");
+                prop_assert!(considered.contains(&turn) || !must, "{turn} of {closed}: {considered:?}");
                 // A single remaining turn is considered too.
-                let may = must || (turn == 0 && looked.contains(&1));
-                prop_assert!(!looked.contains(&turn) || may, "{turn} of {closed}: {looked:?}");
+                let may = must || (turn == 0 && considered.contains(&1));
+                prop_assert!(!considered.contains(&turn) || may, "{turn} of {closed}: {considered:?}");
             }
         }
     }

@@ -25,6 +25,7 @@ pub(crate) struct ScreenDraft {
 }
 
 /// The state of planning.
+#[derive(Default)]
 pub(crate) struct Plans {
     pub(crate) planner: Planner,
     /// The last plan drawn, by branch.
@@ -59,24 +60,7 @@ pub(crate) struct Plans {
 
 impl Plans {
     pub(crate) fn new(planner: Planner) -> Self {
-        Self {
-            planner,
-            drawn: HashMap::new(),
-            drawn_before: HashMap::new(),
-            last_rounds: HashMap::new(),
-            outlines: HashMap::new(),
-            requested_outlines: HashSet::new(),
-            under_way: HashMap::new(),
-            pending_sends: HashMap::new(),
-            edited_sends: HashMap::new(),
-            trials: None,
-            previewing: None,
-            opened_call: None,
-            on_screen: None,
-            outdated: false,
-            revisions: HashMap::new(),
-            last_job: 0,
-        }
+        Self { planner, ..Self::default() }
     }
 
     /// Stores the draft that the screen shows now; its plan is being made.
@@ -156,7 +140,9 @@ impl Plans {
 
     /// Removes the pending send of a branch and returns its purpose.
     pub(crate) fn take_pending_send(&mut self, branch: BranchId) -> Option<PlanPurpose> {
-        self.pending_sends.remove(&branch).and_then(|id| self.under_way.remove(&id))
+        let id = self.pending_sends.remove(&branch)?;
+        self.planner.withdraw(id);
+        self.under_way.remove(&id)
     }
 
     /// Whether this process is about to send a message on a branch.

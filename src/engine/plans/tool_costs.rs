@@ -20,7 +20,7 @@ impl InputBuilder {
         let encoding = rules.model.encoding;
         let off = serde_json::to_string(&rules.tools_off).unwrap_or_default();
         let of = Hash::of(format!("{sent}\n{off}").as_bytes());
-        if let Some((known, counted, tokens, costs)) = &self.tool_costs.0
+        if let Some((known, counted, tokens, costs)) = &self.tool_costs
             && (*known, *counted) == (of, encoding)
         {
             return (*tokens, costs.clone());
@@ -33,7 +33,7 @@ impl InputBuilder {
             costs.insert((*at).min(costs.len()), cost(spec, false));
         }
         let tokens = counter.count(encoding, &sent);
-        self.tool_costs.0 = Some((of, encoding, tokens, costs.clone()));
+        self.tool_costs = Some((of, encoding, tokens, costs.clone()));
         (tokens, costs)
     }
 }

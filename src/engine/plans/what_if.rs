@@ -2,9 +2,10 @@
 //! waits for. They change nothing that is drawn, and a newer draft cancels them.
 //! Not for: the plan that is drawn (`draft`), or comparing figures (`domain::planning::what_if`).
 
+use super::input_builder::InputBuilder;
 use super::results::{Trial, TrialPlan, TrialWork, Trials};
 use super::snapshot::{self, Question};
-use super::worker::{self, Planner, WorkerTask};
+use super::worker::{self, WorkerTask};
 use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
@@ -31,13 +32,14 @@ const POLICIES: usize = 8;
 const MAX_VARIANTS: usize = 32;
 
 impl Core {
-    /// Starts solving the given variants, and the standard ones if `standard_variants` is set. Answered when all are solved.
+    /// Starts solving the given variants, and the standard ones if `standard_variants` is set. Answered when all are
+    /// solved.
     pub(crate) fn what_if(
         &mut self,
         ticket: Ticket,
         id: BranchId,
         draft: Draft,
-        arms: &[Overrides],
+        variants: &[Overrides],
         with_standard: bool,
     ) -> Result<(), Failure> {
         let branch = self.sessions.branch(id)?;
@@ -53,7 +55,7 @@ impl Core {
                 all.push(self.trial(&branch, &rules, &question, overrides));
             }
         }
-        for overrides in arms.iter().filter(|overrides| **overrides != Overrides::default()) {
+        for overrides in variants.iter().filter(|overrides| **overrides != Overrides::default()) {
             if !all.iter().any(|known| known.overrides == *overrides) {
                 all.push(self.trial(&branch, &rules, &question, overrides.clone()));
             }
@@ -62,8 +64,8 @@ impl Core {
         self.cancel_trials();
         let stop = Arc::new(AtomicBool::new(false));
         let trials = Trials { ticket, branch: id, revision: self.plans.revision(id), stop: stop.clone(), all };
+        self.plans.planner.run(task(trials, self.inbox.clone()))?;
         self.plans.trials = Some(TrialWork { ticket, branch: id, draft, stop });
-        self.plans.planner.run(task(trials, self.plans.planner.clone(), self.inbox.clone()));
         Ok(())
     }
 
@@ -71,17 +73,17 @@ impl Core {
     /// other budgets.
     fn standard_variants(&self, branch: &Branch, rules: &Rules) -> Vec<Overrides> {
         let blank = Overrides::default;
-        let mut arms: Vec<Overrides> =
+        let mut variants: Vec<Overrides> =
             Mode::ALL.into_iter().map(|mode| Overrides { mode: Some(mode), ..blank() }).collect();
         let policies = self.setup.settings.policies.keys().filter(|name| **name != rules.policy.name).take(POLICIES);
-        arms.extend(policies.map(|name| Overrides { policy: Some(name.clone()), ..blank() }));
+        variants.extend(policies.map(|name| Overrides { policy: Some(name.clone()), ..blank() }));
         let layouts = [Layout::Classic, Layout::CacheFriendly].into_iter().filter(|layout| *layout != rules.layout);
-        arms.extend(layouts.map(|layout| Overrides { layout: Some(layout.name().into()), ..blank() }));
+        variants.extend(layouts.map(|layout| Overrides { layout: Some(layout.name().into()), ..blank() }));
         let models = self.other_models(branch, rules).into_iter();
-        arms.extend(models.map(|model| Overrides { model: Some(model), ..blank() }));
+        variants.extend(models.map(|model| Overrides { model: Some(model), ..blank() }));
         let budgets = budgets(&rules.budget).into_iter();
-        arms.extend(budgets.map(|budget| Overrides { budget: Some(budget), ..blank() }));
-        arms
+        variants.extend(budgets.map(|budget| Overrides { budget: Some(budget), ..blank() }));
+        variants
     }
 
     /// Returns other models of the same profile: those that this session called, the profile's own, and those that its
@@ -90,11 +92,11 @@ impl Core {
         let profile = &rules.profile;
         let asked = self.sessions.of_branch(branch.id).map(|session| session.runs.as_slice()).unwrap_or_default();
         let asked = asked.iter().rev().filter(|run| run.profile == profile.name).map(|run| run.model.clone());
-        let mut told: Vec<String> =
+        let mut reported: Vec<String> =
             self.learned.models.keys().filter(|(of, _)| *of == profile.name).map(|(_, m)| m.clone()).collect();
-        told.sort_unstable();
+        reported.sort_unstable();
         let mut names: Vec<String> = Vec::new();
-        for name in asked.chain([profile.model.clone()]).chain(told) {
+        for name in asked.chain([profile.model.clone()]).chain(reported) {
             if !name.is_empty() && name != rules.model.name && !names.contains(&name) {
                 names.push(name);
             }
@@ -204,11 +206,9 @@ fn budgets(budget: &Budget) -> Vec<u32> {
 }
 
 /// Solves one variant, then queues the next as a task of its own, so that new drafts are planned in between.
-fn task(mut trials: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
-    Box::new(move |builder| {
-        if trials.stop.load(Ordering::Relaxed) {
-            return;
-        }
+fn task(mut trials: Trials, inbox: Sender<Inbox>) -> WorkerTask {
+    let stop = Some(trials.stop.clone());
+    let work = Box::new(move |builder: &mut InputBuilder| {
         if let Some(next) = trials.all.iter_mut().find(|one| one.result.is_none()) {
             let solved = next.snapshot.as_ref().and_then(|snapshot| worker::solved(builder, snapshot));
             next.result =
@@ -217,13 +217,13 @@ fn task(mut trials: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTas
                 next.snapshot = None;
             }
         }
-        if trials.all.iter().all(|one| one.result.is_some()) {
-            let _ = inbox.send(Inbox::Plan(PlanReport::Trials(Box::new(trials))));
-        } else {
-            let again = planner.clone();
-            planner.run(task(trials, again, inbox));
+        if trials.all.iter().any(|one| one.result.is_none()) {
+            return Some(task(trials, inbox));
         }
-    })
+        let _ = inbox.send(Inbox::Plan(PlanReport::Trials(Box::new(trials))));
+        None
+    });
+    WorkerTask { work, stop }
 }
 
 #[cfg(test)]

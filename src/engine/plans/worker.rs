@@ -1,6 +1,7 @@
-//! The planner's thread: collects, solves and renders. At most one job waits per branch; a newer one replaces it unless
-//! it will be sent. Older messages are indexed here in slices: until that is done, plans are made without them, and a
-//! plan that waits for the index goes to the end of the queue.
+//! The planner's thread: collects, solves and renders. At most one job to draw a plan waits per branch, because a newer
+//! one replaces it, and one whose plan will be sent. Other tasks wait in a bounded queue that drops canceled ones.
+//! Older messages are indexed here in slices: until that is done, plans are made without them, and a plan that waits
+//! for the index is moved to the end of the queue.
 //! Not for: deciding what to plan (`draft`).
 
 use super::input_builder::{BuiltInput, Contents, InputBuilder};
@@ -8,7 +9,7 @@ use super::snapshot::{RoundBefore, Snapshot};
 use super::sources::card_text::CardSettings;
 use crate::context;
 use crate::context::render::Outline;
-use crate::domain::base::failure::Failure;
+use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::call::provider::Wire;
@@ -25,6 +26,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+/// The maximum number of tasks that wait.
+const MOST_TASKS: usize = 32;
+
 /// A plan with its rendered request.
 #[derive(Clone, Debug)]
 pub(crate) struct Solved {
@@ -40,7 +44,7 @@ pub(crate) struct Solved {
 }
 
 impl Solved {
-    /// Returns the plan with its texts as the round that a later one repeats.
+    /// Returns the plan with its texts, for the next round of its turn.
     pub(crate) fn as_round(&self) -> RoundBefore {
         RoundBefore { plan: self.plan.clone(), contents: self.contents.clone() }
     }
@@ -103,8 +107,21 @@ impl UnindexedPath {
     }
 }
 
+/// The work of a task. Returns the rest of the task, which runs later; `None` if the task is done.
+type TaskWork = Box<dyn FnOnce(&mut InputBuilder) -> Option<WorkerTask> + Send>;
+
 /// Other work that needs the caches of the planner's thread. It runs after the plans that wait.
-pub(crate) type WorkerTask = Box<dyn FnOnce(&mut InputBuilder) + Send>;
+pub(crate) struct WorkerTask {
+    pub(crate) work: TaskWork,
+    /// Set once the task is canceled and its ticket answered; `None` for a task that is not canceled.
+    pub(crate) stop: Option<Arc<AtomicBool>>,
+}
+
+impl WorkerTask {
+    fn is_canceled(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+}
 
 #[derive(Default)]
 struct Queue {
@@ -159,10 +176,25 @@ impl Planner {
         dropped
     }
 
-    /// Queues a task.
-    pub(crate) fn run(&self, task: WorkerTask) {
-        self.queue().tasks.push_back(task);
+    /// Removes a job that waits, because its plan is no longer needed.
+    pub(crate) fn withdraw(&self, id: u64) {
+        self.queue().jobs.retain(|job| job.tag.id != id);
+    }
+
+    /// Queues a task, and drops canceled ones.
+    ///
+    /// # Errors
+    /// Fails if too many tasks wait; the task is then dropped.
+    pub(crate) fn run(&self, task: WorkerTask) -> Result<(), Failure> {
+        let mut queue = self.queue();
+        queue.tasks.retain(|task| !task.is_canceled());
+        if queue.tasks.len() >= MOST_TASKS {
+            let what = "The planner has too much to do.";
+            return Err(Failure::new(FailureKind::Busy, what).todo("Try again when some of it is done."));
+        }
+        queue.tasks.push_back(task);
         self.queue.1.notify_one();
+        Ok(())
     }
 
     /// Ends the thread after its present job.
@@ -195,10 +227,8 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
                 Work::Plan(job) => self.plan(*job),
                 Work::Task(task) => {
                     // A task guards what could leave its ticket unanswered.
-                    let _ = guarded("planning", || {
-                        task(&mut self.builder);
-                        Ok(())
-                    });
+                    let rest = guarded("planning", || Ok((task.work)(&mut self.builder)));
+                    self.planner.queue().tasks.extend(rest.ok().flatten());
                     true
                 }
                 Work::Index(unindexed) => self.index(unindexed),
@@ -219,6 +249,9 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
                 return Some(Work::Plan(Box::new(job)));
             }
             if let Some(task) = queue.tasks.pop_front() {
+                if task.is_canceled() {
+                    continue;
+                }
                 return Some(Work::Task(task));
             }
             if let Some(unindexed) = queue.unindexed.take() {
@@ -310,15 +343,9 @@ fn rendered(builder: &mut InputBuilder, built: BuiltInput, mut plan: ContextPlan
         .map_err(|gone| Failure::user(format!("{gone}.")).kept("Nothing was sent."))?;
     let texts = plan
         .included()
-        .filter(|row| {
-            use RowKind as K;
-            matches!(
-                row.kind,
-                K::Text | K::Note | K::Card | K::Search | K::Memory | K::Rules | K::Skills | K::Module | K::Code
-            )
-        })
+        .filter(|row| has_own_text(row.kind))
         .filter(|row| row.items.is_empty() && !row.text.is_some_and(|text| contents.card_settings.contains_key(&text)))
-        .filter_map(|row| row.text.and_then(|text| contents.blocks.get(&text).map(|said| (text, said.clone()))))
+        .filter_map(|row| row.text.and_then(|text| contents.blocks.get(&text).map(|block| (text, block.clone()))))
         .collect();
     let used = plan.included().filter_map(|row| row.text);
     let cards =
@@ -329,7 +356,13 @@ fn rendered(builder: &mut InputBuilder, built: BuiltInput, mut plan: ContextPlan
     Ok(Solved { plan, wire, outline, stored: stored.into(), contents, marks, edited: false })
 }
 
-/// Completes the set of the search of the code with what the plan sends, and names it in the plan.
+/// Whether the text of a row is stored with its plan, because no message contains it.
+fn has_own_text(kind: RowKind) -> bool {
+    use RowKind as K;
+    matches!(kind, K::Text | K::Note | K::Card | K::Search | K::Memory | K::Rules | K::Skills | K::Module | K::Code)
+}
+
+/// Records in the set of the search of the code which symbols the plan sends, and adds the id of the set to the plan.
 fn record_code_set(contents: &mut Contents, plan: &mut ContextPlan) {
     let Some(set) = contents.code_set.take() else { return };
     let mut set = Arc::unwrap_or_clone(set);
@@ -358,4 +391,28 @@ pub(crate) struct Stored {
     /// body may contain that message's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) edited: Option<Arc<str>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(stop: Option<Arc<AtomicBool>>) -> WorkerTask {
+        WorkerTask { work: Box::new(|_| None), stop }
+    }
+
+    #[test]
+    fn tasks_that_do_not_fit_are_refused_and_canceled_ones_make_room() {
+        let planner = Planner::default();
+        let stop = Arc::new(AtomicBool::new(false));
+        planner.run(task(Some(stop.clone()))).unwrap();
+        for _ in 1..MOST_TASKS {
+            planner.run(task(None)).unwrap();
+        }
+        let refused = || planner.run(task(None)).err().map(|failure| failure.kind);
+        assert_eq!(refused(), Some(FailureKind::Busy));
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!([refused(), refused()], [None, Some(FailureKind::Busy)]);
+        assert_eq!(planner.queue().tasks.len(), MOST_TASKS);
+    }
 }

@@ -80,13 +80,7 @@ impl Core {
 
 /// Checks whether the embedder loads and returns a vector.
 pub(crate) fn finding(set: Option<&EmbedderSetup>) -> Finding {
-    let finding = |ok, text: String, todo: &str| Finding {
-        subject: "embedder".into(),
-        ok,
-        text,
-        todo: todo.into(),
-        facts: Vec::new(),
-    };
+    let finding = |ok, text: String, todo: &str| Finding::new("embedder", ok, text, todo);
     let Some(set) = set else {
         return finding(None, "none: older messages are searched by words only".into(), "");
     };

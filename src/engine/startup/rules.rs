@@ -5,6 +5,7 @@ use super::setup::Prompts;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::model::{ModelInfo, Profile};
 use crate::domain::code::settings::CodeSettings;
+use crate::domain::planning::input::RequestShape;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::Budget;
 use crate::domain::planning::policy::{Layout, PolicySpec, StateBlock};
@@ -41,6 +42,17 @@ impl Rules {
     /// Returns the requested maximum of the answer in tokens; `None` if there is none.
     pub(crate) fn max_output(&self) -> Option<u32> {
         Some(self.profile.max_output).filter(|limit| *limit > 0)
+    }
+
+    /// Returns the fields of a request besides its messages, with the given tools.
+    pub(crate) fn shape(&self, tools: Vec<ToolSpec>) -> RequestShape {
+        RequestShape {
+            model: self.model.name.clone(),
+            dialect: self.profile.dialect.clone(),
+            max_output: self.max_output(),
+            temperature: self.profile.temperature,
+            tools,
+        }
     }
 }
 

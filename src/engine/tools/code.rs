@@ -107,7 +107,7 @@ struct Expand {
 
 /// The tools for code.
 pub(crate) struct CodeTools {
-    pub(crate) book: CodeWorkspace,
+    pub(crate) workspace: CodeWorkspace,
     pub(crate) rules: CodeRules,
     pub(crate) counter: Arc<dyn CountTokens>,
     pub(crate) encoding: Encoding,
@@ -152,8 +152,8 @@ impl CodeTools {
         with: impl Fn(&A, &LoadedWorkspace) -> Result<String, String>,
     ) -> Result<String, String> {
         let args: A = serde_json::from_str(args).map_err(|error| format!("the arguments do not fit: {error}."))?;
-        self.book.settle(PATIENCE, cancelled);
-        let looked = self.book.wait_with_loaded(PATIENCE, cancelled, |held| with(&args, held));
+        self.workspace.settle(PATIENCE, cancelled);
+        let looked = self.workspace.wait_with_loaded(PATIENCE, cancelled, |held| with(&args, held));
         looked.unwrap_or_else(|| Err("the code is still being read; ask again, or use search.".into()))
     }
 

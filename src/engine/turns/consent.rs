@@ -122,7 +122,7 @@ impl Core {
         let session = branch.and_then(|branch| self.sessions.of_branch(branch).ok()).map(|session| session.card.id);
         let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
         let rules = self.rules_of(session).into_iter().filter_map(denies).collect();
-        self.tools.project.apply_denials(self.workers.code.book().apply_denials(session, rules));
+        self.tools.project.apply_denials(self.workers.code.workspace().apply_denials(session, rules));
     }
 
     /// Returns the rules that apply on a branch, the session's first.

@@ -10,7 +10,7 @@ use crate::domain::call::retrieval_set::{Gate, MissReason, RetrievalSet, ScorePa
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
-use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
+use crate::domain::planning::plan::{Reason, RowKind, Scores};
 use crate::domain::planning::policy::Section;
 use crate::engine::indexing::messages::{PathIndex, together};
 use crate::engine::plans::input_builder::BuiltInput;
@@ -56,9 +56,14 @@ impl Cards<'_> {
         let heading = format!("## Earlier messages that may bear on this, quoted\n\n<<<{mark}\n");
         let count = result.filled.cards.len();
         let title = format!("{count} found among {} older messages", result.among);
-        let mut heading = self.block(found, heading, RowKind::Search, Reason::Searched { among: result.among });
-        (heading.title, heading.scores) = super::subjects::heading_with_subject(title, found.contents.subject);
-        heading.atom = Some(Atom::Section { text: Hash::of(b"search") });
+        let counted = found.contents.add_block(heading, self.count);
+        let (title, scores) = super::subjects::heading_with_subject(title, found.contents.subject);
+        let reason = Reason::Searched { among: result.among };
+        let heading = Block {
+            atom: Some(Atom::Section { text: Hash::of(b"search") }),
+            scores,
+            ..Block::new(Section::Retrieved, RowKind::Search, counted, &title, reason)
+        };
         let tail = format!("{mark}>>>\n\n");
         let cards = result.filled.cards.iter().filter_map(|card| self.card(found, card, &tail)).collect();
         Offer { heading: Some(heading), candidates: cards, most: Some(found.input.allowance) }
@@ -73,11 +78,10 @@ impl Cards<'_> {
         let texts =
             [card.text.clone(), format!("{}{tail}", card.text), card.alone.clone(), format!("{}{tail}", card.alone)];
         let texts = texts.map(|text| {
-            let (hash, tokens) = (Hash::of(text.as_bytes()), (self.count)(&text));
             let settings = CardSettings::of(facts.id, card.key, &text, &facts.text, &card.spans);
-            found.contents.card_settings.insert(hash, settings);
-            found.contents.blocks.insert(hash, text.into());
-            (hash, tokens)
+            let counted = found.contents.add_block(text, self.count);
+            found.contents.card_settings.insert(counted.0, settings);
+            counted
         });
         let title = NodeHead::preview_of(facts.text.get(first).unwrap_or_default());
         let reason = Reason::Retrieved { rank: card.rank };
@@ -93,24 +97,6 @@ impl Cards<'_> {
         Some(Candidate { texts, together: u32::try_from(run.start).unwrap_or(u32::MAX), turn, ..one })
     }
 
-    fn block(&self, found: &mut BuiltInput, text: String, kind: RowKind, reason: Reason) -> Block {
-        let hash = Hash::of(text.as_bytes());
-        let tokens = (self.count)(&text);
-        found.contents.blocks.insert(hash, text.into());
-        Block {
-            section: Section::Retrieved,
-            kind,
-            text: hash,
-            tokens,
-            title: String::new(),
-            reason,
-            atom: None,
-            source: Source::default(),
-            scores: Scores::default(),
-            repeats: Vec::new(),
-        }
-    }
-
     fn near(&self, near: &crate::retrieval::fill::UnsentHit, most: u32) -> Option<OmittedItem> {
         let facts = self.path_index.card_facts(&near.key)?;
         let passage = facts.text.get(near.span.clone()).unwrap_or_default();
@@ -121,15 +107,12 @@ impl Cards<'_> {
             MissReason::Unrelated => Reason::Unrelated,
         };
         let span = Some((short(near.span.start), short(near.span.end)));
+        let (atom, title) = (Atom::Message { node: near.key }, NodeHead::preview_of(passage));
+        let remedy = ("include-once", "includes its turn in the next request");
         Some(OmittedItem {
-            atom: Atom::Message { node: near.key },
-            kind: RowKind::Card,
-            title: NodeHead::preview_of(passage),
-            tokens: (self.count)(passage),
-            reason,
-            remedy: ("include-once".into(), "includes its turn in the next request".into()),
             source: source(self.snapshot, near.position, facts.id, facts.external_id, span),
             scores: scores(near.score, &near.parts),
+            ..OmittedItem::new(atom, RowKind::Card, &title, (self.count)(passage), reason, remedy)
         })
     }
 }
@@ -161,6 +144,11 @@ pub(crate) fn scores(score: f32, parts: &ScoreParts) -> Scores {
         ("prior", parts.prior),
         ("cos", parts.cos),
     ];
+    in_thousandths(score, &named)
+}
+
+/// Converts a score with its named parts to thousandths, without parts that are 0.
+pub(crate) fn in_thousandths(score: f32, named: &[(&str, f32)]) -> Scores {
     let parts = named.iter().filter(|(_, part)| *part != 0.0).map(|(name, part)| ((*name).to_owned(), milli(*part)));
     Scores { score: Some(milli(score)), parts: parts.collect() }
 }

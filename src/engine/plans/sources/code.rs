@@ -18,7 +18,7 @@ use crate::code::find::names;
 use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::hash::Fields;
 use crate::domain::base::secrets;
 use crate::domain::call::retrieval_set::{Gate, SkipReason};
 use crate::domain::code::settings::CodeLimits;
@@ -43,9 +43,9 @@ const LABEL: u32 = 60;
 
 /// A symbol search that runs once the lines that the request contains anyway are known.
 pub(crate) struct SymbolSearch {
-    book: CodeWorkspace,
+    workspace: CodeWorkspace,
     limits: CodeLimits,
-    /// What is searched; `None` if only short cards are compared with what the request contains.
+    /// The search; `None` if only short cards are compared with the lines that the request contains.
     request: Option<SymbolRequest>,
 }
 
@@ -58,17 +58,15 @@ impl SymbolSearch {
         already_in: &AlreadyIn,
         found: &mut BuiltInput,
     ) -> Result<(), Failure> {
-        let lines = sent_lines::already_sent(builder, &self.book, already_in, found)?;
-        let counter = builder.counter();
-        let encoding = snapshot.rules.model.encoding;
-        let count = |text: &str| counter.count(encoding, text);
+        let lines = sent_lines::already_sent(builder, &self.workspace, already_in, found)?;
+        let count = builder.counting(snapshot.rules.model.encoding);
         let vectors = builder.finder.vectors.clone();
         let compares = self.request.as_ref().filter(|request| request.depth == Depth::Full && request.kept.is_empty());
         let meaning = vectors
             .as_ref()
             .zip(compares)
             .map(|(vectors, request)| Meaning::new(vectors, own_words(&request.asked), snapshot.priority));
-        let mut writer = CodeWriter { snapshot, book: &self.book, found, count: &count, limits: self.limits };
+        let mut writer = CodeWriter { snapshot, workspace: &self.workspace, found, count: &count, limits: self.limits };
         writer.omit_short_cards(&lines);
         if let Some(request) = &self.request {
             writer.touchpoints(request, lines, meaning.as_ref(), &mut builder.analyzer);
@@ -85,7 +83,7 @@ pub(crate) fn add(
     asked: Option<&str>,
     found: &mut BuiltInput,
 ) -> Result<Option<SymbolSearch>, Failure> {
-    let (Some(rules), Some(book)) = (&snapshot.rules.code, builder.code.clone()) else { return Ok(None) };
+    let (Some(rules), Some(workspace)) = (&snapshot.rules.code, builder.code.clone()) else { return Ok(None) };
     let limits = rules.orienting.limits(snapshot.rules.mode);
     let asked = asked.unwrap_or_default();
     let attached = attached(snapshot, asked);
@@ -95,43 +93,42 @@ pub(crate) fn add(
     let round = snapshot.round_before.as_ref();
     let request = match round {
         Some(_) => None,
-        None => request(builder, snapshot, (&book, asked), (focus, searches), attached, found)?,
+        None => request(builder, snapshot, (&workspace, asked), (focus, searches), attached, found)?,
     };
     let useful = focus || snapshot.rules.mode == Mode::Heavy || !snapshot.rules.tools.is_empty();
-    let maps = limits.map > 0 && useful && book.holds_code();
+    let maps = limits.map > 0 && useful && workspace.holds_code();
     if !maps && request.is_none() && !marked && round.is_none() {
         return Ok(None);
     }
-    let counter = builder.counter();
-    let encoding = snapshot.rules.model.encoding;
-    let count = |text: &str| counter.count(encoding, text);
-    let map_request = MapRequest { encoding, tokens: limits.map, anchors: limits.anchors };
+    let count = builder.counting(snapshot.rules.model.encoding);
+    let map_request =
+        MapRequest { encoding: snapshot.rules.model.encoding, tokens: limits.map, anchors: limits.anchors };
     if maps {
-        drop(book.map(map_request));
+        drop(workspace.map(map_request));
     }
-    book.refresh();
+    workspace.refresh();
     if let Some(round) = round {
-        rounds::repeat_code(round, snapshot, &book, found);
+        rounds::repeat_code(round, snapshot, &workspace, found);
     }
     let maps = maps && (round.is_none() || rounds::excludes_map(snapshot));
     let parts = if maps && limits.anchors > 0 { parts(builder, snapshot, found)? } else { Vec::new() };
-    let mut writer = CodeWriter { snapshot, book: &book, found, count: &count, limits };
+    let mut writer = CodeWriter { snapshot, workspace: &workspace, found, count: &count, limits };
     if maps {
-        writer.map(book.map(map_request).as_deref(), &parts);
+        writer.map(workspace.map(map_request).as_deref(), &parts);
     }
     if marked {
         writer.marked();
     }
     let short = round.is_none() && found.input.blocks.iter().any(is_short_card);
-    Ok((short || request.is_some()).then_some(SymbolSearch { book, limits, request }))
+    Ok((short || request.is_some()).then_some(SymbolSearch { workspace, limits, request }))
 }
 
-/// Returns what is to be searched for a message; `None` if nothing is, which is recorded. A message without content
-/// keeps the symbols of the question before, in every mode that searches.
+/// Returns the search for a message; `None` if nothing is searched, which is recorded. A message without content
+/// keeps the symbols of the previous question, in every mode that searches.
 fn request(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
-    (book, asked): (&CodeWorkspace, &str),
+    (workspace, asked): (&CodeWorkspace, &str),
     (focus, searches): (bool, bool),
     attached: Vec<(String, Option<(u32, u32)>)>,
     found: &mut BuiltInput,
@@ -142,7 +139,7 @@ fn request(
     let depth = depth(builder, snapshot, (focus, searches), asked);
     let may_keep = matches!(depth, Ok(_) | Err(SkipReason::NotNamed)) && attached.is_empty();
     let kept = if may_keep && code_history::is_follow_up(&mut builder.analyzer, asked) {
-        code_history::kept(builder, snapshot, book)?
+        code_history::kept(builder, snapshot, workspace)?
     } else {
         Vec::new()
     };
@@ -150,9 +147,9 @@ fn request(
         Ok(depth) => depth,
         Err(SkipReason::NotNamed) if !kept.is_empty() => Depth::Mentioned,
         Err(why) => {
-            let set = code_history::set(snapshot, book, own_words(asked), Gate::Skipped(why));
-            found.contents.code_set = book.holds_code().then(|| Arc::new(set));
-            if why == SkipReason::ModeOff && book.holds_code() {
+            let set = code_history::set(snapshot, workspace, own_words(asked), Gate::Skipped(why));
+            found.contents.code_set = workspace.holds_code().then(|| Arc::new(set));
+            if why == SkipReason::ModeOff && workspace.holds_code() {
                 let row = nothing(Reason::ModeOff, 0);
                 found.contents.round_parts.near.push(row.clone());
                 found.input.near.push(row);
@@ -190,8 +187,8 @@ fn depth(
 fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Result<Vec<String>, Failure> {
     let Some(project) = &builder.project else { return Ok(Vec::new()) };
     let offered = || found.input.offers.iter().flat_map(|offer| &offer.candidates);
-    let goes = |atom: Atom| offered().any(|one| one.block.atom == Some(atom));
-    let out = |atom: Atom| snapshot.marks.iter().any(|mark| mark.target == atom && mark.kind.excludes());
+    let is_offered = |atom: Atom| offered().any(|one| one.block.atom == Some(atom));
+    let is_excluded = |atom: Atom| snapshot.marks.iter().any(|mark| mark.target == atom && mark.kind.excludes());
     let near = &found.input.near;
     let unrelated = |atom: Atom| near.iter().any(|row| row.atom == atom && row.reason == Reason::Unrelated);
     let all = module_cards::current(builder.store(), project)?.into_iter();
@@ -199,7 +196,7 @@ fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Res
         format!("{} ({}): {}", card.path, stale.to_text(card.files.len()), gist(&card))
     };
     let all = all.filter(|(atom, card, _)| card.confidence >= MIN_CONFIDENCE && !unrelated(*atom));
-    Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(ANCHORS).map(line).collect())
+    Ok(all.filter(|(atom, ..)| !is_offered(*atom) && !is_excluded(*atom)).take(ANCHORS).map(line).collect())
 }
 
 /// Returns the files and symbols that are attached to the message; they count as focus.
@@ -212,7 +209,7 @@ fn attached(snapshot: &Snapshot, asked: &str) -> Vec<(String, Option<(u32, u32)>
 /// Writes the parts of a plan's input that concern code.
 pub(super) struct CodeWriter<'a> {
     pub(super) snapshot: &'a Snapshot,
-    pub(super) book: &'a CodeWorkspace,
+    pub(super) workspace: &'a CodeWorkspace,
     pub(super) found: &'a mut BuiltInput,
     pub(super) count: &'a dyn Fn(&str) -> u32,
     pub(super) limits: CodeLimits,
@@ -236,33 +233,19 @@ impl CodeWriter<'_> {
         input.near.push(near);
     }
 
-    pub(super) fn block(
-        &self,
-        section: Section,
-        text: String,
-        title: &str,
-        reason: Reason,
-        atom: Atom,
-    ) -> (Block, String) {
-        let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
-        let block = Block { atom: Some(atom), ..Block::new(section, RowKind::Code, counted, title, reason) };
-        (block, text)
+    /// Adds the text of a block and returns the block.
+    pub(super) fn block(&mut self, section: Section, text: String, title: &str, reason: Reason, atom: Atom) -> Block {
+        let counted = self.found.contents.add_block(text, self.count);
+        Block { atom: Some(atom), ..Block::new(section, RowKind::Code, counted, title, reason) }
     }
 
     /// Offers the map of folders with a hint on how to explore further, and in Heavy the most central symbols.
     fn map(&mut self, map: Option<&CodeMap>, parts: &[String]) {
-        let name = self.book.name();
+        let name = self.workspace.name();
         let title = format!("map of {name}");
         let mark = self.mark(Atom::code_map()).map(|mark| mark.kind);
-        let row = |reason: Reason, tokens: u32, remedy: (&str, &str)| OmittedItem {
-            atom: Atom::code_map(),
-            kind: RowKind::Code,
-            title: title.clone(),
-            tokens,
-            reason,
-            remedy: (remedy.0.into(), remedy.1.into()),
-            source: Source::default(),
-            scores: Scores::default(),
+        let row = |reason: Reason, tokens: u32, remedy: (&str, &str)| {
+            OmittedItem::new(Atom::code_map(), RowKind::Code, &title, tokens, reason, remedy)
         };
         let Some(map) = map else {
             return self.near(row(Reason::CodeReading, 0, ("include-once", "includes it in the next request")));
@@ -279,16 +262,14 @@ impl CodeWriter<'_> {
             return self.near_by_mark(row(reason, tokens, (action, "removes the exclusion")));
         }
         let block = self.block(Section::Orientation, text, &title, Reason::Oriented, Atom::code_map());
-        let (block, text) = block;
-        self.found.contents.blocks.insert(block.text, text.into());
         let candidate = Candidate::plain(block, 0, ("budget-up", "raises the budget"));
         let offer = Offer { heading: None, candidates: vec![candidate], most: None };
         self.found.contents.round_parts.map = Some(offer.clone());
         self.found.offer(offer);
     }
 
-    /// Adds the symbols that a person pinned, with their present source, those that the program leased, as short cards,
-    /// and rows for those that are excluded.
+    /// Adds the symbols that a person pinned, with their present source, the symbols that the program leased, as short
+    /// cards, and rows for excluded symbols.
     fn marked(&mut self) {
         let marks: Vec<Mark> = self.snapshot.marks.iter().filter(|mark| mark.code.is_some()).cloned().collect();
         for mark in marks {
@@ -307,8 +288,8 @@ impl CodeWriter<'_> {
                     continue;
                 }
             };
-            let remedy = || ("pin".to_owned(), if engine { "pins it" } else { "removes the pin" }.to_owned());
-            let out = |reason: Reason| near_row(code.clone(), 0, reason, remedy(), Scores::default());
+            let remedy = ("pin", if engine { "pins it" } else { "removes the pin" });
+            let out = |reason: Reason| near_row(code.clone(), 0, reason, remedy, Scores::default());
             if engine && self.snapshot.rules.mode == Mode::Off {
                 self.near_by_mark(out(Reason::ModeOff));
                 continue;
@@ -317,16 +298,16 @@ impl CodeWriter<'_> {
                 if let Some(mut block) = rounds::marked(round, mark.target, section) {
                     rounds::copy_text(round, block.text, self.found);
                     self.found.contents.round_parts.marked.push(block.clone());
-                    rounds::note_change(&mut block, self.book);
+                    rounds::note_change(&mut block, self.workspace);
                     self.require(block);
                     continue;
                 }
-                // The program's marks do not change during a turn: what was not sent stays out.
+                // The program's marks do not change during a turn: a symbol that was not sent stays out.
                 if engine {
                     continue;
                 }
             }
-            let now = self.book.look(|loaded| now(loaded, code, engine.then_some(self.count)));
+            let now = self.workspace.look(|loaded| now(loaded, code, engine.then_some(self.count)));
             let Some(now) = now else {
                 self.near_by_mark(out(Reason::CodeReading));
                 continue;
@@ -343,10 +324,8 @@ impl CodeWriter<'_> {
                 format!("Code chosen by the user, in its current version: {}", place(&code))
             };
             let title = format!("{}{since}", code.title());
-            let (block, text) =
-                self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
+            let block = self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
-            self.found.contents.blocks.insert(block.text, text.into());
             self.found.contents.round_parts.marked.push(block.clone());
             self.require(block);
         }
@@ -355,9 +334,9 @@ impl CodeWriter<'_> {
     /// Adds the row of a symbol that a person excluded.
     fn excluded(&mut self, mark: &Mark, code: &CodeRef) {
         let once = mark.kind == MarkKind::ExcludeOnce;
-        let now = self.book.look(|loaded| now(loaded, code, None)).flatten();
+        let now = self.workspace.look(|loaded| now(loaded, code, None)).flatten();
         let tokens = now.map_or(0, |(_, text)| (self.count)(&text));
-        let remedy = (if once { "exclude-once" } else { "exclude" }.to_owned(), "removes the exclusion".to_owned());
+        let remedy = (if once { "exclude-once" } else { "exclude" }, "removes the exclusion");
         self.near_by_mark(near_row(code.clone(), tokens, Reason::UserExcluded { once }, remedy, Scores::default()));
     }
 

@@ -1,5 +1,5 @@
-//! What earlier calls of a path have to do with the search of the code: the symbols of the question before, which a
-//! message without content keeps, and the set that a call records.
+//! The history of the search of the code: the symbols of the previous question, which a message without content keeps,
+//! and the set that a call records.
 //! Not for: searching (`code_search`), or the rounds of one turn (`rounds`).
 
 use super::code_search::{own_words, read_message};
@@ -14,14 +14,14 @@ use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::snapshot::Snapshot;
 
 /// Returns a set without candidates.
-pub(crate) fn set(snapshot: &Snapshot, book: &CodeWorkspace, query: &str, gate: Gate) -> CodeSet {
+pub(crate) fn set(snapshot: &Snapshot, workspace: &CodeWorkspace, query: &str, gate: Gate) -> CodeSet {
     let focus = snapshot.rules.code.as_ref().map(|rules| rules.focus.clone()).unwrap_or_default();
     let filters = Fields::new("code filters").maybe(snapshot.head).json(&snapshot.rules.mode).json(&focus);
     CodeSet {
         id: Hash::default(),
         query: query.to_owned(),
         filters: filters.finish(),
-        workspace: workspace(book),
+        workspace: workspace_id(workspace),
         gate,
         mode: snapshot.rules.mode,
         focus,
@@ -31,8 +31,8 @@ pub(crate) fn set(snapshot: &Snapshot, book: &CodeWorkspace, query: &str, gate: 
     }
 }
 
-fn workspace(book: &CodeWorkspace) -> Hash {
-    Fields::new("workspace").text(&book.own().to_string_lossy()).finish()
+fn workspace_id(workspace: &CodeWorkspace) -> Hash {
+    Fields::new("workspace").text(&workspace.own().to_string_lossy()).finish()
 }
 
 /// Returns whether a message has no content of its own, such as "ok continue": it names nothing and attaches nothing.
@@ -50,16 +50,13 @@ pub(crate) fn is_follow_up(analyzer: &mut Analyzer, asked: &str) -> bool {
 pub(crate) fn kept(
     builder: &InputBuilder,
     snapshot: &Snapshot,
-    book: &CodeWorkspace,
+    workspace: &CodeWorkspace,
 ) -> Result<Vec<CodeCandidate>, Failure> {
-    let path = &snapshot.path;
-    let closed = path.turns.partition_point(|turn| turn.nodes.start < snapshot.open_at);
-    let tips: Vec<Hash> =
-        path.turns[..closed].iter().rev().take(HORIZON).map(|turn| path.nodes[turn.nodes.end - 1].key).collect();
-    let touches = builder.touches(snapshot.session, &tips)?;
+    let tips: Vec<Hash> = snapshot.closed_tips().take(HORIZON).collect();
+    let touches = builder.store().touches(snapshot.session, &tips)?;
     let Some(id) = tips.iter().find_map(|tip| touches.get(tip)?.code_set) else { return Ok(Vec::new()) };
     let focus = snapshot.rules.code.as_ref().map(|rules| rules.focus.as_slice()).unwrap_or_default();
-    let same = |set: &CodeSet| set.workspace == workspace(book) && set.focus == focus;
+    let same = |set: &CodeSet| set.workspace == workspace_id(workspace) && set.focus == focus;
     let set = builder.store().code_set(id)?.filter(same);
     Ok(set.map(|set| set.sent().cloned().collect()).unwrap_or_default())
 }

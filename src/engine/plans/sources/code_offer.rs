@@ -1,11 +1,12 @@
-//! Offers the symbols that match the question, or those of the question before, as touchpoints, and adds rows for the
-//! best of those that are not sent.
+//! Offers the symbols that match the question, or those of the previous question, as touchpoints, and adds rows for the
+//! best symbols that are not sent.
 //! Not for: whether to search (`code`), finding symbols (`code_search`), or admission (`context`).
 
+use super::cards::in_thousandths;
 use super::code::CodeWriter;
 use super::code_history;
 use super::code_meaning::Meaning;
-use super::code_rows::{atom_of, heading_atom, milli, near_row, nothing, scores};
+use super::code_rows::{atom_of, near_row, nothing, scores};
 use super::code_search::{Depth, FoundSymbols, Wanted, own_words, read_message, search_symbols};
 use super::sent_lines::Margin;
 use crate::code::find::cards::{Limits, SentLines};
@@ -33,14 +34,14 @@ const SURE: usize = 6;
 /// The maximum tokens of the heading and the delimiters around touchpoints.
 pub(super) const FRAME: u32 = 64;
 
-/// What a search of the code is to find.
+/// A request for symbols.
 pub(crate) struct SymbolRequest {
     pub(crate) depth: Depth,
     /// The message.
     pub(crate) asked: String,
     /// The files and symbols that are attached to it.
     pub(crate) attached: Vec<(String, Option<(u32, u32)>)>,
-    /// Symbols of the question before, if the message has no content.
+    /// Symbols of the previous question, if the message has no content.
     pub(crate) kept: Vec<CodeCandidate>,
 }
 
@@ -57,7 +58,7 @@ pub(super) fn is_short_card(block: &Block) -> bool {
 }
 
 impl CodeWriter<'_> {
-    /// Searches symbols for the question and offers them, or those of the question before.
+    /// Searches symbols for the question and offers them, or those of the previous question.
     pub(super) fn touchpoints(
         &mut self,
         request: &SymbolRequest,
@@ -82,7 +83,7 @@ impl CodeWriter<'_> {
             tokens: self.limits.tokens,
             excerpts: 50,
         };
-        let found_symbols = self.book.look(|loaded| {
+        let found_symbols = self.workspace.look(|loaded| {
             let wanted = Wanted {
                 asked: &asked,
                 depth,
@@ -127,7 +128,7 @@ impl CodeWriter<'_> {
         among: usize,
         (candidates, embedder): (Vec<CodeCandidate>, Option<String>),
     ) {
-        let set = code_history::set(self.snapshot, self.book, own_words(&request.asked), gate);
+        let set = code_history::set(self.snapshot, self.workspace, own_words(&request.asked), gate);
         let among = u32::try_from(among).unwrap_or(u32::MAX);
         self.found.contents.code_set = Some(Arc::new(CodeSet { among, embedder, candidates, ..set }));
     }
@@ -150,8 +151,7 @@ impl CodeWriter<'_> {
             block.repeats = repeats.map(|(turn, _)| *turn).collect();
         }
         for code in out.into_iter().filter_map(|block| block.source.code) {
-            let remedy = ("pin".to_owned(), "pins it".to_owned());
-            self.near(near_row(*code, 0, Reason::Duplicate, remedy, Scores::default()));
+            self.near(near_row(*code, 0, Reason::Duplicate, ("pin", "pins it"), Scores::default()));
         }
     }
 
@@ -177,7 +177,7 @@ impl CodeWriter<'_> {
             };
             self.near(nothing(Reason::NoCode { because }, found_symbols.among));
         }
-        let include = || ("include-once".to_owned(), "includes it in the next request".to_owned());
+        let remedy = ("include-once", "includes it in the next request");
         let listed: HashSet<Atom> = {
             let input = &self.found.input;
             let blocks = input.blocks.iter().filter_map(|block| block.atom);
@@ -192,8 +192,7 @@ impl CodeWriter<'_> {
                 NearSymbolReason::Inside | NearSymbolReason::Sent => (0, Reason::Duplicate),
                 NearSymbolReason::Changed => (0, Reason::StaleFile),
             };
-            let scores = Scores { score: Some(milli(near.score)), parts: Vec::new() };
-            self.near(near_row(code.clone(), tokens, reason, include(), scores));
+            self.near(near_row(code.clone(), tokens, reason, remedy, in_thousandths(near.score, &[])));
         }
     }
 
@@ -204,7 +203,7 @@ impl CodeWriter<'_> {
         let kept = matches!(gate, Gate::Inherited(_));
         let masked: Vec<String> = items.iter().map(|(item, _)| secrets::mask(&item.text).0.into_owned()).collect();
         let mark = render_forms::delimiter(&masked.concat());
-        let name = self.book.name();
+        let name = self.workspace.name();
         let heading = format!("## Code of {name} that may bear on this, as it is now\n\n<<<{mark}\n");
         let among = u32::try_from(*among).unwrap_or(u32::MAX);
         let (title, reason) = if kept {
@@ -213,20 +212,15 @@ impl CodeWriter<'_> {
             let title = format!("{} found in {name} among {} symbols", items.len(), grouped(u64::from(among)));
             (title, Reason::CodeSearched { among })
         };
-        let (mut heading, text) = self.block(Section::Retrieved, heading, &title, reason, heading_atom());
-        heading.kind = RowKind::Search;
-        self.found.contents.blocks.insert(heading.text, text.into());
+        let heading = self.block(Section::Retrieved, heading, &title, reason, Atom::code_search());
+        let heading = Block { kind: RowKind::Search, ..heading };
         let tail = format!("{mark}>>>\n\n");
         let mut candidates = Vec::with_capacity(items.len());
         for (order, ((item, code), text)) in (0..).zip(items.iter().zip(masked)) {
             let named = format!("## {}\n", item.path);
             let alone = if text.starts_with(&named) { text.clone() } else { format!("{named}{text}") };
             let texts = [text.clone(), format!("{text}{tail}"), alone.clone(), format!("{alone}{tail}")];
-            let texts = texts.map(|text| {
-                let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
-                self.found.contents.blocks.insert(counted.0, text.into());
-                counted
-            });
+            let texts = texts.map(|text| self.found.contents.add_block(text, self.count));
             let reason = if kept {
                 Reason::KeptCode { rank: item.rank }
             } else {

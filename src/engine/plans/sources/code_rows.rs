@@ -1,14 +1,16 @@
 //! The rows of code in a plan: their atoms, titles and scores, and the text of the map.
 //! Not for: choosing the symbols (`code`).
 
+use super::cards::in_thousandths;
 use crate::context::render::render_forms;
 use crate::domain::base::secrets;
 use crate::domain::call::tokens::grouped;
-use crate::domain::code::symbols::{CodeMap, CodeRef};
+use crate::domain::code::symbols::{CodeMap, CodeRef, Parts};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::OmittedItem;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::summary::module::ModuleCard;
+use crate::domain::tool::trace::ToolSpec;
 use std::fmt::Write as _;
 
 /// The maximum number of module summaries and central symbols in the map.
@@ -17,22 +19,12 @@ pub(crate) const ANCHORS: usize = 8;
 /// The length of a module summary's line in the map, in characters.
 const PART: usize = 120;
 
-/// Returns the atom of the heading over the touchpoints.
-pub(crate) fn heading_atom() -> Atom {
-    Atom::code_search()
-}
-
 pub(crate) fn atom_of(code: &CodeRef) -> Atom {
     Atom::Section { text: code.key() }
 }
 
 /// Returns the map's text: folders, then module summaries and central symbols, then a hint on how to explore further.
-pub(crate) fn map_text(
-    name: &str,
-    map: &CodeMap,
-    parts: &[String],
-    tools: &[crate::domain::tool::trace::ToolSpec],
-) -> String {
+pub(crate) fn map_text(name: &str, map: &CodeMap, parts: &[String], tools: &[ToolSpec]) -> String {
     let mut body = map.text.clone();
     if !parts.is_empty() {
         body.push_str("\nParts, from summaries that may be wrong:\n");
@@ -45,8 +37,8 @@ pub(crate) fn map_text(
         body.push_str("\nMuch depends on:\n");
     }
     for anchor in symbols {
-        let said = if anchor.doc.is_empty() { String::new() } else { format!(": {}", anchor.doc) };
-        let _ = writeln!(body, "{} {} ({}){said}", anchor.kind.name(), anchor.symbol, anchor.path);
+        let doc = if anchor.doc.is_empty() { String::new() } else { format!(": {}", anchor.doc) };
+        let _ = writeln!(body, "{} {} ({}){doc}", anchor.kind.name(), anchor.symbol, anchor.path);
     }
     let (body, _) = secrets::mask(&body);
     let offered = |wanted: &str| tools.iter().any(|tool| tool.name == wanted);
@@ -68,13 +60,7 @@ pub(crate) fn gist(card: &ModuleCard) -> String {
         card.text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' '])).filter(|line| !line.is_empty());
     let mut lines = lines.map(|line| (line.starts_with(&figures), line.strip_prefix(figures.as_str()).unwrap_or(line)));
     let gist_line = match (lines.next(), lines.next()) {
-        (Some((true, first)), Some((_, second))) => {
-            if second.ends_with(':') {
-                first
-            } else {
-                second
-            }
-        }
+        (Some((true, _)), Some((_, second))) if !second.ends_with(':') => second,
         (Some((_, first)), _) => first,
         (None, _) => "",
     };
@@ -90,40 +76,24 @@ pub(crate) fn near_row(
     code: CodeRef,
     tokens: u32,
     reason: Reason,
-    remedy: (String, String),
+    remedy: (&str, &str),
     scores: Scores,
 ) -> OmittedItem {
-    OmittedItem {
-        atom: atom_of(&code),
-        kind: RowKind::Code,
-        title: code.title(),
-        tokens,
-        reason,
-        remedy,
-        source: Source { code: Some(Box::new(code)), ..Source::default() },
-        scores,
-    }
+    let item = OmittedItem::new(atom_of(&code), RowKind::Code, &code.title(), tokens, reason, remedy);
+    OmittedItem { source: Source { code: Some(Box::new(code)), ..Source::default() }, scores, ..item }
 }
 
 /// Returns the row that says why no code was found or searched.
 pub(crate) fn nothing(reason: Reason, among: usize) -> OmittedItem {
-    OmittedItem {
-        atom: heading_atom(),
-        kind: RowKind::Search,
-        title: if among == 0 {
-            "search of the code".into()
-        } else {
-            format!("search of {} symbols of the code", grouped(among as u64))
-        },
-        tokens: 0,
-        reason,
-        remedy: ("focus".into(), "focuses the code search on a file, folder, or symbol".into()),
-        source: Source::default(),
-        scores: Scores::default(),
-    }
+    let title = match among {
+        0 => "search of the code".to_owned(),
+        _ => format!("search of {} symbols of the code", grouped(among as u64)),
+    };
+    let remedy = ("focus", "focuses the code search on a file, folder, or symbol");
+    OmittedItem::new(Atom::code_search(), RowKind::Search, &title, 0, reason, remedy)
 }
 
-pub(crate) fn scores(score: f32, parts: &crate::domain::code::symbols::Parts) -> Scores {
+pub(crate) fn scores(score: f32, parts: &Parts) -> Scores {
     let named = [
         ("words", parts.words),
         ("file", parts.file),
@@ -135,13 +105,7 @@ pub(crate) fn scores(score: f32, parts: &crate::domain::code::symbols::Parts) ->
         ("focus", parts.focus),
         ("meaning", parts.meaning),
     ];
-    let parts = named.iter().filter(|(_, part)| *part != 0.0).map(|(name, part)| ((*name).to_owned(), milli(*part)));
-    Scores { score: Some(milli(score)), parts: parts.collect() }
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "scores are small; larger ones are clamped")]
-pub(crate) fn milli(score: f32) -> i32 {
-    (score * 1_000.0).round() as i32
+    in_thousandths(score, &named)
 }
 
 #[cfg(test)]
@@ -155,7 +119,7 @@ mod tests {
         for (among, title) in [(0, "search of the code"), (1_234, "search of 1,234 symbols of the code")] {
             let row = nothing(Reason::CodeReading, among);
             assert_eq!((row.title.as_str(), row.kind), (title, RowKind::Search));
-            assert_eq!((row.atom, row.reason, row.tokens), (heading_atom(), Reason::CodeReading, 0));
+            assert_eq!((row.atom, row.reason, row.tokens), (Atom::code_search(), Reason::CodeReading, 0));
         }
     }
 
@@ -188,7 +152,7 @@ mod tests {
             file: crate::domain::base::hash::Hash::default(),
         };
         assert_eq!(place(&code), "src/a.rs, lines 3 to 9");
-        assert_eq!([0.0004, 0.0006, -1.5].map(milli), [0, 1, -1_500]);
+        assert_eq!([0.0004, 0.0006, -1.5].map(|score| in_thousandths(score, &[]).score), [0, 1, -1_500].map(Some));
     }
 
     #[test]

@@ -27,11 +27,11 @@ const RANKED: usize = 120;
 /// The files attached to a message, each with its lines if only a part is attached.
 pub(crate) type Attached = [(String, Option<(u32, u32)>)];
 
-/// What is searched for, and under which limits.
+/// A search: the query, its scope, and its limits.
 pub(crate) struct Wanted<'a> {
     pub(crate) asked: &'a Query,
     pub(crate) depth: Depth,
-    /// Symbols of the question before, kept if the message has no content.
+    /// Symbols of the previous question, kept if the message has no content.
     pub(crate) kept: &'a [CodeCandidate],
     /// The message's vector, if there is one.
     pub(crate) meaning: Option<&'a Meaning<'a>>,
@@ -139,10 +139,7 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
         Gate::Pass(_) if wanted.depth == Depth::Mentioned => {
             choose::focused(index, choose::mentioned(index, asked, hits), scope, &beside)
         }
-        Gate::Pass(_) => {
-            rank::prefer_other_files(index, &mut hits, &tuning);
-            choose::focused(index, hits, scope, &beside)
-        }
+        Gate::Pass(_) => choose::focused(index, rank::prefer_other_files(index, hits, &tuning), scope, &beside),
     };
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| wanted.rules.sight.shows(READS, &file.shown)));
     // Symbols with a mark are included or left out by their mark.
@@ -169,7 +166,7 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
     found
 }
 
-/// Decides whether to search for a message. A message without content keeps the code of the question before.
+/// Decides whether to search for a message. A message without content keeps the code of the previous question.
 fn decide(index: &Index, wanted: &Wanted<'_>, hits: &[Hit], limited: bool) -> Gate {
     let asked = wanted.asked;
     let names = !asked.names.is_empty() || !asked.paths.is_empty();
@@ -188,7 +185,7 @@ fn decide(index: &Index, wanted: &Wanted<'_>, hits: &[Hit], limited: bool) -> Ga
     }
 }
 
-/// Returns the symbols of the question before that still exist, as hits with their scores in that search.
+/// Returns the symbols of the previous question that still exist, as hits with their scores in that search.
 fn kept_hits(index: &Index, kept: &[CodeCandidate]) -> Vec<Hit> {
     let hit = |one: &CodeCandidate| {
         let matched = one.matched.iter().map(|word| word.as_str().into()).collect();

@@ -14,7 +14,7 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::planning::input::{Block, Candidate, Offer, PlanInput};
 use crate::domain::planning::mode::SearchChoice;
-use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
+use crate::domain::planning::plan::{Reason, RowKind};
 use crate::domain::planning::policy::Section;
 use crate::domain::tool::resolution::{LinkKind, failed, resolves, signature};
 use crate::domain::tool::trace::ToolTrace;
@@ -66,7 +66,7 @@ pub(crate) fn add(
     if let Some(round) = &snapshot.round_before {
         rounds::repeat_error_pairs(round, snapshot, found);
     }
-    let traces = builder.traces(snapshot.session, MAX_CALLS)?;
+    let traces = builder.store().traces(snapshot.session, MAX_CALLS)?;
     let by_node: HashMap<NodeId, &ToolTrace> = traces.iter().filter_map(|trace| Some((trace.node?, trace))).collect();
     let path = &snapshot.path;
     let placed: Vec<(usize, &ToolTrace)> =
@@ -84,8 +84,8 @@ pub(crate) fn add(
         .error_pairs
         .iter()
         .any(|pair| pair.candidates.iter().map(|one| one.block.source.message).eq(ids));
-    let found_before = snapshot.round_before.as_ref().is_some_and(|round| rounds::sends_messages(round, &ids));
-    if both_sent || repeated || found_before || is_excluded(snapshot, [failed, answer_at]) {
+    let was_found = snapshot.round_before.as_ref().is_some_and(|round| rounds::sends_messages(round, &ids));
+    if both_sent || repeated || was_found || is_excluded(snapshot, [failed, answer_at]) {
         return Ok(());
     }
     put(builder, snapshot, found, [(failed, turns[0]), (answer_at, turns[1])], most)
@@ -119,14 +119,10 @@ fn hold(out: &mut Vec<Range<usize>>, places: impl Iterator<Item = usize>) {
 /// Whether a person excluded one of the messages or its turn.
 fn is_excluded(snapshot: &Snapshot, at: [usize; 2]) -> bool {
     at.iter().any(|at| {
-        let turn = snapshot.path.turns[snapshot.path.turn_at(*at)].nodes.clone();
-        let key = snapshot.path.nodes[*at].key;
-        let first = snapshot.path.nodes[turn.start].key;
-        snapshot.marks.iter().filter(|mark| mark.kind.excludes()).any(|mark| match mark.target {
-            Atom::Turn { user, .. } => user == first,
-            Atom::Message { node } | Atom::Episode { call: node, .. } => node == key,
-            Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
-        })
+        let first = snapshot.path.nodes[snapshot.path.turns[snapshot.path.turn_at(*at)].nodes.start].key;
+        let is_turn = |target| matches!(target, Atom::Turn { user, .. } if user == first);
+        snapshot.excludes_message(snapshot.path.nodes[*at].key)
+            || snapshot.marks.iter().any(|mark| mark.kind.excludes() && is_turn(mark.target))
     })
 }
 
@@ -144,19 +140,16 @@ fn put(
         format!("{HEADING}<<<{mark}\nThe error:\n{}\n", before.1),
         format!("The text after it worked:\n{}\n{mark}>>>\n\n", after.1),
     ];
-    let encoding = snapshot.rules.model.encoding;
+    let count = builder.counting(snapshot.rules.model.encoding);
     let sides =
         [(failed, before_turn, before, Reason::ErrorBefore), (answer_at, after_turn, after, Reason::ErrorResolved)];
     let mut candidates = Vec::new();
     for (text, (at, turn, (head, quote), reason)) in texts.into_iter().zip(sides) {
-        let (hash, tokens) = (Hash::of(text.as_bytes()), builder.count(encoding, &text));
         let whole = 0..quote.len();
-        found
-            .contents
-            .card_settings
-            .insert(hash, CardSettings::of(head.id, head.key, &text, &quote, std::slice::from_ref(&whole)));
-        found.contents.blocks.insert(hash, text.into());
-        let block = block(snapshot, at, &head, (hash, tokens), reason);
+        let settings = CardSettings::of(head.id, head.key, &text, &quote, std::slice::from_ref(&whole));
+        let counted = found.contents.add_block(text, &count);
+        found.contents.card_settings.insert(counted.0, settings);
+        let block = block(snapshot, at, &head, counted, reason);
         let one = Candidate::plain(block, 0, ("include-once", "includes its turn in the next request"));
         candidates.push(Candidate { turn, ..one });
     }
@@ -166,36 +159,18 @@ fn put(
     Ok(())
 }
 
-fn block(snapshot: &Snapshot, at: usize, head: &NodeHead, (text, tokens): (Hash, u32), reason: Reason) -> Block {
-    let preamble = usize::from(snapshot.path.turns.first().is_some_and(|turn| !turn.asked));
-    let turn = (snapshot.path.turn_at(at) + 1).saturating_sub(preamble);
+fn block(snapshot: &Snapshot, at: usize, head: &NodeHead, counted: (Hash, u32), reason: Reason) -> Block {
+    let section = rounds::section(snapshot, Section::Retrieved);
     Block {
-        section: rounds::section(snapshot, Section::Retrieved),
-        kind: RowKind::Card,
-        text,
-        tokens,
-        title: head.preview.clone(),
-        reason,
         atom: Some(Atom::Message { node: head.key }),
-        source: Source {
-            session: Some(snapshot.session),
-            branch: Some(snapshot.branch.id),
-            turn: u32::try_from(turn).ok().filter(|turn| *turn > 0),
-            message: Some(head.id),
-            external_id: head.external_id.clone(),
-            at: Some(head.at),
-            path: None,
-            span: None,
-            code: None,
-        },
-        scores: Scores::default(),
-        repeats: Vec::new(),
+        source: retrieval::source(snapshot, at, head.id, head.external_id.clone(), None),
+        ..Block::new(section, RowKind::Card, counted, &head.preview, reason)
     }
 }
 
 /// Returns a message's head and the beginning of its text, as cards quote it; `None` without text.
 fn quoted(builder: &mut InputBuilder, snapshot: &Snapshot, at: usize) -> Result<Option<(NodeHead, String)>, Failure> {
-    let Some(node) = builder.node(snapshot.path.nodes[at].id)? else { return Ok(None) };
+    let Some(node) = builder.store().nodes(&[snapshot.path.nodes[at].id])?.pop() else { return Ok(None) };
     let text = searchable(&node.head, &node.content);
     let end = text.char_indices().nth(MAX_QUOTE).map_or(text.len(), |(at, _)| at);
     let quote = text[..end].trim_end().to_owned();

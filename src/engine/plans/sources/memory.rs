@@ -11,7 +11,7 @@ use super::memory_terms::{MemoryTerms, terms};
 use super::retrieval as found;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::hash::Fields;
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
@@ -19,6 +19,7 @@ use crate::domain::planning::mode::SearchChoice;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
+use crate::engine::plans::labels::date;
 use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::index::words::{Analyzer, Term};
 use std::collections::HashMap;
@@ -83,9 +84,7 @@ pub(crate) fn add(
     if known.is_empty() {
         return Ok(());
     }
-    let counter = builder.counter();
-    let encoding = snapshot.rules.model.encoding;
-    let count = |text: &str| counter.count(encoding, text);
+    let count = builder.counting(snapshot.rules.model.encoding);
     let lane =
         |memory: &Memory| memory.scope == Scope::All || !snapshot.rules.policy.one_lane || memory.lane == snapshot.lane;
     let mut own: Vec<MemoryDecision<'_>> = Vec::new();
@@ -100,8 +99,8 @@ pub(crate) fn add(
     for choice in out {
         let once = choice.reason == Reason::UserExcluded { once: true };
         let action = if once { "exclude-once" } else { "exclude" };
-        let remedy = (action.to_owned(), "removes the exclusion".to_owned());
-        found.input.near.push(near(snapshot, &choice, count(&text_of(choice.memory)), remedy));
+        let tokens = count(&text_of(choice.memory));
+        found.input.near.push(near(snapshot, &choice, tokens, (action, "removes the exclusion")));
     }
     let mut writer = MemoryWriter { snapshot, found, count: &count };
     for choice in pinned {
@@ -144,8 +143,8 @@ impl MemoryWriter<'_> {
             return;
         }
         let most = usize::try_from(limits.cards).unwrap_or(usize::MAX).min(choices.len());
-        let (going, beyond) = choices.split_at(most);
-        let candidates = (0..).zip(going).map(|(rank, choice)| {
+        let (offered, beyond) = choices.split_at(most);
+        let candidates = (0..).zip(offered).map(|(rank, choice)| {
             let block = self.made(choice);
             Candidate::plain(block, rank, ("include-once", "includes it in the next request"))
         });
@@ -167,9 +166,7 @@ impl MemoryWriter<'_> {
     }
 
     fn made(&mut self, choice: &MemoryDecision<'_>) -> Block {
-        let text = text_of(choice.memory);
-        let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
-        self.found.contents.blocks.insert(counted.0, text.into());
+        let counted = self.found.contents.add_block(text_of(choice.memory), self.count);
         Block {
             atom: Some(choice.memory.atom()),
             source: source(self.snapshot, choice.memory),
@@ -181,7 +178,7 @@ impl MemoryWriter<'_> {
     fn out(&mut self, choice: &MemoryDecision<'_>, reason: Reason) {
         let tokens = (self.count)(&text_of(choice.memory));
         let choice = MemoryDecision { reason, ..*choice };
-        let remedy = ("include-once".to_owned(), "includes it in the next request".to_owned());
+        let remedy = ("include-once", "includes it in the next request");
         self.found.input.near.push(near(self.snapshot, &choice, tokens, remedy));
     }
 }
@@ -214,9 +211,8 @@ fn ranked_decisions<'a>(known: &'a [MemoryTerms], free: &[bool], asked: &str) ->
 
 /// Returns a memory as it is sent.
 fn text_of(memory: &Memory) -> String {
-    let day = jiff::Timestamp::from_millisecond(memory.updated_at)
-        .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());
-    render_forms::fenced(&format!("Remembered {}, confirmed by the user, {day}", memory.kind.name()), &memory.text)
+    let (kind, day) = (memory.kind.name(), date(memory.updated_at));
+    render_forms::fenced(&format!("Remembered {kind}, confirmed by the user, {day}"), &memory.text)
 }
 
 fn title(memory: &Memory) -> String {
@@ -234,17 +230,10 @@ fn scores(score: Option<u32>) -> Scores {
     Scores { score: milli, parts: milli.map(|milli| ("words".to_owned(), milli)).into_iter().collect() }
 }
 
-fn near(snapshot: &Snapshot, choice: &MemoryDecision<'_>, tokens: u32, remedy: (String, String)) -> OmittedItem {
-    OmittedItem {
-        atom: choice.memory.atom(),
-        kind: RowKind::Memory,
-        title: title(choice.memory),
-        tokens,
-        reason: choice.reason.clone(),
-        remedy,
-        source: source(snapshot, choice.memory),
-        scores: scores(choice.score),
-    }
+fn near(snapshot: &Snapshot, choice: &MemoryDecision<'_>, tokens: u32, remedy: (&str, &str)) -> OmittedItem {
+    let (memory, reason) = (choice.memory, choice.reason.clone());
+    let item = OmittedItem::new(memory.atom(), RowKind::Memory, &title(memory), tokens, reason, remedy);
+    OmittedItem { source: source(snapshot, memory), scores: scores(choice.score), ..item }
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::planning::input::{OmittedItem, PlanInput};
 use crate::domain::planning::mode::{Mode, ModeLimits, SearchChoice};
-use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
+use crate::domain::planning::plan::{Reason, RowKind, Source, Warning};
 use crate::engine::indexing::messages::{PathIndex, lane_number, together};
 use crate::engine::indexing::priority::Priority;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::{Snapshot, TurnHeads};
-use crate::engine::sessions::path::{PathNode, PathView};
+use crate::engine::sessions::path::PathNode;
 use crate::retrieval::fill::{CardRoom, Filled, fill};
 use crate::retrieval::floor::Floor;
 use crate::retrieval::gate;
@@ -49,7 +49,7 @@ pub(crate) struct RetrievalQuery<'a> {
     pub(crate) count: &'a dyn Fn(&str) -> u32,
 }
 
-/// The result of a search, with what is needed to write cards.
+/// The result of a search.
 pub(crate) struct RetrievedCards {
     pub(crate) gate: Gate,
     /// The text of the query.
@@ -235,9 +235,7 @@ fn search_older(
         not_searched(snapshot.search, path.len() - closed, found);
         return Ok(());
     }
-    let counter = builder.counter();
-    let encoding = snapshot.rules.model.encoding;
-    let count = |text: &str| counter.count(encoding, text);
+    let count = builder.counting(snapshot.rules.model.encoding);
     let wanted = RetrievalQuery {
         path,
         query,
@@ -252,7 +250,7 @@ fn search_older(
     let path_index = builder.finder.path_index(snapshot.session, path)?;
     let result = search_path(&path_index, &wanted)?;
     if let Some(vectors) = path_index.vectors.filter(|_| snapshot.priority == Priority::Asked) {
-        vectors.looked(query);
+        vectors.note_searched(query);
     }
     let cards = Cards { snapshot, path_index: &path_index, count: &count };
     cards.put(found, &result);
@@ -260,19 +258,19 @@ fn search_older(
 }
 
 /// Adds a row that says why nothing is searched, and a warning if a person turned the search off.
-fn not_searched(wish: SearchChoice, among: usize, found: &mut BuiltInput) {
+fn not_searched(search: SearchChoice, among: usize, found: &mut BuiltInput) {
     let input = &mut found.input;
-    let because = match wish {
+    let because = match search {
         _ if found.unindexed > 0 => Reason::NotSearched { because: SkipReason::Indexing },
         SearchChoice::Never => Reason::NotSearched { because: SkipReason::NotWanted },
         SearchChoice::Auto | SearchChoice::Anyway => Reason::ModeOff,
     };
-    input.warnings.extend((wish == SearchChoice::Never).then_some(Warning::NotSearched));
+    input.warnings.extend((search == SearchChoice::Never).then_some(Warning::NotSearched));
     input.basis.frozen = Fields::new("not searched").hash(input.basis.frozen).json(&because).finish();
     input.near.push(nothing(because, among));
 }
 
-/// Returns the limits that result from the mode, the policy and the person's wish for this call.
+/// Returns the limits that result from the mode, the policy and the person's choice for this call.
 pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
     let rules = &snapshot.rules;
     let mode = match (snapshot.search, rules.mode) {
@@ -320,13 +318,8 @@ fn excluded_positions<'a>(
     at: usize,
     heads: &'a [NodeHead],
 ) -> impl Iterator<Item = usize> + 'a {
-    heads.iter().enumerate().filter_map(move |(offset, head)| {
-        let excludes = snapshot.marks.iter().any(|mark| {
-            mark.kind.excludes()
-                && matches!(mark.target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == head.key)
-        });
-        excludes.then_some(at + offset)
-    })
+    let excluded = heads.iter().enumerate().filter(|(_, head)| snapshot.excludes_message(head.key));
+    excluded.map(move |(offset, _)| at + offset)
 }
 
 /// Returns rows for messages outside the window that a person excluded one by one, so that the exclusions can be
@@ -341,16 +334,12 @@ fn excluded_rows(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> 
             if snapshot.instructions.iter().any(|one| one.key == head.key) {
                 continue;
             }
-            rows.push(OmittedItem {
-                atom: Atom::Message { node: head.key },
-                kind: RowKind::Message,
-                title: head.preview.clone(),
-                tokens: u32::try_from(head.bytes / 4).unwrap_or(u32::MAX),
-                reason: Reason::UserExcluded { once: false },
-                remedy: ("exclude".into(), "lets it be found again".into()),
-                source: source(snapshot, at, head.id, head.external_id.clone(), None),
-                scores: Scores::default(),
-            });
+            let (atom, reason) = (Atom::Message { node: head.key }, Reason::UserExcluded { once: false });
+            let tokens = u32::try_from(head.bytes / 4).unwrap_or(u32::MAX);
+            let remedy = ("exclude", "lets it be found again");
+            let row = OmittedItem::new(atom, RowKind::Message, &head.preview, tokens, reason, remedy);
+            let source = source(snapshot, at, head.id, head.external_id.clone(), None);
+            rows.push(OmittedItem { source, ..row });
         }
     }
     rows
@@ -366,32 +355,19 @@ pub(crate) fn source(
     Source {
         session: Some(snapshot.session),
         branch: Some(snapshot.branch.id),
-        turn: Some(turn_number(&snapshot.path, at)).filter(|turn| *turn > 0),
+        turn: Some(snapshot.path.number(snapshot.path.turn_at(at))).filter(|turn| *turn > 0),
         message: Some(node),
         external_id,
         at: snapshot.path.nodes.get(at).map(|node| node.at),
-        path: None,
         span,
-        code: None,
+        ..Source::default()
     }
-}
-
-fn turn_number(path: &PathView, at: usize) -> u32 {
-    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
-    u32::try_from((path.turn_at(at) + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
 }
 
 /// Returns the row that says why nothing was searched.
 pub(crate) fn nothing(reason: Reason, among: usize) -> OmittedItem {
     let messages = if among == 1 { "message" } else { "messages" };
-    OmittedItem {
-        atom: Atom::Section { text: Hash::of(b"search") },
-        kind: RowKind::Search,
-        title: format!("search of {among} older {messages}"),
-        tokens: 0,
-        reason,
-        remedy: ("search-anyway".into(), "searches them for this request".into()),
-        source: Source::default(),
-        scores: Scores::default(),
-    }
+    let (atom, title) = (Atom::Section { text: Hash::of(b"search") }, format!("search of {among} older {messages}"));
+    let remedy = ("search-anyway", "searches them for this request");
+    OmittedItem::new(atom, RowKind::Search, &title, 0, reason, remedy)
 }

@@ -1,7 +1,7 @@
-//! What the sources offer in the later rounds of a turn: the turns that the policy chose, the map, the marked symbols,
-//! the touchpoints, the older messages, and the error pairs of the round before, in the same bytes and order, so that a
-//! server can use its cached prefix. What only a later round sends (rules of a folder that a tool touched, an error that
-//! recurs) comes after the results.
+//! The later rounds of a turn: they repeat the turns that the policy chose, the map, the marked symbols, the
+//! touchpoints, the older messages, and the error pairs of the previous round in the same bytes and order, so that a
+//! server can use its cached prefix. Items that only a later round sends (rules of a folder that a tool touched, an
+//! error that recurs) come after the results.
 //! Not for: the first round (the other sources), or the code of earlier turns (`code_history`).
 
 use crate::code::find::cards::Sources as _;
@@ -17,9 +17,9 @@ use crate::engine::plans::snapshot::{RoundBefore, Snapshot};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Returns what the policy decided about closed turns in the round before; `None` if another policy decided. Turns in the
-/// window stay there, whatever marks they had, and so do those that only an exclusion or a summary kept out. Turns that
-/// were sent as cards stay outside.
+/// Returns what the policy decided about closed turns in the previous round; `None` if another policy decided. Turns in
+/// the window stay there, whatever marks they had, and so do turns that only an exclusion or a summary kept out. Turns
+/// that were sent as cards stay outside.
 pub(crate) fn turns(round: &RoundBefore, policy: &str) -> Option<Vec<TurnBefore>> {
     let decided = |row: &Row| {
         let sent = match (&row.verdict, &row.reason) {
@@ -54,21 +54,21 @@ pub(crate) fn asks_for_state(round: &RoundBefore) -> bool {
     round.plan.included().any(|row| matches!(row.reason, Reason::StateRequested { .. }))
 }
 
-/// Returns the section of an item that this round sends and the round before did not: after the results in a later round,
-/// unless the model accepts no user message there.
+/// Returns the section of an item that this round sends and the previous round did not: after the results in a later
+/// round, unless the model accepts no user message there.
 pub(crate) fn section(snapshot: &Snapshot, first: Section) -> Section {
     let is_later = snapshot.round_before.is_some() && !snapshot.rules.profile.dialect.strict_alternation;
     if is_later { Section::DuringTurn } else { first }
 }
 
-/// Returns the section and text with which the round before sent an item; `None` if it did not.
+/// Returns the section and text with which the previous round sent an item; `None` if it did not.
 pub(crate) fn text_before(snapshot: &Snapshot, atom: Atom) -> Option<(Section, Arc<str>)> {
     let round = snapshot.round_before.as_ref()?;
     let row = round.plan.included().find(|row| row.atom == atom)?;
     Some((row.section()?, round.contents.blocks.get(&row.text?)?.clone()))
 }
 
-/// Returns the block of a marked symbol as the round before sent it; `None` if it did not, or the mark has changed.
+/// Returns the block of a marked symbol as the previous round sent it; `None` if it did not, or the mark has changed.
 pub(crate) fn marked(round: &RoundBefore, atom: Atom, section: Section) -> Option<Block> {
     let was_sent = |row: &Row| row.atom == atom && row.section() == Some(section);
     if !round.plan.included().any(was_sent) {
@@ -79,19 +79,19 @@ pub(crate) fn marked(round: &RoundBefore, atom: Atom, section: Section) -> Optio
     Some(Block { repeats: Vec::new(), ..sent.clone() })
 }
 
-/// Offers the map and the touchpoints that the round before sent, and repeats the rows of what it left out. Symbols that
-/// a person marked since then are left to their marks.
-pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, book: &CodeWorkspace, found: &mut BuiltInput) {
+/// Offers the map and the touchpoints that the previous round sent, and repeats the rows of what it left out. Symbols
+/// that a person marked since then are left to their marks.
+pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, workspace: &CodeWorkspace, found: &mut BuiltInput) {
     let parts = &round.contents.round_parts;
     let map = parts.map.as_ref().filter(|_| !excludes_map(snapshot));
     if let Some(map) = map.and_then(|map| sent_again(round, map, &|_| true)) {
         found.contents.round_parts.map = Some(map.clone());
-        offer(round, as_noted(map, book), found);
+        offer(round, as_noted(map, workspace), found);
     }
     let unmarked = |one: &Candidate| !is_marked(snapshot, one.block.atom);
     if let Some(touchpoints) = parts.touchpoints.as_ref().and_then(|offer| sent_again(round, offer, &unmarked)) {
         found.contents.round_parts.touchpoints = Some(touchpoints.clone());
-        offer(round, as_noted(touchpoints, book), found);
+        offer(round, as_noted(touchpoints, workspace), found);
     }
     let left = |near: &&OmittedItem| !is_marked(snapshot, Some(near.atom));
     let near: Vec<OmittedItem> = parts.near.iter().filter(left).cloned().collect();
@@ -100,8 +100,8 @@ pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, book: &CodeW
     found.contents.code_set.clone_from(&round.contents.code_set);
 }
 
-/// Offers the older messages that the round before sent, and repeats the rows of those that it left out. Messages that
-/// a person marked since then are left to their marks.
+/// Offers the older messages that the previous round sent, and repeats the rows of those that it left out. Messages
+/// that a person marked since then are left to their marks.
 pub(crate) fn repeat_cards(round: &RoundBefore, snapshot: &Snapshot, found: &mut BuiltInput) {
     let parts = &round.contents.round_parts;
     if let Some(cards) = parts.cards.as_ref().and_then(|cards| sent_again(round, cards, &|one| is_free(snapshot, one)))
@@ -117,13 +117,13 @@ pub(crate) fn repeat_cards(round: &RoundBefore, snapshot: &Snapshot, found: &mut
     found.contents.sets.clone_from(&round.contents.sets);
 }
 
-/// Returns whether the round before sent older messages that contain all of these.
+/// Returns whether the previous round sent older messages that contain all of these.
 pub(crate) fn sends_messages(round: &RoundBefore, ids: &[Option<NodeId>]) -> bool {
     let sent: Vec<_> = round.plan.included().filter(|row| matches!(row.reason, Reason::Retrieved { .. })).collect();
     ids.iter().all(|id| id.is_some() && sent.iter().any(|row| row.source.message == *id))
 }
 
-/// Offers the error pairs that the round before sent.
+/// Offers the error pairs that the previous round sent.
 pub(crate) fn repeat_error_pairs(round: &RoundBefore, snapshot: &Snapshot, found: &mut BuiltInput) {
     for pair in &round.contents.round_parts.error_pairs {
         let both = pair.candidates.iter().all(|one| is_free(snapshot, one));
@@ -144,7 +144,7 @@ fn is_free(snapshot: &Snapshot, one: &Candidate) -> bool {
     !is_marked(snapshot, one.block.atom) && (one.turn.is_none() || !is_marked(snapshot, one.turn))
 }
 
-/// Returns what the round before sent of an offer; `None` if it sent nothing.
+/// Returns what the previous round sent of an offer; `None` if it sent nothing.
 fn sent_again(round: &RoundBefore, offer: &Offer, stays: &dyn Fn(&Candidate) -> bool) -> Option<Offer> {
     let stay = offer.candidates.iter().filter(|one| stays(one));
     let candidates: Vec<Candidate> = stay.filter_map(|one| as_sent(round, one)).collect();
@@ -152,15 +152,15 @@ fn sent_again(round: &RoundBefore, offer: &Offer, stays: &dyn Fn(&Candidate) -> 
 }
 
 /// Returns an offer of code that is sent whatever turns are sent, with notes on files that have changed.
-fn as_noted(mut offer: Offer, book: &CodeWorkspace) -> Offer {
+fn as_noted(mut offer: Offer, workspace: &CodeWorkspace) -> Offer {
     for one in &mut offer.candidates {
         one.turn = None;
-        note_change(&mut one.block, book);
+        note_change(&mut one.block, workspace);
     }
     offer
 }
 
-/// Adds an offer with the texts of the round before.
+/// Adds an offer with the texts of the previous round.
 fn offer(round: &RoundBefore, offer: Offer, found: &mut BuiltInput) {
     let texts = offer.candidates.iter().flat_map(|one| one.texts).map(|(text, _)| text);
     for text in texts.chain(offer.heading.iter().map(|heading| heading.text)) {
@@ -174,10 +174,10 @@ pub(crate) fn excludes_map(snapshot: &Snapshot) -> bool {
     snapshot.marks.iter().any(|mark| mark.target == Atom::code_map() && mark.kind.excludes())
 }
 
-/// Copies a text of the round before.
+/// Copies a text of the previous round.
 pub(crate) fn copy_text(round: &RoundBefore, text: Hash, found: &mut BuiltInput) {
-    if let Some(said) = round.contents.blocks.get(&text) {
-        found.contents.blocks.insert(text, said.clone());
+    if let Some(block) = round.contents.blocks.get(&text) {
+        found.contents.blocks.insert(text, block.clone());
     }
     if let Some(settings) = round.contents.card_settings.get(&text) {
         found.contents.card_settings.insert(text, settings.clone());
@@ -200,9 +200,10 @@ fn as_sent(round: &RoundBefore, one: &Candidate) -> Option<Candidate> {
 }
 
 /// Notes in a row's title that its file changed after it was sent.
-pub(crate) fn note_change(block: &mut Block, book: &CodeWorkspace) {
+pub(crate) fn note_change(block: &mut Block, workspace: &CodeWorkspace) {
     let Some(code) = &block.source.code else { return };
-    let now = book.look(|loaded| WorkspaceFiles(&loaded.root).text(Path::new(&code.path)).map(|text| Hash::of(&text)));
+    let now =
+        workspace.look(|loaded| WorkspaceFiles(&loaded.root).text(Path::new(&code.path)).map(|text| Hash::of(&text)));
     if now.is_some_and(|now| now != Some(code.file)) {
         block.title.push_str("; its file has changed since it was sent");
     }

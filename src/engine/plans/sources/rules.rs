@@ -15,7 +15,7 @@ use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{Block, Candidate as Offered, Offer, OmittedItem};
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
+use crate::domain::planning::plan::{Reason, RowKind, Source, Warning};
 use crate::domain::planning::policy::Section;
 use crate::domain::summary::module::ModuleCard;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
@@ -96,7 +96,7 @@ pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut B
     if snapshot.rules.mode == Mode::Heavy {
         candidates.extend(modules(builder, &project, snapshot, found, &near)?);
     }
-    let mut writer = RulesWriter { builder, snapshot, found: &mut *found, going: Vec::new() };
+    let mut writer = RulesWriter { builder, snapshot, found: &mut *found, chosen: Vec::new() };
     for mut candidate in candidates {
         let last = project.last_sent(snapshot.branch.id, &candidate.atom);
         if last.is_some_and(|last| last != Hash::of(candidate.text.as_bytes()))
@@ -104,7 +104,7 @@ pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut B
         {
             *changed = true;
         }
-        writer.decide(as_in_round_before(snapshot, candidate));
+        writer.decide(as_in_previous_round(snapshot, candidate));
     }
     writer.offer();
     if hidden > 0 {
@@ -113,9 +113,9 @@ pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut B
     Ok(())
 }
 
-/// Returns a text as the round before of the turn sent it, with a note if it has changed since; a text that this round
-/// adds comes after the results.
-fn as_in_round_before(snapshot: &Snapshot, candidate: Candidate) -> Candidate {
+/// Returns a text as the previous round of the turn sent it, with a note if it has changed since; a text that this
+/// round adds comes after the results.
+fn as_in_previous_round(snapshot: &Snapshot, candidate: Candidate) -> Candidate {
     match rounds::text_before(snapshot, candidate.atom) {
         Some((section, text)) if *text == *candidate.text => Candidate { section, ..candidate },
         Some((section, text)) => {
@@ -161,25 +161,26 @@ fn candidate(rules_file: &RulesFile, text: &RulesText) -> Candidate {
     }
 }
 
-/// How many summaries of modules may still go, and with how many tokens.
+/// The number of module summaries that may still be sent, and their tokens.
 struct ModulesLeft {
     number: usize,
     tokens: u32,
 }
 
 impl ModulesLeft {
-    /// Whether one of this size may go, which then counts.
+    /// Counts a summary of this size if it may be sent. Returns whether it may.
     fn take(&mut self, tokens: u32) -> bool {
-        let goes = self.number > 0 && tokens <= self.tokens;
-        if goes {
+        let fits = self.number > 0 && tokens <= self.tokens;
+        if fits {
             (self.number, self.tokens) = (self.number - 1, self.tokens - tokens);
         }
-        goes
+        fits
     }
 }
 
-/// Summaries of modules: those around what is named or touched first, then those that the message names, then those that
-/// share a rare word with it, up to their number and tokens. Others stay out, and so do those with a low confidence.
+/// Returns the module summaries: first those around a named or touched path, then those that the message names, then
+/// those that share a rare word with it, up to their number and tokens. Others stay out, and so do those with a low
+/// confidence.
 fn modules(
     builder: &mut InputBuilder,
     project: &Arc<Project>,
@@ -217,16 +218,16 @@ fn modules(
             _ if sure && left.take(tokens) => None,
             _ => Some(Reason::BelowThreshold),
         };
-        let stands = stale.to_text(card.files.len());
+        let staleness = stale.to_text(card.files.len());
         let doubt = if sure { String::new() } else { format!(", confidence {} %", card.confidence / 10) };
         candidates.push(Candidate {
             section: Section::Orientation,
             kind: RowKind::Module,
             atom,
-            title: format!("summary of {} ({stands}{doubt})", card.path),
+            title: format!("summary of {} ({staleness}{doubt})", card.path),
             path: Some(card.path.clone()),
             text,
-            reason: Reason::Module { by: card.by(), staleness: stands },
+            reason: Reason::Module { by: card.by(), staleness },
             off: false,
             below,
         });
@@ -275,7 +276,7 @@ fn long_words(text: &str) -> HashSet<String> {
 }
 
 /// Whether a text contains a name as a separate word.
-fn mentions(text: &str, name: &str) -> bool {
+pub(super) fn mentions(text: &str, name: &str) -> bool {
     let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
     !name.is_empty()
         && text
@@ -288,7 +289,7 @@ struct RulesWriter<'a> {
     snapshot: &'a Snapshot,
     found: &'a mut BuiltInput,
     /// The candidates that may be sent, farthest first.
-    going: Vec<Candidate>,
+    chosen: Vec<Candidate>,
 }
 
 impl RulesWriter<'_> {
@@ -296,37 +297,28 @@ impl RulesWriter<'_> {
         let mark = self.snapshot.marks.iter().find(|mark| mark.target == candidate.atom).map(|mark| mark.kind);
         match decided(candidate, mark) {
             (candidate, Some(reason)) => self.out(&candidate, reason),
-            (candidate, None) => self.going.push(candidate),
+            (candidate, None) => self.chosen.push(candidate),
         }
     }
 
     fn out(&mut self, candidate: &Candidate, reason: Reason) {
-        let (action, does) = match &reason {
+        let remedy = match &reason {
             Reason::UserExcluded { once: false } => ("exclude", "removes the exclusion"),
             Reason::UserExcluded { once: true } => ("exclude-once", "removes the exclusion"),
             _ => ("include-once", "includes it in the next request"),
         };
         let tokens = self.builder.count(self.snapshot.rules.model.encoding, &candidate.text);
-        self.found.input.near.push(OmittedItem {
-            atom: candidate.atom,
-            kind: candidate.kind,
-            title: candidate.title.clone(),
-            tokens,
-            reason,
-            remedy: (action.into(), does.into()),
-            source: source(candidate),
-            scores: Scores::default(),
-        });
+        let item = OmittedItem::new(candidate.atom, candidate.kind, &candidate.title, tokens, reason, remedy);
+        self.found.input.near.push(OmittedItem { source: source(candidate), ..item });
     }
 
-    /// Offers what may go.
+    /// Offers the candidates that may be sent.
     fn offer(self) {
-        let mut candidates = Vec::with_capacity(self.going.len());
-        for (one, rank) in self.going.iter().zip(ranks(&self.going)) {
-            let hash = Hash::of(one.text.as_bytes());
-            let tokens = self.builder.count(self.snapshot.rules.model.encoding, &one.text);
-            self.found.contents.blocks.insert(hash, one.text.as_str().into());
-            let block = Block::new(one.section, one.kind, (hash, tokens), &one.title, one.reason.clone());
+        let count = self.builder.counting(self.snapshot.rules.model.encoding);
+        let mut candidates = Vec::with_capacity(self.chosen.len());
+        for (one, rank) in self.chosen.iter().zip(ranks(&self.chosen)) {
+            let counted = self.found.contents.add_block(one.text.clone(), &count);
+            let block = Block::new(one.section, one.kind, counted, &one.title, one.reason.clone());
             let block = Block { atom: Some(one.atom), source: source(one), ..block };
             candidates.push(Offered::plain(block, rank, ("include-once", "includes it in the next request")));
         }
@@ -336,7 +328,7 @@ impl RulesWriter<'_> {
     }
 }
 
-/// A candidate with this mark, and why it stays out if it does.
+/// Returns a candidate with this mark, and the reason if it stays out.
 fn decided(candidate: Candidate, mark: Option<MarkKind>) -> (Candidate, Option<Reason>) {
     let out = match mark {
         Some(MarkKind::Exclude) => Some(Reason::UserExcluded { once: false }),
@@ -349,12 +341,12 @@ fn decided(candidate: Candidate, mark: Option<MarkKind>) -> (Candidate, Option<R
     (candidate, out)
 }
 
-/// The order in which candidates, farthest first, are tried: what was asked for this call, then the nearest files, then
-/// summaries of modules.
-fn ranks(going: &[Candidate]) -> Vec<u32> {
-    let mut order: Vec<usize> = (0..going.len()).rev().collect();
-    order.sort_by_key(|at| (going[*at].reason != Reason::IncludedOnce, going[*at].kind == RowKind::Module));
-    let mut ranks = vec![0; going.len()];
+/// Returns the ranks in which candidates, farthest first, are tried: first those that a person includes in this call,
+/// then the nearest files, then module summaries.
+fn ranks(chosen: &[Candidate]) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..chosen.len()).rev().collect();
+    order.sort_by_key(|at| (chosen[*at].reason != Reason::IncludedOnce, chosen[*at].kind == RowKind::Module));
+    let mut ranks = vec![0; chosen.len()];
     for (rank, at) in (0..).zip(order) {
         ranks[at] = rank;
     }
@@ -386,7 +378,7 @@ fn near(builder: &mut InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> 
     let mut paths = BTreeSet::new();
     collect_paths(&asked(builder, found)?, &mut paths);
     let here: HashSet<_> = snapshot.path.nodes.iter().rev().take(RECENT_MESSAGES).map(|node| node.id).collect();
-    for trace in builder.traces(snapshot.session, TRACES)? {
+    for trace in builder.store().traces(snapshot.session, TRACES)? {
         if trace.node.is_none_or(|node| here.contains(&node))
             && let Ok(args) = serde_json::from_str::<serde_json::Value>(&trace.args)
         {
@@ -481,12 +473,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_is_tried_first_and_then_the_nearest() {
+    fn items_included_by_a_person_are_tried_first_and_then_the_nearest() {
         let rules = |reason| (RowKind::Rules, reason);
         let module = |reason| (RowKind::Module, reason);
         let (usual, once) = (Reason::Oriented, Reason::IncludedOnce);
-        let going = [rules(usual.clone()), rules(once.clone()), rules(usual.clone()), module(usual), module(once)];
-        assert_eq!(ranks(&going.map(one)), [3, 0, 2, 4, 1]);
+        let chosen = [rules(usual.clone()), rules(once.clone()), rules(usual.clone()), module(usual), module(once)];
+        assert_eq!(ranks(&chosen.map(one)), [3, 0, 2, 4, 1]);
     }
 
     #[test]

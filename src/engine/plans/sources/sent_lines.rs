@@ -10,7 +10,7 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, Part, Role};
 use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::{Form, Item, Reason, Row, RowKind, Warning};
-use crate::engine::indexing::code_workspace::CodeWorkspace;
+use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use serde::Deserialize;
 use std::collections::{BTreeSet, HashMap};
@@ -34,37 +34,37 @@ struct SentText {
     text: String,
 }
 
-/// Lines in the turns that may be left out: those that are sent only if retrieval finds little, and those that an
-/// accepted summary may replace, turn by turn.
+/// The lines of each turn that may be left out, because retrieved items may displace it or an accepted summary may
+/// replace it.
 pub(crate) type Margin = Vec<(Atom, SentLines)>;
 
 /// Returns the lines that are sent with turns in any case, and those of the margin. Lines that a tool read and that the
 /// file no longer contains do not count; the plan warns of them.
 pub(crate) fn already_sent(
     builder: &mut InputBuilder,
-    book: &CodeWorkspace,
+    workspace: &CodeWorkspace,
     already_in: &AlreadyIn,
     found: &mut BuiltInput,
 ) -> Result<(SentLines, Margin), Failure> {
     let (replaceable, certain): (Vec<&Row>, Vec<&Row>) =
         already_in.rows.iter().partition(|row| is_covered(row, &found.input));
-    let (taken, mut changed) = lines(builder, book, found, certain.into_iter().flat_map(|row| &row.items))?;
+    let (taken, mut changed) = lines(builder, workspace, found, certain.into_iter().flat_map(|row| &row.items))?;
     let mut margin = Margin::new();
     for row in replaceable {
-        let (taken, more) = lines(builder, book, found, row.items.iter())?;
+        let (taken, more) = lines(builder, workspace, found, row.items.iter())?;
         changed.extend(more);
         margin.push((row.atom, taken));
     }
     found.input.warnings.extend(changed.into_iter().take(MAX_WARNINGS).map(|path| Warning::FileChanged { path }));
     for row in context::already_in(&found.input, 0).unwrap_or_default().rows {
         if is_marginal(&row, already_in) && margin.iter().all(|(turn, _)| *turn != row.atom) {
-            margin.push((row.atom, lines(builder, book, found, row.items.iter())?.0));
+            margin.push((row.atom, lines(builder, workspace, found, row.items.iter())?.0));
         }
     }
     Ok((taken, margin))
 }
 
-/// Whether the row of a request in which nothing is found is a closed turn that does not go whatever is found.
+/// Whether a row of the request without retrieved items is a closed turn that retrieved items may displace.
 fn is_marginal(row: &Row, already_in: &AlreadyIn) -> bool {
     row.kind == RowKind::Turn && row.reason != Reason::Open && !already_in.closed.contains(&row.atom)
 }
@@ -78,10 +78,10 @@ fn is_covered(row: &Row, input: &PlanInput) -> bool {
     })
 }
 
-/// The lines of some messages that files still hold, and the files of which they hold others.
+/// Returns the lines of some messages that their files still contain, and the files that have other lines there now.
 fn lines<'i>(
     builder: &mut InputBuilder,
-    book: &CodeWorkspace,
+    workspace: &CodeWorkspace,
     found: &BuiltInput,
     items: impl Iterator<Item = &'i Item>,
 ) -> Result<(SentLines, BTreeSet<String>), Failure> {
@@ -98,14 +98,10 @@ fn lines<'i>(
     }
     let mut changed = BTreeSet::new();
     for piece in pieces {
-        let now = book
-            .look(|held| {
-                crate::engine::indexing::code_workspace::WorkspaceFiles(&held.root).text(Path::new(&piece.path))
-            })
-            .flatten();
-        let Some(now) = now else { continue };
+        let now = workspace.look(|held| WorkspaceFiles(&held.root).text(Path::new(&piece.path)));
+        let Some(now) = now.flatten() else { continue };
         let line_count = piece.text.lines().count();
-        // What was sent was masked where it looked like a secret.
+        // Possible secrets were masked when the text was sent.
         let now = String::from_utf8_lossy(&now);
         let same = same_lines(&piece, &now).max(same_lines(&piece, &secrets::mask(&now).0));
         if is_changed(same, line_count) {
@@ -155,13 +151,13 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
     }
 }
 
-/// Whether a file no longer holds what was read of it, by the number of lines from the first on that it holds: behind the
-/// text may stand two notes of the tool.
-fn is_changed(same: usize, said: usize) -> bool {
-    same + 2 < said || (same == 0 && said > 0)
+/// Whether a file no longer contains a text of `count` lines that was read from it, by the number of `same` lines from
+/// the first on. The tool may have added two lines of notes to the text.
+fn is_changed(same: usize, count: usize) -> bool {
+    same + 2 < count || (same == 0 && count > 0)
 }
 
-/// A path as the index has it.
+/// Returns a path as the index writes it.
 fn plain(path: &str) -> String {
     let parts = Path::new(path).components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_string_lossy()),
@@ -218,7 +214,7 @@ mod tests {
         assert_eq!(same_lines(&piece(9, "one\n"), file), 0);
         assert_eq!(plain("./src//a.rs"), "src/a.rs");
         let changed =
-            [(0, 0), (0, 1), (1, 1), (1, 3), (1, 4), (5, 7), (5, 8)].map(|(same, said)| is_changed(same, said));
+            [(0, 0), (0, 1), (1, 1), (1, 3), (1, 4), (5, 7), (5, 8)].map(|(same, count)| is_changed(same, count));
         assert_eq!(changed, [false, true, false, false, true, false, true]);
     }
 
@@ -234,8 +230,8 @@ mod tests {
         pieces_of(Role::Assistant, &asks, &mut calls, &mut pieces);
         let reply = Part::Reply { call: "c".into(), name: "read_file".into(), body: "x\ny\n".into() };
         pieces_of(Role::Tool, &Content { parts: vec![reply], extra: None }, &mut calls, &mut pieces);
-        let said = Content::text("why?\n\nFile b.rs, lines 7 to 8 (f):\n```rs\nfn f() {\n}\n```");
-        pieces_of(Role::User, &said, &mut calls, &mut pieces);
+        let message = Content::text("why?\n\nFile b.rs, lines 7 to 8 (f):\n```rs\nfn f() {\n}\n```");
+        pieces_of(Role::User, &message, &mut calls, &mut pieces);
         let found: Vec<(&str, u32, &str)> =
             pieces.iter().map(|p| (p.path.as_str(), p.first, p.text.as_str())).collect();
         assert_eq!(found, [("src/a.rs", 3, "x\ny\n"), ("b.rs", 7, "fn f() {\n}")]);

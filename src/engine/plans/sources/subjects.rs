@@ -4,6 +4,7 @@
 use super::retrieval::limits;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::plan::Scores;
 use crate::engine::plans::input_builder::InputBuilder;
@@ -31,18 +32,17 @@ pub(crate) fn place(
         return Ok(None);
     }
     let path = &snapshot.path;
-    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
     let closed = path.turns.partition_point(|turn| turn.nodes.start < snapshot.open_at);
     let Some(asked) = asked else { return Ok(None) };
     let mut questions = Vec::with_capacity(MAX_QUESTIONS);
     for at in closed.saturating_sub(MAX_QUESTIONS)..closed {
         let node = path.nodes[path.turns[at].nodes.start];
         if node.role == Role::User && node.speaks {
-            questions.push((node.key, number(at + 1, preamble), hashed(builder, node.key, node.id)?));
+            questions.push((node.key, path.number(at), hashed(builder, node.key, node.id)?));
         }
     }
     let hashed = QuestionVector::of_words(beginning(asked));
-    let number = number(closed + 1, preamble);
+    let number = path.number(closed);
     if let Some((vectors, open)) = embedded(builder, snapshot, &questions, (asked, hashed.is_some()))? {
         let mut clusters = Clusters::of_embedded();
         for ((_, number, _), vector) in questions.iter().zip(&vectors) {
@@ -97,29 +97,21 @@ pub(crate) fn heading_with_subject(title: String, subject: Option<QuestionPlace>
     (format!("{title}, subject of turn {}", id.0), scores)
 }
 
-fn hashed(
-    builder: &mut InputBuilder,
-    key: Hash,
-    id: crate::domain::base::ids::NodeId,
-) -> Result<Option<Arc<QuestionVector>>, Failure> {
-    if let Some(known) = builder.questions.0.get(&key) {
+fn hashed(builder: &mut InputBuilder, key: Hash, id: NodeId) -> Result<Option<Arc<QuestionVector>>, Failure> {
+    if let Some(known) = builder.questions.get(&key) {
         return Ok(known.clone());
     }
     let words = builder.content(key, Some(id))?.map(|content| content.plain_text()).unwrap_or_default();
     let made = QuestionVector::of_words(beginning(&words)).map(Arc::new);
-    if builder.questions.0.len() >= MAX_CACHED {
-        builder.questions.forget();
+    if builder.questions.len() >= MAX_CACHED {
+        builder.questions.clear();
     }
-    builder.questions.0.insert(key, made.clone());
+    builder.questions.insert(key, made.clone());
     Ok(made)
 }
 
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_BYTES)]
-}
-
-fn number(turn: usize, preamble: usize) -> u32 {
-    u32::try_from(turn.saturating_sub(preamble)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -143,6 +135,5 @@ mod tests {
         assert_eq!(found(place(Some(700), true)).0, "3 found");
         let scores = Scores { score: Some(700), parts: vec![("subject".into(), 700)] };
         assert_eq!(found(place(Some(700), false)), ("3 found, subject of turn 4".into(), scores));
-        assert_eq!([(5, 0), (5, 1), (0, 1)].map(|(turn, preamble)| number(turn, preamble)), [5, 4, 0]);
     }
 }

@@ -5,15 +5,16 @@
 //! A suggestion waits while its answer and the message that it names are on the branch's path, nobody marked that
 //! message or its turn, and nobody dismissed it. It is never sent and never blocks a call.
 
+use super::retrieval::source;
 use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::SessionId;
 use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::{End, NodeHead};
 use crate::domain::conversation::state_suggestions::SuggestedPin;
 use crate::domain::planning::input::{OmittedItem, PlanInput};
-use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
+use crate::domain::planning::plan::{Reason, RowKind, Source};
+use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::sessions::path::{PathView, position};
 use crate::engine::sessions::session::Session;
 use std::collections::HashSet;
@@ -23,13 +24,17 @@ const ANSWERS: usize = 64;
 /// The maximum number of suggestions that wait at once; older ones follow when these are decided.
 const WAITING: usize = 8;
 
+/// The action of a suggestion's row, and what it does.
+const REMEDY: (&str, &str) = ("pin", "pins it permanently");
+
 /// A suggested pin.
 #[derive(Clone, Debug)]
 pub(crate) struct Suggestion {
     head: NodeHead,
-    turn: u32,
+    /// The position of the message on the path.
+    at: usize,
+    /// The size of its turn.
     bytes: u64,
-    session: SessionId,
     why: Reason,
 }
 
@@ -83,46 +88,39 @@ pub(crate) fn symbols_on(session: &Session, branch: &Branch, path: &PathView) ->
     symbols.take(WAITING).cloned().collect()
 }
 
-/// Returns the suggestions that wait on a branch: the program's in the order of the path, then those of comparisons,
-/// then the model's, newest first.
+/// Returns the suggestions that wait on a branch: first the program's, in the order of the path, then those from
+/// comparisons, then the model's, newest first.
 pub(crate) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32) -> Vec<Suggestion> {
     let tree = &session.tree;
     let place = |key: Hash| position(tree, &path.slots, key);
     let mut seen: HashSet<Hash> = HashSet::new();
     let mut found = Vec::new();
+    let is_dismissed = |key: Hash| branch.overrides.dismissed.contains(&atom(key));
+    // Whether nobody removed or dismissed the message or marked its turn.
+    let is_open = |at: usize, key: Hash| {
+        let nodes = path.turns[path.turn_at(at)].nodes.clone();
+        let keys: Vec<Hash> = nodes.map(|at| tree.head(path.slots[at]).key).collect();
+        tree.head(path.slots[at]).end != End::Removed && !is_dismissed(key) && !marked(branch, &keys)
+    };
     let mut earned: Vec<(usize, u32)> = branch
         .marks
         .iter()
         .filter_map(|mark| Some((place(earned(mark, after)?)?, mark.renewals)))
-        .filter(|(at, _)| !branch.overrides.dismissed.contains(&atom(tree.head(path.slots[*at]).key)))
+        .filter(|(at, _)| !is_dismissed(tree.head(path.slots[*at]).key))
         .collect();
     earned.sort_unstable();
     for (at, renewals) in earned {
         seen.insert(tree.head(path.slots[at]).key);
         found.push(at_place(session, path, at, Reason::PinEarned { renewals }));
     }
-    for key in branch.overrides.mattered.iter().filter_map(first) {
-        let Some(at) = place(key).filter(|_| seen.insert(key)) else { continue };
-        let nodes = path.turns[path.turn_at(at)].nodes.clone();
-        let keys: Vec<Hash> = nodes.map(|at| tree.head(path.slots[at]).key).collect();
-        let removed = tree.head(path.slots[at]).end == End::Removed;
-        if !removed && !branch.overrides.dismissed.contains(&atom(key)) && !marked(branch, &keys) {
-            found.push(at_place(session, path, at, Reason::PinMattered));
-        }
-    }
+    let mattered = branch.overrides.mattered.iter().filter_map(first).map(|key| (key, Reason::PinMattered));
     let answers = session.suggesting.iter().rev().take(ANSWERS).map(|index| &session.states[*index]);
-    for version in answers.filter(|version| place(version.key).is_some()) {
-        for pin in version.pins.iter().filter(|pin| pin.branch == branch.id) {
-            let Some(at) = place(pin.key).filter(|_| seen.insert(pin.key)) else { continue };
-            let turn = path.turn_at(at);
-            let nodes = path.turns[turn].nodes.clone();
-            let keys: Vec<Hash> = nodes.clone().map(|at| tree.head(path.slots[at]).key).collect();
-            let head = tree.head(path.slots[at]);
-            let removed = head.end == End::Removed;
-            if removed || branch.overrides.dismissed.contains(&atom(pin.key)) || marked(branch, &keys) {
-                continue;
-            }
-            found.push(at_place(session, path, at, Reason::PinSuggested));
+    let pins = answers.filter(|version| place(version.key).is_some()).flat_map(|version| &version.pins);
+    let suggested = pins.filter(|pin| pin.branch == branch.id).map(|pin| (pin.key, Reason::PinSuggested));
+    for (key, reason) in mattered.chain(suggested) {
+        let Some(at) = place(key).filter(|_| seen.insert(key)) else { continue };
+        if is_open(at, key) {
+            found.push(at_place(session, path, at, reason));
         }
     }
     found.truncate(WAITING);
@@ -131,14 +129,8 @@ pub(crate) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32
 
 fn at_place(session: &Session, path: &PathView, at: usize, why: Reason) -> Suggestion {
     let turn = path.turn_at(at);
-    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
-    Suggestion {
-        head: session.tree.head(path.slots[at]).clone(),
-        turn: u32::try_from((turn + 1).saturating_sub(preamble)).unwrap_or(u32::MAX),
-        bytes: path.bytes(&session.tree, turn..turn + 1),
-        session: session.card.id,
-        why,
-    }
+    let bytes = path.bytes(&session.tree, turn..turn + 1);
+    Suggestion { head: session.tree.head(path.slots[at]).clone(), at, bytes, why }
 }
 
 /// Returns the first message of an item, by key; `None` for items without messages.
@@ -167,61 +159,29 @@ fn marked(branch: &Branch, turn: &[Hash]) -> bool {
     })
 }
 
-impl Suggestion {
-    /// The atom of its row.
-    pub(crate) fn atom(&self) -> Atom {
-        atom(self.head.key)
-    }
-}
-
 /// Adds the suggestions to a plan's input: messages, then symbols of the code.
-pub(crate) fn add(snapshot: &crate::engine::plans::snapshot::Snapshot, input: &mut PlanInput) {
+pub(crate) fn add(snapshot: &Snapshot, input: &mut PlanInput) {
     add_messages(snapshot, input);
     let after = snapshot.rules.policy.activation.suggest_after;
     let dismissed = &snapshot.branch.overrides.dismissed;
-    let earned = snapshot
-        .marks
-        .iter()
-        .filter_map(|mark| Some((earned_symbol(mark, after)?, Reason::PinEarned { renewals: mark.renewals })));
-    let earned: Vec<(&CodeRef, Reason)> = earned.collect();
-    let by_model =
-        snapshot.suggested_symbols.iter().filter(|code| earned.iter().all(|(own, _)| own.key() != code.key()));
-    let by_model: Vec<&CodeRef> = by_model.collect();
-    let by_model = by_model.into_iter().map(|code| (code, Reason::PinSuggested));
-    let earned = earned.iter().cloned().chain(by_model);
+    let earned = |mark| Some((earned_symbol(mark, after)?, Reason::PinEarned { renewals: mark.renewals }));
+    let earned: Vec<(&CodeRef, Reason)> = snapshot.marks.iter().filter_map(earned).collect();
+    let keys: HashSet<Hash> = earned.iter().map(|(code, _)| code.key()).collect();
+    let by_model = snapshot.suggested_symbols.iter().filter(|code| !keys.contains(&code.key()));
+    let all = earned.into_iter().chain(by_model.map(|code| (code, Reason::PinSuggested)));
     let waiting =
-        earned.filter(|(code, _)| snapshot.rules.code.is_some() && !dismissed.contains(&symbol_atom(code.key())));
-    input.near.extend(waiting.take(WAITING).map(|(code, reason)| OmittedItem {
-        atom: symbol_atom(code.key()),
-        kind: RowKind::Code,
-        title: code.title(),
-        tokens: 0,
-        reason,
-        remedy: ("pin".into(), "pins it permanently".into()),
-        source: Source { code: Some(Box::new(code.clone())), ..Source::default() },
-        scores: Scores::default(),
+        all.filter(|(code, _)| snapshot.rules.code.is_some() && !dismissed.contains(&symbol_atom(code.key())));
+    input.near.extend(waiting.take(WAITING).map(|(code, reason)| {
+        let item = OmittedItem::new(symbol_atom(code.key()), RowKind::Code, &code.title(), 0, reason, REMEDY);
+        OmittedItem { source: Source { code: Some(Box::new(code.clone())), ..Source::default() }, ..item }
     }));
 }
 
-fn add_messages(snapshot: &crate::engine::plans::snapshot::Snapshot, input: &mut PlanInput) {
-    input.near.extend(snapshot.suggested.iter().map(|suggestion| OmittedItem {
-        atom: suggestion.atom(),
-        kind: RowKind::Message,
-        title: suggestion.head.preview.clone(),
-        tokens: u32::try_from(suggestion.bytes / 4).unwrap_or(u32::MAX),
-        reason: suggestion.why.clone(),
-        remedy: ("pin".into(), "pins it permanently".into()),
-        source: Source {
-            session: Some(suggestion.session),
-            branch: Some(snapshot.branch.id),
-            turn: Some(suggestion.turn).filter(|turn| *turn > 0),
-            message: Some(suggestion.head.id),
-            external_id: suggestion.head.external_id.clone(),
-            at: Some(suggestion.head.at),
-            path: None,
-            span: None,
-            code: None,
-        },
-        scores: Scores::default(),
+fn add_messages(snapshot: &Snapshot, input: &mut PlanInput) {
+    input.near.extend(snapshot.suggested.iter().map(|Suggestion { head, at, bytes, why }| {
+        let tokens = u32::try_from(bytes / 4).unwrap_or(u32::MAX);
+        let source = source(snapshot, *at, head.id, head.external_id.clone(), None);
+        let item = OmittedItem::new(atom(head.key), RowKind::Message, &head.preview, tokens, why.clone(), REMEDY);
+        OmittedItem { source, ..item }
     }));
 }

@@ -1,7 +1,8 @@
-//! Chooses the accepted summaries that may be sent: those of the branch that are valid on its path, or else the nearest
-//! older level that is. Every summary of the branch gets a row.
+//! Chooses the accepted summaries that may be sent: for each summary of the branch the newest level that is valid on
+//! the branch's path. Every summary of the branch gets a row.
 //! Not for: making summaries (`summaries::drafts`), or admitting them (`context`).
 
+use super::rules::mentions;
 use crate::context::render::render_forms;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::branch::Branch;
@@ -62,16 +63,9 @@ impl SentSummary {
     pub(crate) fn named_in(&self, question: &str) -> bool {
         let lane = Some(self.summary.lane.as_str()).filter(|lane| self.elsewhere && !lane.is_empty());
         let lane = lane.map(|lane| Lane::read(lane).title());
-        lane.iter().chain(&self.tasks).any(|name| contains_name(question, name))
+        let question = question.to_lowercase();
+        lane.iter().chain(&self.tasks).any(|name| mentions(&question, &name.trim().to_lowercase()))
     }
-}
-
-/// Whether a text contains a name as separate words, in any case.
-fn contains_name(text: &str, name: &str) -> bool {
-    let (text, name) = (text.to_lowercase(), name.trim().to_lowercase());
-    let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    let alone = |at: usize| !inside(text[..at].chars().next_back()) && !inside(text[at + name.len()..].chars().next());
-    !name.is_empty() && text.match_indices(&name).any(|(at, _)| alone(at))
 }
 
 /// The summaries for one call.
@@ -211,19 +205,19 @@ pub(crate) fn summary_text(summary: &Summary, stale: Option<&str>) -> String {
     render_forms::block(&format!("{what}, {from}–{to}, {by}{stale}"), summary.text.as_deref().unwrap_or_default())
 }
 
-/// Returns every text as which a summary may have been sent.
+/// Returns all texts in which a summary may have been sent.
 pub(crate) fn all_texts(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     let labels = [None, Some("a turn in it has changed since"), Some("a file in it has changed since")];
     labels.into_iter().map(|label| summary_text(summary, label))
 }
 
-/// Returns its title in lists.
+/// Returns the title of a summary in lists.
 pub(crate) fn title(summary: &Summary) -> String {
     let (from, to) = summary.turns;
     format!("{} summary of turns {from}–{to} ({})", summary.kind.name(), summary.source.name())
 }
 
-/// Returns the state that a list shows.
+/// Returns the state of a summary that a list shows.
 pub(crate) fn state(view: &SummaryView<'_>, held: &LoadedSummary) -> SummaryState {
     view.position(held).state()
 }
