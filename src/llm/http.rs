@@ -1,4 +1,4 @@
-//! What all calls to servers share: TLS provider, runtime, HTTP client, URLs, headers, and the removal of secrets from
+//! Shared by all calls to servers: TLS provider, runtime, HTTP client, URLs, headers, and the removal of secrets from
 //! texts.
 //! Not for: any request (`openai`, `models`).
 

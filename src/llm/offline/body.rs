@@ -3,14 +3,12 @@
 
 use serde_json::Value;
 
-/// One message of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Message {
     pub(crate) role: String,
     pub(crate) text: String,
 }
 
-/// A request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Body {
     /// The requested model.
