@@ -156,7 +156,9 @@ pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop
         }
         spool(&mut opened, &name, check, store)?
     };
-    notice.iter().for_each(|text| run.io.note(text));
+    if let Some(notice) = notice {
+        run.io.note(&notice);
+    }
     Ok(spooled)
 }
 

@@ -25,10 +25,10 @@ impl Progress {
         Self { start: Instant::now(), first: None, any: false }
     }
 
-    /// Records that a part of the answer arrives now.
-    fn record_delta(&mut self) {
+    /// Records a delta, which may be a part of the answer.
+    fn record(&mut self, is_answer: bool) {
         self.first.get_or_insert(self.start.elapsed());
-        self.any = true;
+        self.any |= is_answer;
     }
 
     /// Returns the outcome without an error.

@@ -67,7 +67,7 @@ impl Offline {
                 return StreamedText { end: CallEnd::Truncated, tokens: used };
             }
             used += cost;
-            progress.record_delta();
+            progress.record(true);
             if !sink(Delta::Text(piece.to_owned())) || !pause(self.pace, sink) {
                 return StreamedText { end: CallEnd::Cancelled, tokens: used };
             }
@@ -98,7 +98,7 @@ impl Provider for Offline {
                 let mut streamed = StreamedText { end: CallEnd::Complete, tokens: 0 };
                 for (index, call) in (0_u32..).zip(calls) {
                     streamed.tokens += self.count(&call.name) + self.count(&call.args);
-                    progress.record_delta();
+                    progress.record(true);
                     let id = format!("{}{index}", Hash::of(run.to_string().as_bytes()).short());
                     if !sink(Delta::Call { index, id: Some(id), name: Some(call.name), args: call.args }) {
                         streamed.end = CallEnd::Cancelled;

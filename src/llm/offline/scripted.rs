@@ -146,9 +146,9 @@ impl Provider for Scripted {
                 Piece::Usage(usage) => Delta::Usage(usage),
                 Piece::Call(call) => Delta::Call { index: call.index, id: call.id, name: call.name, args: call.args },
             };
-            match &delta {
-                Delta::Usage(reported) => usage = *reported,
-                _ => progress.record_delta(),
+            progress.record(!matches!(delta, Delta::Usage(_)));
+            if let Delta::Usage(reported) = delta {
+                usage = reported;
             }
             wants_more = sink(delta);
         }
