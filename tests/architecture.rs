@@ -45,7 +45,6 @@ const RESTRICTED_CRATES: &[(&str, &str)] = &[
     ("ratatui_textarea", "tui"),
     ("nucleo_matcher", "tui"),
     ("rusqlite", "store"),
-    ("rusqlite_migration", "store"),
     ("zstd", "store"),
     ("async_openai", "llm"),
     ("reqwest", "llm"),
@@ -89,7 +88,6 @@ const WORLD: &[&[&str]] = &[
     &["std", "time", "SystemTime"],
     &["cap_std"],
     &["rustix"],
-    &["etcetera"],
 ];
 const CLOCKS: &[&str] = &["now", "now_v7", "new_v4"];
 /// Functions of the module `thread` that start threads.

@@ -46,7 +46,6 @@ impl<'a> Client<'a> {
         Self { next: self.next, ..Self::new(self.sender, self.events, self.rules.clone()) }
     }
 
-    /// Returns the next ticket.
     pub(super) fn next_ticket(&self) -> u64 {
         self.next
     }
@@ -125,7 +124,7 @@ impl<'a> Client<'a> {
         Ok(Some(event))
     }
 
-    /// Handles what is the same for every command. The waiting command handles the rest.
+    /// Handles the events that every command handles alike. The waiting command handles the others.
     #[deny(clippy::wildcard_enum_match_arm)]
     fn handle(&mut self, event: &Event, io: &mut Io<'_>) {
         match event {
@@ -252,6 +251,18 @@ fn handle_indexing(event: &IndexingEvent, io: &mut Io<'_>) {
         IndexingEvent::Messages { .. } => {}
     }
 }
+
+/// Sends a request and returns the content of the answer of this kind. If the request fails or another answer arrives,
+/// returns from the function with the failure.
+macro_rules! expect_answer {
+    ($run:expr, $kind:ident, $request:expr) => {
+        match $run.call($request)? {
+            $crate::engine::api::Answer::$kind(content) => content,
+            other => return Err($crate::cli::client::unexpected(&other)),
+        }
+    };
+}
+pub(super) use expect_answer;
 
 /// Returns the failure for an answer of an unexpected kind.
 pub(super) fn unexpected(answer: &Answer) -> Stop {

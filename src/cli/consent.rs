@@ -3,7 +3,7 @@
 //! Not for: the rules of the settings, the session, and the folder, which the engine applies.
 
 use super::Run;
-use super::client::unexpected;
+use super::client::expect_answer;
 use super::output::Io;
 use super::stop::Stop;
 use crate::config::commands::system::RulesCommand;
@@ -12,7 +12,7 @@ use crate::domain::tool::consent::{
 };
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::OUTSIDE;
-use crate::engine::api::{Answer, RuleAct, ToolRequest};
+use crate::engine::api::{RuleAct, ToolRequest};
 use serde_json::json;
 
 /// The number of unchanged lines around a change.
@@ -20,14 +20,10 @@ const CONTEXT_LINES: usize = 3;
 
 /// Parses the value of `--allow`: `TOOL` or `TOOL:ON`.
 pub(super) fn parse_allow(text: &str) -> Rule {
-    let (tool, on) = match text.split_once(':') {
-        Some((tool, on)) => (tool, Some(on.to_owned())),
-        None => (text, None),
-    };
+    let (tool, on) = text.split_once(':').map_or((text, None), |(tool, on)| (tool, Some(on.to_owned())));
     Rule { tool: tool.to_owned(), on, verdict: Verdict::Allow }
 }
 
-/// `rules`.
 pub(super) fn rules(run: &mut Run<'_, '_>, command: Option<&RulesCommand>) -> Result<(), Stop> {
     run.open(false)?;
     let (args, verdict, on) = match command {
@@ -41,8 +37,7 @@ pub(super) fn rules(run: &mut Run<'_, '_>, command: Option<&RulesCommand>) -> Re
 }
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let answer = run.call(ToolRequest::Rule(RuleAct::List))?;
-    let Answer::Rules(all) = answer else { return Err(unexpected(&answer)) };
+    let all = expect_answer!(run, Rules, ToolRequest::Rule(RuleAct::List));
     if run.io.json {
         let shape = |(scope, rule): &(RuleScope, Rule)| json!({ "scope": scope, "tool": rule.tool, "on": rule.on, "verdict": rule.verdict });
         return run.io.value(&all.iter().map(shape).collect::<Vec<_>>());

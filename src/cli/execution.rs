@@ -8,9 +8,10 @@ use super::stop::Stop;
 use crate::config::commands::args::{Args, Global};
 use crate::config::load::Config;
 use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::record::{IncomingPieces, Transcript};
-use crate::engine::api::{Answer, Request, SessionView};
+use crate::engine::api::{Answer, Request, SessionView, TurnRequest};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -46,6 +47,24 @@ impl Run<'_, '_> {
     /// Sends a request and returns its answer.
     pub(super) fn call(&mut self, request: impl Into<Request>) -> Result<Answer, Stop> {
         self.client.call(request, &mut self.io)
+    }
+
+    /// Cancels the turns of these branches after the first Ctrl+C. Returns an error after the second.
+    pub(super) fn cancel_on_ctrl_c(
+        &mut self,
+        cancelled: &mut bool,
+        branches: impl IntoIterator<Item = BranchId>,
+    ) -> Result<(), Stop> {
+        let pressed = (self.io.interrupts)();
+        if pressed > 1 {
+            return Err(Stop::Interrupted);
+        }
+        if pressed == 1 && !std::mem::replace(cancelled, true) {
+            for branch in branches {
+                self.client.send(TurnRequest::Cancel { branch });
+            }
+        }
+        Ok(())
     }
 
     /// Requests a change and prints the engine's message, or `message` if the engine has none.

@@ -5,6 +5,7 @@ use super::Run;
 use super::output::Io;
 use super::stop::Stop;
 use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::conversation::attachment;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::variant;
 use std::fs::{File, OpenOptions};
@@ -102,8 +103,7 @@ fn quoted(text: &str) -> String {
     if !text.contains('\n') {
         return text.to_owned();
     }
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat((longest + 1).max(3));
+    let fence = attachment::fence(text);
     format!("{fence}\n{text}\n{fence}")
 }
 
@@ -137,34 +137,29 @@ fn unreadable(name: &str, error: &io::Error) -> Failure {
 /// Opens a file to import. Input that is not a regular file is copied to a private temporary file first, up to a limit.
 pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop> {
     let name = file.display().to_string();
-    if name == "-" {
+    let (check, store) = (run.formats.check, &run.config.paths.store);
+    let (spooled, notice) = if name == "-" {
         let _waiting = (!run.io.in_tty).then(warn_when_silent);
-        return spool(&mut run.io.input, "Standard input", run.formats.check, &run.config.paths.store, &mut |what| {
-            let _ = writeln!(run.io.err, "pleach: {what}");
-        });
+        spool(&mut run.io.input, "Standard input", check, store)?
+    } else {
+        let about = std::fs::metadata(file).map_err(|error| unreadable(&name, &error))?;
+        if about.is_dir() {
+            return Err(Failure::user(format!("{name} is a folder.")).todo("Name a file in the folder.").into());
+        }
+        let mut opened = File::open(file).map_err(|error| unreadable(&name, &error))?;
+        if about.is_file() {
+            return Ok(opened);
+        }
+        if is_device(&about) && !opened.is_terminal() {
+            let failure = Failure::user(format!("{name} is a device, which has no end or no content."));
+            return Err(failure.kept("Nothing was imported.").todo("Name a file, or `-` for standard input.").into());
+        }
+        spool(&mut opened, &name, check, store)?
+    };
+    if let Some(notice) = notice {
+        run.io.note(&notice);
     }
-    let about = std::fs::metadata(file).map_err(|error| unreadable(&name, &error))?;
-    if about.is_dir() {
-        return Err(Failure::user(format!("{name} is a folder.")).todo("Name a file in the folder.").into());
-    }
-    let mut opened = File::open(file).map_err(|error| unreadable(&name, &error))?;
-    if about.is_file() {
-        return Ok(opened);
-    }
-    if is_device(&about) && !opened.is_terminal() {
-        let what = format!("{name} is a device, which has no end or no content.");
-        return Err(Failure::user(what)
-            .kept("Nothing was imported.")
-            .todo("Name a file, or `-` for standard input.")
-            .into());
-    }
-    let mut notes = Vec::new();
-    let found =
-        spool(&mut opened, &name, run.formats.check, &run.config.paths.store, &mut |what| notes.push(what.to_owned()));
-    for note in &notes {
-        run.io.note(note);
-    }
-    found
+    Ok(spooled)
 }
 
 /// Whether it is a device, such as `/dev/zero`. A pipe is none.
@@ -179,13 +174,13 @@ fn is_device(_: &std::fs::Metadata) -> bool {
     false
 }
 
+/// Copies a stream to a temporary file. Returns the file, and a notice if the stream is longer than the limit.
 fn spool(
     from: &mut dyn Read,
     name: &str,
     check: fn(&[u8], &str) -> Result<(), Failure>,
     store: &Path,
-    note: &mut dyn FnMut(&str),
-) -> Result<File, Stop> {
+) -> Result<(File, Option<String>), Stop> {
     let mut prefix = Vec::new();
     (&mut *from).take(DETECTION_BYTES).read_to_end(&mut prefix).map_err(|error| unreadable(name, &error))?;
     check(&prefix, name)?;
@@ -197,11 +192,9 @@ fn spool(
     let mut kept = unlinked_file(store).map_err(unwritable)?;
     kept.write_all(&prefix).map_err(unwritable)?;
     io::copy(&mut (&mut *from).take(MAX_STREAM), &mut kept).map_err(unwritable)?;
-    if from.read(&mut [0]).is_ok_and(|more| more > 0) {
-        note(&format!("{name} is larger than {} GiB; the part up to the limit is imported", MAX_STREAM >> 30));
-    }
     kept.rewind().map_err(unwritable)?;
-    Ok(kept)
+    let notice = || format!("{name} is larger than {} GiB; the part up to the limit is imported", MAX_STREAM >> 30);
+    Ok((kept, from.read(&mut [0]).is_ok_and(|more| more > 0).then(notice)))
 }
 
 /// Makes an unlinked file beside the store that only its owner can read.

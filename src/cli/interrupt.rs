@@ -1,5 +1,5 @@
 //! Signals of the command line: a thread counts Ctrl+C, and exceeding the file size limit does not end the program.
-//! Not for: what a number of presses means (the commands), or the workbench's signals.
+//! Not for: reacting to a number of presses (the commands), or the workbench's signals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -235,23 +235,23 @@ impl Io<'_> {
         let line = self.line().unwrap_or_default();
         Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
     }
+
+    /// Asks for confirmation as [`Io::confirm`] does. If it is refused, prints `refusal` and fails.
+    pub fn require_yes(&mut self, question: &str, yes: bool, refusal: &str) -> Result<(), Stop> {
+        if self.confirm(question, yes)? {
+            return Ok(());
+        }
+        self.note(refusal);
+        Err(Stop::Printed(1))
+    }
 }
 
 /// Escapes invisible characters in data. JSON gets JSON escapes, so that its value stays the same; other text gets
 /// markers.
 fn escape_hidden(text: &str) -> String {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
-    if text.starts_with(['{', '[']) && values.all(|value| value.is_ok()) {
-        // JSON has line ends only between values.
-        return text
-            .split_inclusive('\n')
-            .map(|line| match line.strip_suffix('\n') {
-                Some(line) => escaped(line) + "\n",
-                None => escaped(line),
-            })
-            .collect();
-    }
-    Safe::marked(text)
+    let is_json = text.starts_with(['{', '[']) && values.all(|value| value.is_ok());
+    if is_json { escaped(text) } else { Safe::marked(text) }
 }
 
 /// Escapes control characters except tabs and line ends.
@@ -271,19 +271,13 @@ fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Escapes control characters in JSON lines. The values stay the same.
+/// Escapes the JSON lines that contain control characters. The values stay the same.
 pub fn escaped_lines(lines: &str) -> String {
-    let mut out = String::with_capacity(lines.len());
-    for line in lines.split_inclusive('\n') {
-        match line.strip_suffix('\n') {
-            Some(line) if line.contains(char::is_control) => {
-                out.push_str(&escaped(line));
-                out.push('\n');
-            }
-            _ => out.push_str(line),
-        }
-    }
-    out
+    let escape = |line| match str::trim_end_matches(line, '\n') {
+        text if text.contains(char::is_control) => Cow::Owned(escaped(line)),
+        _ => Cow::Borrowed(line),
+    };
+    lines.split_inclusive('\n').map(escape).collect()
 }
 
 /// Removes the numbers of system errors, which mean nothing to users.
@@ -331,12 +325,12 @@ pub fn sentence(text: &str) -> String {
 }
 
 /// Escapes invisible characters in JSON, so that a terminal interprets none of them. The value stays the same: such
-/// characters occur only inside strings, where the escape is valid.
+/// characters occur only inside strings, where the escape is valid. Line ends occur only between values and stay.
 pub fn escaped(json: &str) -> String {
     use std::fmt::Write as _;
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if c.is_control() || Safe::hidden(c.encode_utf8(&mut [0; 4])) > 0 {
+        if (c.is_control() && c != '\n') || Safe::hidden(c.encode_utf8(&mut [0; 4])) > 0 {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 let _ = write!(out, "\\u{unit:04x}");
             }
@@ -415,5 +409,31 @@ mod tests {
         };
         assert_eq!(io.answer("Enter y:"), None);
         assert_eq!((io.answer("Enter y:"), io.answer("Enter y:")), (Some("y".to_owned()), Some(String::new())));
+    }
+
+    #[test]
+    fn json_escapes_lose_nothing() {
+        let text = "a\u{1b}\u{9b}\u{202e}\u{e0041}é😀\n";
+        let json = serde_json::to_string(text).unwrap();
+        let escaped = escaped(&json);
+        assert!(escaped.chars().all(|c| !c.is_control() && c != '\u{202e}' && c != '\u{e0041}'));
+        assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
+        assert_eq!((number(1_234_567_u32), money(1_500)), ("1,234,567".into(), "$0.0015".into()));
+    }
+
+    #[test]
+    fn failures_are_sentences_about_commands() {
+        for (raw, read) in [
+            ("the server refused", "The server refused."),
+            ("pleach session list shows them.", "pleach session list shows them."),
+            ("/x can't be opened: Is a directory (os error 21)", "/x can't be opened: Is a directory."),
+            ("gpt-9 is unknown!", "gpt-9 is unknown!"),
+            ("  ", ""),
+        ] {
+            assert_eq!(sentence(raw), read);
+        }
+        assert_eq!(in_commands("Renamed. u undoes it."), "Renamed. `pleach undo` undoes it.");
+        assert_eq!(in_commands("Undone: renamed main. U redoes it."), "Undone: renamed main. `pleach redo` redoes it.");
+        assert_eq!(escaped_lines("{\"a\":\"\u{9b}\"}\n{\"b\":\"é\"}\n"), "{\"a\":\"\\u009b\"}\n{\"b\":\"é\"}\n");
     }
 }

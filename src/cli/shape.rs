@@ -6,7 +6,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::{Branch, SessionCard};
+use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::{Node, NodeHead, Part};
 use crate::domain::conversation::task;
@@ -64,13 +64,11 @@ pub fn plan(
         "budget": budget(plan.budget),
         "est_total": plan.est_total,
         "certainty": plan.certainty,
-        "calibration": calibration.map(|known| json!({
-            "factor": known.factor,
-            "offset": known.offset,
-            "error_pct": known.error_pct,
-            "samples": known.samples,
-            "calibrated_total": known.apply(plan.est_total),
-        })),
+        "calibration": calibration.map(|known| {
+            let mut value = json!(known);
+            value["calibrated_total"] = known.apply(plan.est_total).into();
+            value
+        }),
         "cost": cost.map(|cost| json!({
             "prompt": dollars(cost.micro),
             "prompt_uncached": dollars(cost.uncached_micro),
@@ -156,7 +154,6 @@ fn thousandths(score: i32) -> f64 {
     f64::from(score) / 1_000.0
 }
 
-/// Returns a value with its sentence.
 fn with_sentence(value: &impl Serialize, sentence: String) -> Value {
     let mut value = serde_json::to_value(value).unwrap_or_default();
     if let Some(object) = value.as_object_mut() {
@@ -302,9 +299,4 @@ pub fn branch_run(record: &BranchRun) -> Value {
     value["spent"]["cost"] = record.spent.cost_micro.map(dollars).into();
     value["limits"]["cost"] = record.limits.cost_micro.map(dollars).into();
     value
-}
-
-/// Returns a session.
-pub fn session(card: &SessionCard) -> Value {
-    serde_json::to_value(card).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! What the JSON of a plan says about how an included row was admitted: its place in the order of admission, for how
-//! many calls its mark keeps it, and the rows with which it is sent or left out together.
+//! The fields of a plan's JSON that tell how an included row was admitted: its step in the order of admission, the number
+//! of calls for which its mark keeps it, and the rows that are sent or left out together with it.
 //! Not for: the other fields of a row (`shape`), or admission itself (`context`).
 
 use crate::domain::base::hash::Hash;
@@ -102,8 +102,8 @@ fn ttl(row: &Row) -> Option<u32> {
     }
 }
 
-/// Returns the ids of the rows with which a row is sent or left out: the heading of what was found and the items below
-/// it, or an earlier error and its solution.
+/// Returns the ids of the rows with which a row is sent or left out: a heading and the found items below it, or an earlier
+/// error and its solution.
 fn companions(plan: &ContextPlan, row: &Row) -> Vec<Hash> {
     let ids = |is_companion: &dyn Fn(&Row) -> bool| -> Vec<Hash> {
         plan.included().filter(|other| is_companion(other)).map(|other| other.atom.key()).collect()

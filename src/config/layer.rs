@@ -96,17 +96,17 @@ pub fn merge(base: &mut toml::Table, upper: &toml::Table) {
 fn explain(origin: &str, text: &str, message: &str, span: Option<Range<usize>>) -> ConfigError {
     let span = span.unwrap_or(0..0);
     let path = path_at(text, &span);
-    let (what, near) = match unknown(message) {
-        Some(Unknown { field: true, word, expected }) => (
-            "unknown setting".to_owned(),
-            nearest(&word, expected.iter().map(String::as_str)).or_else(|| find_elsewhere(&word)),
-        ),
-        Some(Unknown { field: false, word, expected }) => (
-            format!("{word:?} is not one of {}", expected.join(", ")),
-            nearest(&word, expected.iter().map(String::as_str)),
-        ),
-        None => (one_line(message), None),
-    };
+    let (what, near) = unknown(message).map_or_else(
+        || (one_line(message), None),
+        |Unknown { field, word, expected }| {
+            let near = nearest(&word, expected.iter().map(String::as_str));
+            if field {
+                ("unknown setting".to_owned(), near.or_else(|| find_elsewhere(&word)))
+            } else {
+                (format!("{word:?} is not one of {}", expected.join(", ")), near)
+            }
+        },
+    );
     ConfigError::Faulty { file: origin.to_owned(), place: Place::of(text, span.start), key: path, what, nearest: near }
 }
 

@@ -242,7 +242,6 @@ fn faulty(layers: &[Layer], path: &[&str], what: String, nearest: Option<String>
     ConfigError::Faulty { file, place, key: path.join("."), what, nearest }
 }
 
-/// Checks that the theme exists.
 fn check_theme(settings: &Settings, paths: &Paths, layers: &[Layer]) -> Result<(), ConfigError> {
     let wanted = settings.screen.theme.as_str();
     let (all, _) = themes::load(&paths.themes_dir());

@@ -3,7 +3,6 @@
 
 use super::error::ConfigError;
 use super::load::Environment;
-use etcetera::BaseStrategy;
 use std::path::PathBuf;
 
 /// The folders and the store file.
@@ -26,23 +25,22 @@ impl Paths {
     /// Returns an error if the home folder is unknown, or if `HOME` is a relative path.
     pub fn find(env: &Environment) -> Result<Self, ConfigError> {
         let xdg = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = env.get("HOME").map(PathBuf::from);
-        let place = |name: &str, under: &str, usual: fn(&dyn BaseStrategy) -> PathBuf| {
+        // Without HOME, the home folder of the user's account.
+        let home = env.get("HOME").map(PathBuf::from).or_else(std::env::home_dir);
+        let place = |name: &str, under: &str| {
             if let Some(base) = xdg(name) {
                 return Ok(base.join("pleach"));
             }
-            if let Some(home) = &home {
+            match &home {
+                Some(home) if home.is_absolute() => Ok(home.join(under).join("pleach")),
                 // With a relative HOME, the current folder would control the settings.
-                let why = || ConfigError::NoHome(format!("HOME is a relative path ({})", home.display()));
-                return if home.is_absolute() { Ok(home.join(under).join("pleach")) } else { Err(why()) };
+                Some(home) => Err(ConfigError::NoHome(format!("HOME is a relative path ({})", home.display()))),
+                None => Err(ConfigError::NoHome("HOME is not set".into())),
             }
-            etcetera::choose_base_strategy()
-                .map(|strategy| usual(&strategy).join("pleach"))
-                .map_err(|error| ConfigError::NoHome(error.to_string()))
         };
-        let config_dir = place("XDG_CONFIG_HOME", ".config", |s| s.config_dir())?;
-        let data_dir = place("XDG_DATA_HOME", ".local/share", |s| s.data_dir())?;
-        let state_dir = place("XDG_STATE_HOME", ".local/state", |s| s.state_dir().unwrap_or_else(|| s.data_dir()))?;
+        let config_dir = place("XDG_CONFIG_HOME", ".config")?;
+        let data_dir = place("XDG_DATA_HOME", ".local/share")?;
+        let state_dir = place("XDG_STATE_HOME", ".local/state")?;
         Ok(Self { store: data_dir.join("pleach.db"), config_dir, data_dir, state_dir })
     }
 

@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// A policy with earlier names is the same policy, also in the form of which digests are made.
+    /// A policy with earlier names is the same policy, also in the form that is hashed.
     #[test]
     fn earlier_names_of_automatic_summaries_mean_the_same() {
         let dir = tempfile::tempdir().unwrap();

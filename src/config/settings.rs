@@ -1,4 +1,5 @@
-//! The settings as types. `config/default.toml` lists every setting with a comment.
+//! The settings as types. `config/default.toml` lists every setting with its built-in value and a comment; `Default` here
+//! gives empty values, which that file overrides.
 //! Not for: reading files (`layer`), or finding the effective settings (`load`).
 
 pub use super::choices::{LayoutChoice, SummariesChoice};
@@ -135,7 +136,7 @@ pub struct SystemPrompt {
 }
 
 /// Tools.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tools {
     /// Offer tools in trusted folders.
@@ -158,24 +159,8 @@ pub struct Tools {
     pub writable: Vec<PathBuf>,
 }
 
-impl Default for Tools {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            rounds: 8,
-            output_limit: 100_000,
-            rules: Vec::new(),
-            network: false,
-            seconds: 120,
-            keep_output: 2_000_000,
-            readable: Vec::new(),
-            writable: Vec::new(),
-        }
-    }
-}
-
 /// Project rules and skills.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Project {
     /// Include rules files in requests.
@@ -186,12 +171,6 @@ pub struct Project {
     pub limit: u32,
     /// Include the list of skills; the model can load a skill.
     pub skills: bool,
-}
-
-impl Default for Project {
-    fn default() -> Self {
-        Self { rules: true, off: Vec::new(), limit: 32_768, skills: true }
-    }
 }
 
 /// Titles of unnamed sessions.
@@ -258,7 +237,7 @@ pub enum LinksChoice {
 }
 
 /// The screen.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Screen {
@@ -282,39 +261,17 @@ pub struct Screen {
     pub links: LinksChoice,
 }
 
-impl Default for Screen {
-    fn default() -> Self {
-        Self {
-            theme: AUTO.to_owned(),
-            ascii: false,
-            mouse: false,
-            hints_after: 300,
-            title: true,
-            notify: Notify::Bell,
-            notify_after: 10,
-            reduced_motion: false,
-            links: LinksChoice::Auto,
-        }
-    }
-}
-
 /// The theme name that selects a theme by the terminal's background.
 pub const AUTO: &str = "auto";
 
 /// The store.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
     /// The file; empty is the default path.
     pub path: String,
     /// The number of backups, at most one per day, each a copy of all texts; 0 keeps none.
     pub backups: u32,
-}
-
-impl Default for Store {
-    fn default() -> Self {
-        Self { path: String::new(), backups: 1 }
-    }
 }
 
 /// The log level.

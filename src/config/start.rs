@@ -95,7 +95,6 @@ fn explain(table: &mut Table, parts: &[&str], origin: &str) {
     }
 }
 
-/// Returns a text on one line.
 fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }

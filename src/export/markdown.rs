@@ -1,6 +1,7 @@
 //! Writes Markdown for reading: the current path first, and then every other branch from the message where it diverges.
 //! Not for: reading it back. Only JSON lines are exact.
 
+use crate::domain::conversation::attachment;
 use crate::domain::conversation::message::{End, NodeHead, Part, Role};
 use crate::domain::conversation::record::{Record, Transcript};
 use std::collections::{HashMap, VecDeque};
@@ -168,8 +169,7 @@ fn write_part(text: &mut String, part: &Part) {
 
 /// Writes a fenced block. Its fence is longer than any run of backticks in the text.
 fn fenced(text: &mut String, language: &str, body: &str) {
-    let longest = body.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat((longest + 1).max(3));
+    let fence = attachment::fence(body);
     let _ = write!(text, "{fence}{language}\n{}\n{fence}\n", body.strip_suffix('\n').unwrap_or(body));
 }
 

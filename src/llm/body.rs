@@ -10,7 +10,6 @@ use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
 /// cut.
 pub(super) const MAX_KEPT: usize = 4096;
 
-/// The kind of a response body.
 pub(super) enum BodyKind {
     Unknown(Vec<u8>),
     Events(Box<Decoder>),
@@ -50,12 +49,10 @@ pub(super) fn compression_of<'a>(bytes: &[u8], header: Option<&'a str>) -> Optio
     magic.or_else(|| from_header().filter(|_| !is_text(bytes)))
 }
 
-/// Returns the sentence for a compressed body.
 pub(super) fn compressed_sentence(name: &str) -> String {
     format!("a {name}-compressed body, which pleach did not ask for and can't read")
 }
 
-/// Returns the error for a compressed response.
 pub(super) fn compressed_error(name: &str) -> ProviderError {
     let error = problem(Kind::Protocol, format!("the server answered with {}", compressed_sentence(name)));
     let hint = "Turn compression off for this address, on the server or on the proxy in front of it.".to_owned();

@@ -238,7 +238,7 @@ impl Chunks {
         };
         if merged != self.usage {
             self.usage = merged;
-            out.extend(uncountable(value).map(|told| ChunkItem::Delta(Delta::Diagnostic(told))));
+            out.extend(uncountable(value).map(|diagnostic| ChunkItem::Delta(Delta::Diagnostic(diagnostic))));
             out.push(ChunkItem::Delta(Delta::Usage(merged)));
         }
     }
@@ -349,9 +349,9 @@ fn uncountable(value: &Value) -> Option<Diagnostic> {
     let first = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(too_large)).map(grouped);
     let read = first(CACHED_READ).map(|n| format!("{n} cached tokens"));
     let written = first(CACHE_WRITE).map(|n| format!("{n} tokens written to the cache"));
-    let told: Vec<String> = read.into_iter().chain(written).collect();
-    let what = format!("The server reported {}; at most the prompt is counted.", told.join(" and "));
-    (!told.is_empty()).then_some(Diagnostic { what, raw: String::new() })
+    let reported: Vec<String> = read.into_iter().chain(written).collect();
+    let what = format!("The server reported {}; at most the prompt is counted.", reported.join(" and "));
+    (!reported.is_empty()).then_some(Diagnostic { what, raw: String::new() })
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
@@ -481,19 +481,19 @@ mod tests {
         assert_eq!(read_usage(&both).prompt, Some(8), "cached tokens are part of the prompt");
         let absurd =
             json!({"usage": {"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 999_999_999_999_u64}}});
-        let told = "The server reported 999,999,999,999 cached tokens; at most the prompt is counted.";
+        let sentence = "The server reported 999,999,999,999 cached tokens; at most the prompt is counted.";
         let all = read_all(&[absurd.clone(), absurd]);
         let diagnostics: Vec<_> = all
             .iter()
             .filter_map(|item| match item {
-                ChunkItem::Delta(Delta::Diagnostic(told)) => Some(told.what.as_str()),
+                ChunkItem::Delta(Delta::Diagnostic(found)) => Some(found.what.as_str()),
                 _ => None,
             })
             .collect();
-        assert_eq!(diagnostics, [told], "reported once");
+        assert_eq!(diagnostics, [sentence], "reported once");
         let both = json!({"cache_read_input_tokens": u64::MAX, "cache_creation_input_tokens": 1_u64 << 32});
         assert_eq!(
-            uncountable(&both).map(|told| told.what).as_deref(),
+            uncountable(&both).map(|found| found.what).as_deref(),
             Some(
                 "The server reported 18,446,744,073,709,551,615 cached tokens and 4,294,967,296 tokens written to the \
                  cache; at most the prompt is counted."

@@ -1,15 +1,15 @@
-//! What all calls to servers share: TLS provider, runtime, HTTP client, URLs, headers, and the removal of secrets from
+//! Shared by all calls to servers: TLS provider, runtime, HTTP client, URLs, headers, and the removal of secrets from
 //! texts.
 //! Not for: any request (`openai`, `models`).
 
 use super::{LlmError, clip, fault};
+use crate::domain::base::failure::with_causes;
 use crate::domain::call::model::Profile;
 use crate::domain::call::provider::{Diagnostic, ProviderError, ProviderErrorKind as Kind};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use secrecy::{ExposeSecret, SecretString};
 use std::cmp::Reverse;
-use std::error::Error as _;
 use std::sync::OnceLock;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -79,7 +79,7 @@ impl Endpoint {
             .tcp_nodelay(true)
             .user_agent(concat!("pleach/", env!("CARGO_PKG_VERSION")));
         let client = if local { client.no_proxy() } else { client };
-        let client = client.build().map_err(|error| LlmError::Client(chain(&error)))?;
+        let client = client.build().map_err(|error| LlmError::Client(with_causes(&error)))?;
         Ok(Self { client, base, headers, secrets })
     }
 
@@ -119,7 +119,7 @@ impl Endpoint {
     pub(super) fn transport_error(&self, error: reqwest::Error) -> ProviderError {
         let connecting = error.is_connect();
         let timeout = error.is_timeout();
-        let why = without_layers(&chain(&error.without_url()));
+        let why = without_layers(&with_causes(&error.without_url()));
         let host_and_port = self.host_and_port();
         let what = match (connecting, timeout) {
             (true, true) => format!("no connection to {host_and_port}: it did not answer in time"),
@@ -135,20 +135,6 @@ fn without_layers(why: &str) -> String {
     let layers = ["error sending request: ", "client error (Connect): ", "tcp connect error: "];
     let plain = layers.iter().fold(why, |why, layer| why.strip_prefix(layer).unwrap_or(why));
     plain.split(" (os error ").next().unwrap_or(plain).to_owned()
-}
-
-/// Returns an error with its causes, without repetitions.
-fn chain(error: &reqwest::Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let text = inner.to_string();
-        if !message.contains(&text) {
-            message = format!("{message}: {text}");
-        }
-        cause = inner.source();
-    }
-    message
 }
 
 fn address(profile: &Profile) -> Result<Url, LlmError> {

@@ -35,11 +35,10 @@ use std::sync::Arc;
 /// Returns the provider of a profile.
 pub fn provider(
     profile: &Profile,
-    key: Option<SecretString>,
+    key: Option<&SecretString>,
     tokens: Arc<dyn CountTokens>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
-    let keyless = profile.backend == Backend::Openai && profile.needs_key && key.is_none();
-    if keyless {
+    if profile.backend == Backend::Openai && profile.needs_key && key.is_none() {
         return Err(key::missing(profile));
     }
     Ok(match profile.backend {

@@ -87,9 +87,8 @@ struct Timer {
 
 impl OpenAi {
     /// Creates the provider for a profile's server. The key is sent only to the profile's own host.
-    #[allow(clippy::needless_pass_by_value, reason = "the caller does not need the key afterward")]
-    pub fn new(profile: &Profile, key: Option<SecretString>) -> Result<Self, LlmError> {
-        let endpoint = Endpoint::new(profile, key.as_ref())?;
+    pub fn new(profile: &Profile, key: Option<&SecretString>) -> Result<Self, LlmError> {
+        let endpoint = Endpoint::new(profile, key)?;
         let idle = Duration::from_secs(u64::from(profile.idle_timeout.max(1)));
         Ok(Self { endpoint, attempts: profile.attempts.max(1), timing: Timing { idle, ..Timing::default() } })
     }
@@ -299,7 +298,7 @@ impl OpenAi {
             return sink(Delta::Tick);
         }
         let clean = |delta| match delta {
-            Delta::Diagnostic(told) => Delta::Diagnostic(self.endpoint.clean_diagnostic(told)),
+            Delta::Diagnostic(found) => Delta::Diagnostic(self.endpoint.clean_diagnostic(found)),
             delta => delta,
         };
         deltas.into_iter().map(clean).all(sink)

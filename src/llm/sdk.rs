@@ -95,7 +95,6 @@ pub(super) fn sort(endpoint: &Endpoint, what: &str, error: OpenAIError) -> Provi
     endpoint.clean(sorted)
 }
 
-/// Returns the error for a timeout.
 pub(super) fn timeout_error(endpoint: &Endpoint, timeout: std::time::Duration) -> ProviderError {
     let what = format!("{} did not answer within {} s", endpoint.host_and_port(), timeout.as_secs_f32());
     endpoint.clean(problem(Kind::Connect, what))

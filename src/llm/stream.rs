@@ -34,7 +34,7 @@ pub struct AnswerReader {
     finish: Option<String>,
     error: Option<ProviderError>,
     /// The request being answered.
-    request: Option<Arc<[u8]>>,
+    request: Arc<[u8]>,
     /// The compression named in the response's header.
     encoding: Option<String>,
     /// The beginning of the body, until the first event.
@@ -79,7 +79,7 @@ impl AnswerReader {
             done: false,
             finish: None,
             error: None,
-            request: None,
+            request: Arc::default(),
             encoding: None,
             head: Vec::new(),
             has_content: false,
@@ -94,7 +94,7 @@ impl AnswerReader {
     #[must_use]
     pub fn to(mut self, request: &Wire) -> Self {
         self.chunks.set_request(&request.bytes);
-        Self { request: Some(request.bytes.clone()), ..self }
+        Self { request: request.bytes.clone(), ..self }
     }
 
     /// Sets the `content-encoding`.
@@ -320,7 +320,7 @@ impl AnswerReader {
     }
 
     fn sorted(&self, fault: &Fault) -> ProviderError {
-        fault.sort_for(Some(200), self.request.as_deref().unwrap_or_default())
+        fault.sort_for(Some(200), &self.request)
     }
 
     fn report(&mut self, what: &str, raw: String) {

@@ -2,6 +2,7 @@
 //! not text.
 //! Not for: calling (`call`).
 
+use crate::domain::base::failure::with_causes;
 use crate::domain::tool::mcp::{cut, plain};
 use crate::domain::tool::trace::{ToolOutput, ToolStatus};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
@@ -19,18 +20,9 @@ pub(super) fn failed(why: &str) -> ToolOutput {
     ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body }
 }
 
-/// Formats an error with its causes, without repetitions.
+/// Formats an error with its causes, bounded and on one line.
 pub(super) fn chain(error: &dyn Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !message.contains(&text) {
-            message = format!("{message}: {text}");
-        }
-        cause = error.source();
-    }
-    plain_error(&plain(&message).0.replace('\n', " ")).chars().take(MAX_ERROR).collect()
+    plain_error(&plain(&with_causes(error)).0.replace('\n', " ")).chars().take(MAX_ERROR).collect()
 }
 
 /// Removes type names from an error of the protocol's crate, and rewords it so that a person knows what to do.

@@ -3,13 +3,11 @@
 
 use super::retrieve;
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::number;
 use crate::cli::stop::Stop;
-use crate::domain::code::symbols::{
-    CodeMap, CodeSearchResult, IndexStatus, NearSymbolReason, ParseOutcome, Touchpoint,
-};
-use crate::engine::api::{Answer, CodeAct, ToolRequest};
+use crate::domain::code::symbols::{CodeMap, CodeSearchResult, IndexStatus, NearSymbolReason, ParseOutcome};
+use crate::engine::api::{CodeAct, ToolRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -28,14 +26,12 @@ struct Line {
     query: String,
 }
 
-fn request(run: &mut Run<'_, '_>, dir: Option<&Path>, act: CodeAct) -> Result<Answer, Stop> {
-    run.call(ToolRequest::Code { root: dir.map(Path::to_path_buf), act })
+fn request(dir: Option<&Path>, act: CodeAct) -> ToolRequest {
+    ToolRequest::Code { root: dir.map(Path::to_path_buf), act }
 }
 
-/// `index`.
 pub(crate) fn index(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
-    let answer = request(run, dir, CodeAct::Index)?;
-    let Answer::Indexed(status) = answer else { return Err(unexpected(&answer)) };
+    let status = expect_answer!(run, Indexed, request(dir, CodeAct::Index));
     for note in &status.notes {
         run.io.note(note);
     }
@@ -49,8 +45,7 @@ pub(crate) fn index(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Sto
 /// `index --map`.
 pub(crate) fn map(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
     let budget = run.global.budget.unwrap_or(MAP_BUDGET);
-    let answer = request(run, dir, CodeAct::Map { budget, anchors: MAX_SYMBOLS })?;
-    let Answer::Map(map) = answer else { return Err(unexpected(&answer)) };
+    let map = expect_answer!(run, Map, request(dir, CodeAct::Map { budget, anchors: MAX_SYMBOLS }));
     if run.io.json {
         return run.io.value(&map);
     }
@@ -81,9 +76,7 @@ pub(crate) fn find(
 
 fn search(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<CodeSearchResult, Stop> {
     let budget = run.global.budget.unwrap_or(DEFAULT_BUDGET);
-    let answer = request(run, dir, CodeAct::Find { query, budget })?;
-    let Answer::Code(found) = answer else { return Err(unexpected(&answer)) };
-    Ok(*found)
+    Ok(*expect_answer!(run, Code, request(dir, CodeAct::Find { query, budget })))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]
@@ -91,53 +84,23 @@ fn shape(id: &Value, found: &CodeSearchResult) -> Value {
     json!({
         "id": id,
         "root": found.root,
-        "items": found.items.iter().map(item).collect::<Vec<_>>(),
+        "items": found.items,
         "near": found.near,
         "elapsed_ms": found.elapsed_us as f64 / 1_000.0,
     })
 }
 
-fn item(item: &Touchpoint) -> Value {
-    json!({
-        "path": item.path,
-        "span": [item.span.0, item.span.1],
-        "symbol": item.symbol,
-        "qualified": item.qualified,
-        "kind": item.kind,
-        "whole": [item.whole.0, item.whole.1],
-        "signature": item.signature,
-        "tokens": item.tokens,
-        "rank": item.rank,
-        "score": item.score,
-        "score_parts": item.score_parts,
-        "why": item.why,
-        "file_hash": item.file_hash,
-        "text": item.text,
-    })
-}
-
 #[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]
 fn figures(status: &IndexStatus) -> Value {
-    let languages: serde_json::Map<String, Value> = status
-        .languages
-        .iter()
-        .map(|(name, (files, symbols))| (name.clone(), json!({ "files": files, "symbols": symbols })))
-        .collect();
-    json!({
-        "root": status.root,
-        "files": status.files,
-        "read": status.read,
-        "lines": status.lines,
-        "symbols": status.symbols,
-        "uses": status.uses,
-        "languages": languages,
-        "fates": status.fates,
-        "errors": status.errors,
-        "more": status.more,
-        "seconds": status.elapsed_us as f64 / 1_000_000.0,
-        "peak_bytes": status.peak_bytes,
-        "notes": status.notes,
-    })
+    let mut value = json!(status);
+    for (name, (files, symbols)) in &status.languages {
+        value["languages"][name] = json!({ "files": files, "symbols": symbols });
+    }
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("elapsed_us");
+    }
+    value["seconds"] = (status.elapsed_us as f64 / 1_000_000.0).into();
+    value
 }
 
 #[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]

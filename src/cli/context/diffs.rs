@@ -2,12 +2,12 @@
 //! Not for: computing them (the engine).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::{column, money, number, time};
 use crate::cli::stop::Stop;
 use crate::domain::call::tokens::counted;
 use crate::domain::planning::diff::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemPlace, PlanDiff};
-use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest};
+use crate::engine::api::{CallRequest, CallSelector, ItemName, PlanRequest};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -16,20 +16,16 @@ pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<()
     run.open(false)?;
     let named = |text: &str| CallSelector::Named(text.to_owned());
     let (before, after) = b.map_or((None, named(a)), |b| (Some(named(a)), named(b)));
-    match run.call(CallRequest::DiffPlans { before, after })? {
-        Answer::Diff(diff) => run.io.either(&shape(&diff), &describe(&diff)),
-        other => Err(unexpected(&other)),
-    }
+    let diff = expect_answer!(run, Diff, CallRequest::DiffPlans { before, after });
+    run.io.either(&shape(&diff), &describe(&diff))
 }
 
 /// `plans why ITEM`.
 pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let item = ItemName::Named { text: item.to_owned(), message };
-    match run.call(PlanRequest::Why { branch: view.current, item, most: None })? {
-        Answer::History(history) => run.io.either(&*history, &history_text(&history)),
-        other => Err(unexpected(&other)),
-    }
+    let history = expect_answer!(run, History, PlanRequest::Why { branch: view.current, item, most: None });
+    run.io.either(&*history, &history_text(&history))
 }
 
 /// Returns a difference as JSON: its values, and the totals of each kind of change.

@@ -2,7 +2,7 @@
 //! Not for: making a draft (`summaries`).
 
 use super::summaries::{draft_shape, indexes, print_draft, request_draft};
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::cli::{Run, editor};
@@ -10,7 +10,7 @@ use crate::config::commands::calls::DraftCommand;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::draft::SummaryDraft;
-use crate::engine::api::{Answer, Request, SummaryAct};
+use crate::engine::api::{Request, SummaryAct};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -36,10 +36,7 @@ pub(super) fn run(run: &mut Run<'_, '_>, command: &DraftCommand) -> Result<(), S
 
 /// Returns the draft that waits on a branch.
 pub(crate) fn waiting(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Option<Arc<SummaryDraft>>, Stop> {
-    match run.call(Request::Summary { branch, act: SummaryAct::Show })? {
-        Answer::Draft(draft) => Ok(draft),
-        other => Err(unexpected(&other)),
-    }
+    Ok(expect_answer!(run, Draft, Request::Summary { branch, act: SummaryAct::Show }))
 }
 
 /// Says that a draft waits, and which commands decide on it.
@@ -77,26 +74,39 @@ fn required(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Arc<SummaryDraft>
 }
 
 fn accept(run: &mut Run<'_, '_>, branch: BranchId, keep: &[String]) -> Result<(), Stop> {
-    let mut draft = required(run, branch)?;
-    if !keep.is_empty() {
-        let act = keep_act(&draft, keep)?;
-        draft = request_draft(run, branch, act)?;
-    }
-    run.call(Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } })?;
+    let draft = required(run, branch)?;
+    let draft = self::keep(run, branch, draft, keep)?;
+    run.call(accept_request(branch, &draft))?;
     if run.io.json {
         return run.io.value(&draft_shape(&draft, true));
     }
-    let (from, to) = draft.summary.turns;
-    run.io.say(&format!("Accepted: this summary replaces turns {from}–{to}; `pleach capsules undo` undoes it."));
+    run.io.say(&accepted_sentence(&draft));
     Ok(())
 }
 
-/// Returns the act that keeps dropped items.
-pub(super) fn keep_act(draft: &SummaryDraft, keep: &[String]) -> Result<SummaryAct, Stop> {
-    Ok(match keep {
-        [all] if all == "all" => SummaryAct::KeepAll { draft: draft.number },
-        items => SummaryAct::Keep { draft: draft.number, items: indexes(draft, items)? },
-    })
+pub(super) fn accept_request(branch: BranchId, draft: &SummaryDraft) -> Request {
+    Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } }
+}
+
+pub(super) fn accepted_sentence(draft: &SummaryDraft) -> String {
+    let (from, to) = draft.summary.turns;
+    format!("Accepted: this summary replaces turns {from}–{to}; `pleach capsules undo` undoes it.")
+}
+
+/// Returns the draft with these dropped items kept.
+pub(super) fn keep(
+    run: &mut Run<'_, '_>,
+    branch: BranchId,
+    draft: Arc<SummaryDraft>,
+    items: &[String],
+) -> Result<Arc<SummaryDraft>, Stop> {
+    let number = draft.number;
+    let act = match items {
+        [] => return Ok(draft),
+        [all] if all == "all" => SummaryAct::KeepAll { draft: number },
+        items => SummaryAct::Keep { draft: number, items: indexes(&draft, items)? },
+    };
+    request_draft(run, branch, act)
 }
 
 fn edit(run: &mut Run<'_, '_>, branch: BranchId, new_text: Option<String>) -> Result<(), Stop> {

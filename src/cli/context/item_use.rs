@@ -2,14 +2,14 @@
 //! Not for: finding uses (`engine`), or computing totals (`domain::call::item_use`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::{column, number};
 use crate::cli::stop::Stop;
 use crate::domain::call::item_use::{CallUses, UnusedItem, UseCount, UseTotals};
 use crate::domain::call::ledger::percent;
 use crate::domain::call::run::RunCard;
 use crate::domain::call::tokens::counted;
-use crate::engine::api::{Answer, CallRequest};
+use crate::engine::api::CallRequest;
 use serde_json::{Value, json};
 
 /// The maximum number of unused items that are listed.
@@ -20,19 +20,8 @@ const TITLE_WIDTH: usize = 40;
 /// Returns the item uses of the newest of these calls that has any recorded, or None.
 pub(crate) fn of(run: &mut Run<'_, '_>, cards: &[RunCard]) -> Result<Option<CallUses>, Stop> {
     let Some(card) = cards.iter().rev().find(|card| card.uses.is_some()) else { return Ok(None) };
-    let answer = run.call(CallRequest::Uses { run: card.id })?;
-    let Answer::Uses(uses) = answer else { return Err(unexpected(&answer)) };
+    let uses = expect_answer!(run, Uses, CallRequest::Uses { run: card.id });
     Ok(uses.map(|uses| *uses))
-}
-
-/// Returns counts as JSON.
-pub(crate) fn count_shape(count: &UseCount) -> Value {
-    json!({
-        "shown": count.shown,
-        "used": count.used,
-        "shown_tokens": count.shown_tokens,
-        "used_tokens": count.used_tokens,
-    })
 }
 
 /// Returns the `stats --json` value about items; null if no uses are recorded.
@@ -41,11 +30,11 @@ pub(crate) fn shape(totals: &UseTotals) -> Value {
         return Value::Null;
     }
     let named = |key: &str, name: &str, count: &UseCount| {
-        let mut value = count_shape(count);
+        let mut value = json!(count);
         value[key] = name.into();
         value
     };
-    let mut value = count_shape(&totals.all);
+    let mut value = json!(totals.all);
     value["calls"] = totals.calls.into();
     value["by_source"] =
         totals.by_section.iter().map(|(section, count)| named("source", section.name(), count)).collect();

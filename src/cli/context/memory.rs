@@ -2,15 +2,14 @@
 //! Not for: choosing memories for a request (the engine).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::config::commands::conversation::{MemoryCommand, Within};
 use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
-use crate::engine::api::{Answer, MemoryAct, MemoryRequest, MemoryScope};
+use crate::engine::api::{MemoryAct, MemoryRequest, MemoryScope};
 use serde_json::{Value, json};
 
-/// `memory`.
 pub(crate) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(), Stop> {
     match command {
         MemoryCommand::List { within } => list(run, None, *within),
@@ -39,8 +38,7 @@ fn scope(within: Within) -> Option<MemoryScope> {
 
 fn list(run: &mut Run<'_, '_>, words: Option<String>, within: Within) -> Result<(), Stop> {
     let session = run.global.session.clone();
-    let answer = run.call(MemoryRequest::List { session, words, scope: scope(within) })?;
-    let Answer::Memories(found) = answer else { return Err(unexpected(&answer)) };
+    let found = expect_answer!(run, Memories, MemoryRequest::List { session, words, scope: scope(within) });
     if run.io.json {
         return run.io.value(&found.iter().map(shape).collect::<Vec<_>>());
     }
@@ -54,13 +52,10 @@ fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within
     let text = run.io.text(words)?.unwrap_or_default();
     run.open(true)?;
     let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
-    match run.call(MemoryRequest::Remember { kind, text, scope: scope(within).unwrap_or(usual) })? {
-        Answer::Memories(made) => {
-            let id = made.first().map(|memory| memory.id.to_string()).unwrap_or_default();
-            run.io.either(&made.first().map(shape), &id)
-        }
-        other => Err(unexpected(&other)),
-    }
+    let made =
+        expect_answer!(run, Memories, MemoryRequest::Remember { kind, text, scope: scope(within).unwrap_or(usual) });
+    let id = made.first().map(|memory| memory.id.to_string()).unwrap_or_default();
+    run.io.either(&made.first().map(shape), &id)
 }
 
 fn act(run: &mut Run<'_, '_>, id: &str, act: MemoryAct) -> Result<(), Stop> {

@@ -2,7 +2,7 @@
 //! Not for: making marks (`messages`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::{column, time};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
@@ -12,7 +12,7 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::task::{self, TaskSpan};
 use crate::domain::conversation::transition::Subject;
 use crate::domain::conversation::tree::{self, Tree};
-use crate::engine::api::{Answer, BranchRequest, SessionView, TaskAct, TransitionReport};
+use crate::engine::api::{BranchRequest, SessionView, TaskAct, TransitionReport};
 use serde_json::{Value, json};
 
 /// `pins [--history]`.
@@ -20,8 +20,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = pick::branch(&view, None)?;
     if history {
-        let answer = run.call(BranchRequest::Steps { branch: branch.id, atom: None })?;
-        let Answer::Steps(steps) = answer else { return Err(unexpected(&answer)) };
+        let steps = expect_answer!(run, Steps, BranchRequest::Steps { branch: branch.id, atom: None });
         if run.io.json {
             return run.io.value(&steps.iter().map(step).collect::<Vec<_>>());
         }
@@ -62,7 +61,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
         let place = turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
         let old = if stale(&view, &tree, mark) { "stale, the source branch has new messages: " } else { "" };
         let title = format!("{old}{}", title(&tree, mark));
-        run.io.say(&format!("{}  {}  {title}", column(&place, 10), column(&words(mark), 26)));
+        run.io.say(&format!("{}  {}  {title}", column(&place, 10), column(&kind_text(mark), 26)));
     }
     if marks.is_empty() {
         run.io.say("No items are marked on this branch.");
@@ -70,7 +69,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
     Ok(())
 }
 
-fn words(mark: &Mark) -> String {
+fn kind_text(mark: &Mark) -> String {
     let by = if mark.by == Actor::Engine { " (program)" } else { "" };
     match mark.kind {
         MarkKind::Leased { turns } => format!("leased, {turns} turns left{by}"),
@@ -155,7 +154,6 @@ fn step_line(report: &TransitionReport) -> String {
     )
 }
 
-/// `task`.
 pub(crate) fn task(run: &mut Run<'_, '_>, command: &TaskCommand) -> Result<(), Stop> {
     let act = match command {
         TaskCommand::List => return list(run),

@@ -3,7 +3,7 @@
 
 use super::{diffs, item_use};
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::{expect_answer, unexpected};
 use crate::cli::conversation::ask;
 use crate::cli::conversation::settings;
 use crate::cli::output::{column, money, number, time};
@@ -65,7 +65,6 @@ fn solve(run: &mut Run<'_, '_>, words: &[String], again: Again<'_>) -> Result<So
     }
 }
 
-/// `plan`.
 pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again: Again<'_>) -> Result<(), Stop> {
     let solved = solve(run, words, again)?;
     if request {
@@ -176,32 +175,24 @@ fn line(row: &Row) -> String {
     format!("  {} {} {tokens:>9}  {}", column(row.kind.name(), 9), column(&row.title, 46), row.reason.sentence())
 }
 
-/// `plans`.
 pub(crate) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> {
     match command {
-        Plans::List => {
-            let view = run.open(false)?;
-            list(run, &view)
-        }
-        Plans::Show { id } => {
-            let view = run.open(false)?;
-            show(run, &view, id)
-        }
+        Plans::List => list(run),
+        Plans::Show { id } => show(run, id),
         Plans::Diff { a, b } => diffs::diff(run, a, b.as_deref()),
         Plans::Why { item, message } => diffs::why(run, item, *message),
     }
 }
 
-fn list(run: &mut Run<'_, '_>, view: &SessionView) -> Result<(), Stop> {
-    let answer = run.call(CallRequest::List)?;
-    let Answer::Runs(cards) = answer else { return Err(unexpected(&answer)) };
+fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let cards = expect_answer!(run, Runs, CallRequest::List);
     if run.io.json {
         let shapes: Vec<_> = cards.iter().map(|card| shape::run(card, &view.branches)).collect();
         return run.io.value(&shapes);
     }
     for card in &cards {
-        let text = card_line(card, view);
-        run.io.say(&text);
+        run.io.say(&card_line(card, &view));
     }
     if cards.is_empty() {
         run.io.say("No calls yet.");
@@ -229,7 +220,8 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
     )
 }
 
-fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
+fn show(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
+    let view = run.open(false)?;
     let answer = run.call(CallRequest::StoredPlan { id: id.to_owned() })?;
     let Answer::StoredPlan { plan, runs, code_set } = answer else { return Err(unexpected(&answer)) };
     let uses = item_use::of(run, &runs)?;
@@ -247,7 +239,7 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
     let mut text = describe(&plan, None, uses.as_ref());
     text.push_str(&code_search(code_set.as_deref()));
     for card in &runs {
-        let _ = writeln!(text, "{}", card_line(card, view));
+        let _ = writeln!(text, "{}", card_line(card, &view));
         for diagnostic in card.diagnostics.iter().filter(|diagnostic| !diagnostic.raw.is_empty()) {
             let _ = writeln!(text, "  raw response: {}", diagnostic.raw);
         }
@@ -302,7 +294,6 @@ pub(crate) fn build(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop>
     Ok(())
 }
 
-/// `context`.
 pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result<(), Stop> {
     match command {
         ContextCommand::Show { text } => show_context(run, text),
@@ -369,3 +360,7 @@ fn messages(request: &Value) -> String {
     }
     text
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

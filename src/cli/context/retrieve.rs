@@ -2,12 +2,12 @@
 //! Not for: the search itself (`retrieval`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
 use crate::domain::call::retrieval_set::{Evidence, Gate, MissReason, ScoreParts};
-use crate::engine::api::{Answer, PlanRequest, Retrieved};
+use crate::engine::api::{PlanRequest, Retrieved};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -18,16 +18,12 @@ use std::path::Path;
 struct Line {
     id: Value,
     query: String,
-    #[serde(default)]
     session: Option<String>,
-    #[serde(default)]
     branch: Option<String>,
     /// The time of the search: RFC 3339, or milliseconds since 1970.
-    #[serde(default)]
     at: Option<Value>,
 }
 
-/// `retrieve`.
 pub(crate) fn retrieve(
     run: &mut Run<'_, '_>,
     query: &[String],
@@ -102,8 +98,7 @@ fn search(
         budget: run.global.budget,
         anyway,
     };
-    let answer = run.call(request)?;
-    let Answer::Retrieved(found) = answer else { return Err(unexpected(&answer)) };
+    let found = expect_answer!(run, Retrieved, request);
     Ok(*found)
 }
 

@@ -5,7 +5,7 @@
 use super::item_use;
 use super::summaries::ratio;
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::{expect_answer, unexpected};
 use crate::cli::output::{column, money, number, time};
 use crate::cli::shape::dollars;
 use crate::cli::stop::Stop;
@@ -20,17 +20,14 @@ use serde_json::{Value, json};
 /// The maximum width of a sparkline in columns.
 const COLUMNS: usize = 60;
 
-/// `stats`.
 pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = view.current;
-    let answer = run.call(Request::Summary { branch, act: SummaryAct::Stats })?;
-    let Answer::Stats(mut stats) = answer else { return Err(unexpected(&answer)) };
+    let mut stats = expect_answer!(run, Stats, Request::Summary { branch, act: SummaryAct::Stats });
     if let Planned::Plan { plan, .. } = run.client.plan(&view, Draft::default(), &mut run.io)? {
         (stats.used, stats.budget, stats.levels) = (plan.est_total, plan.budget.prompt, level_uses(&plan).into());
     }
-    let answer = run.call(CallRequest::Ledger { branch, whole })?;
-    let Answer::Ledger(ledger) = answer else { return Err(unexpected(&answer)) };
+    let ledger = expect_answer!(run, Ledger, CallRequest::Ledger { branch, whole });
     let own = |call: &&CallCost| !whole || call.branch == branch;
     if let Some(call) = ledger.calls.iter().rev().find(own) {
         stats.retrieved = retrieved(run, call)?;
@@ -126,7 +123,7 @@ fn ledger_shape(ledger: &Ledger) -> Value {
             "cached_share": call.cached_milli().map(share),
             "cost": call.cost_micro.map(dollars),
             "estimate_error": call.error_milli.map(signed_share),
-            "uses": call.uses.as_ref().map(item_use::count_shape),
+            "uses": call.uses,
         })
     };
     json!({

@@ -3,7 +3,7 @@
 
 use super::drafts;
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::{expect_answer, unexpected};
 use crate::cli::output::{column, number};
 use crate::cli::stop::Stop;
 use crate::config::commands::calls::{Compress, SummariesCommand};
@@ -22,32 +22,25 @@ use std::sync::Arc;
 /// The maximum number of dropped items in the text output; the JSON has all of them.
 const MAX_PRINTED: usize = 40;
 
-/// `compress`.
 pub(crate) fn compress(run: &mut Run<'_, '_>, args: &Compress) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = view.current;
     let by = if args.by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
     let kind = if args.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
     let mut draft = request_draft(run, branch, SummaryAct::Draft { kind, up_to: args.up_to, by })?;
-    if !args.keep.is_empty() {
-        let act = drafts::keep_act(&draft, &args.keep)?;
-        draft = request_draft(run, branch, act)?;
-    }
+    draft = drafts::keep(run, branch, draft, &args.keep)?;
     if args.accept {
-        match run.call(Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } })? {
-            Answer::Done(_) => {}
-            other => return Err(unexpected(&other)),
-        }
+        run.call(drafts::accept_request(branch, &draft))?;
     }
     if run.io.json {
         return run.io.value(&draft_shape(&draft, args.accept));
     }
     print_draft(run, &draft);
-    let (from, to) = draft.summary.turns;
+    run.io.say("");
     run.io.say(&if args.accept {
-        format!("\nAccepted: this summary replaces turns {from}–{to}; `pleach capsules undo` undoes it.")
+        drafts::accepted_sentence(&draft)
     } else {
-        "\nNothing changed. --keep ITEM… keeps dropped items verbatim; --accept uses the summary.".to_owned()
+        "Nothing changed. --keep ITEM… keeps dropped items verbatim; --accept uses the summary.".to_owned()
     });
     Ok(())
 }
@@ -222,14 +215,11 @@ fn automatic(settings: AutoSummarySettings) -> &'static str {
     }
 }
 
-/// Returns the summaries of a branch.
 pub(crate) fn cards(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Vec<SummaryCard>, Stop> {
-    let answer = run.call(Request::Summary { branch, act: SummaryAct::List })?;
-    let Answer::Summaries(cards) = answer else { return Err(unexpected(&answer)) };
+    let cards = expect_answer!(run, Summaries, Request::Summary { branch, act: SummaryAct::List });
     Ok(cards)
 }
 
-/// `capsules`.
 pub(crate) fn summaries(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Result<(), Stop> {
     if let SummariesCommand::Draft(command) = command {
         return drafts::run(run, command);

@@ -3,13 +3,13 @@
 
 use super::plan::{self, Again};
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::input;
 use crate::cli::output::{column, money, number};
 use crate::cli::shape::dollars;
 use crate::cli::stop::Stop;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures, WhatIf};
-use crate::engine::api::{Answer, PlanRequest};
+use crate::engine::api::PlanRequest;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -20,8 +20,7 @@ const MAX_LISTED: usize = 3;
 pub(crate) fn what_if(run: &mut Run<'_, '_>, words: &[String], again: Again<'_>, arms: &[String]) -> Result<(), Stop> {
     let arms = input::variants(arms)?;
     let (view, draft) = plan::draft_of(run, words, again)?;
-    let answer = run.call(PlanRequest::WhatIf { branch: view.current, draft, arms })?;
-    let Answer::WhatIf(found) = answer else { return Err(unexpected(&answer)) };
+    let found = expect_answer!(run, WhatIf, PlanRequest::WhatIf { branch: view.current, draft, arms });
     run.io.either(&shape(&found), describe(&found).trim_end())
 }
 

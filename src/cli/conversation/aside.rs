@@ -2,7 +2,7 @@
 //! Not for: turns (`ask`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::{expect_answer, unexpected};
 use crate::cli::output::money;
 use crate::cli::shape;
 use crate::cli::stop::Stop;
@@ -22,10 +22,7 @@ pub(crate) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Resu
     let Answer::Asked { run: id } = answer else { return Err(unexpected(&answer)) };
     let over = follow(run, id)?;
     let kept = if keep && over.failure.is_none() {
-        match run.call(TurnRequest::KeepAside { run: id })? {
-            Answer::Branch(branch) => Some(branch),
-            other => return Err(unexpected(&other)),
-        }
+        Some(expect_answer!(run, Branch, TurnRequest::KeepAside { run: id }))
     } else {
         run.call(TurnRequest::DropAside { run: id })?;
         None

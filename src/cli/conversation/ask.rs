@@ -107,7 +107,6 @@ enum Step {
     Ended(Option<Failure>),
 }
 
-/// A turn in progress.
 struct Turn {
     ticket: Ticket,
     branch: BranchId,
@@ -144,7 +143,7 @@ fn follow(run: &mut Run<'_, '_>, view: &SessionView, request: impl Into<Request>
         state_missing: false,
     };
     let failure = loop {
-        turn.interrupt(run)?;
+        run.cancel_on_ctrl_c(&mut turn.cancelled, [turn.branch])?;
         let Some(event) = run.client.next(&mut run.io)? else { continue };
         if let Step::Ended(failure) = turn.handle(run, event)? {
             break failure;
@@ -154,20 +153,6 @@ fn follow(run: &mut Run<'_, '_>, view: &SessionView, request: impl Into<Request>
 }
 
 impl Turn {
-    fn interrupt(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
-        match (run.io.interrupts)() {
-            0 => {}
-            1 if self.cancelled => {}
-            1 => {
-                self.cancelled = true;
-                run.client.send(TurnRequest::Cancel { branch: self.branch });
-            }
-            _ => return Err(Stop::Interrupted),
-        }
-        Ok(())
-    }
-
-    /// Handles an event.
     #[deny(clippy::wildcard_enum_match_arm)]
     fn handle(&mut self, run: &mut Run<'_, '_>, event: Event) -> Result<Step, Stop> {
         match event {
@@ -392,4 +377,160 @@ fn short_read_warning(short: ShortRead) -> String {
 fn run_line(card: &RunCard) -> String {
     let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
     format!("{} · {}{cost} · run {}", card.model, card.usage.to_text(card.est_total, " · "), card.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::{Harness, answer, card, execute, id};
+    use crate::domain::base::hash::Hash;
+    use crate::domain::base::ids::NodeId;
+    use crate::domain::call::tokens::Certainty;
+
+    fn answers(text: &'static [&'static str], status: RunStatus) -> impl Fn(Ticket, &Request) -> Vec<Event> + Send {
+        move |ticket, request| {
+            let branch = BranchId(id(91));
+            let Request::Turn(TurnRequest::Ask { .. }) = request else { return vec![] };
+            let mut events = vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })];
+            events.push(Event::Turn(TurnEvent::Run(Box::new(card(RunStatus::Open)))));
+            events.extend(text.iter().map(|text| {
+                Event::Turn(TurnEvent::Stream {
+                    branch,
+                    run: RunId(id(70)),
+                    text: (*text).into(),
+                    reasoning: String::new(),
+                    tokens: 1,
+                    certainty: Certainty::Estimated,
+                    cost_micro: None,
+                })
+            }));
+            events.push(Event::Turn(TurnEvent::Run(Box::new(card(status)))));
+            events.push(Event::Turn(TurnEvent::Closed { branch, draft: None, failure: None }));
+            events
+        }
+    }
+
+    const STREAM: &[&str] = &["Hel", "lo\n--", "-STATE---\nGoal: x\n", "---END STATE---\n"];
+
+    #[test]
+    fn ask_streams_without_the_state_block() {
+        let printed = execute(&["ask", "hi"], answers(STREAM, RunStatus::Complete));
+        assert_eq!((printed.code, printed.out.as_str()), (0, "Hello\n"), "{}", printed.err);
+        assert!(printed.err.contains("1 answer was interrupted"));
+        let printed = execute(&["ask", "hi"], answers(&["a\n--", "- rule\nb"], RunStatus::Complete));
+        assert_eq!(printed.out, "a\n--- rule\nb\n");
+        let printed = execute(&["ask", "hi"], answers(&["x\n#", "## STATE\nGoal: y"], RunStatus::Complete));
+        assert_eq!(printed.out, "x\n");
+        let printed = execute(&["ask", "hi"], answers(&["x\n### STATE", "MENT\ny  \n"], RunStatus::Complete));
+        assert_eq!(printed.out, "x\n### STATEMENT\ny  \n");
+        let printed = Harness { tty: true, ..Harness::default() }
+            .execute(&["ask", "hi"], answers(&["a\u{1b}[2Jb"], RunStatus::Complete));
+        assert!(!printed.out.contains('\u{1b}') && printed.out.contains("⟨U+001B⟩"));
+    }
+
+    #[test]
+    fn ask_as_json() {
+        let printed = execute(&["ask", "--json", "hi"], answers(STREAM, RunStatus::Complete));
+        let json = printed.json();
+        assert_eq!((json["text"].as_str(), json["status"].as_str()), (Some("Hello"), Some("complete")));
+        assert_eq!(json["plan_id"], Hash([7; 32]).to_string());
+        assert_eq!(json["request_digest"], Hash([9; 32]).to_string());
+        assert_eq!(json["usage"]["prompt"], 70);
+        assert_eq!(json["cost"], 0.0015);
+        assert_eq!(json["runs"][0]["branch_name"], "main");
+    }
+
+    #[test]
+    fn ask_reads_standard_input() {
+        for line in [&["ask", "-"][..], &["ask"][..]] {
+            let harness = Harness { input: "two\nlines\n", ..Harness::default() };
+            let printed = harness.execute(line, answers(&["ok"], RunStatus::Complete));
+            let Some(Request::Turn(TurnRequest::Ask { draft, plan: None, .. })) = printed.seen.last() else { panic!() };
+            assert_eq!(*draft, Draft { text: "two\nlines".into(), kind: DraftKind::Message, ..Draft::default() });
+        }
+        assert_eq!(Harness { input: "\n", ..Harness::default() }.execute(&["ask", "-"], |_, _| vec![]).code, 2);
+        assert_eq!(Harness { tty: true, ..Harness::default() }.execute(&["ask"], |_, _| vec![]).code, 2);
+    }
+
+    #[test]
+    fn ask_sends_a_body_byte_for_byte() {
+        let body = "{\"model\":\"m\",\r\n \"messages\":[]}\n";
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), body).unwrap();
+        let path = file.path().display().to_string();
+        for line in [&["ask", "--request", &path][..], &["ask", "--request", "-", "my", "words"][..]] {
+            let harness = Harness { input: body, ..Harness::default() };
+            let printed = harness.execute(line, |ticket, request| {
+                let Request::Plan(PlanRequest::Exact { .. }) = request else { return vec![] };
+                vec![Event::Answer { ticket, result: Err(Failure::new(FailureKind::Blocked, "9 too many")) }]
+            });
+            assert_eq!(printed.code, 3, "{}", printed.err);
+            let Some(Request::Plan(PlanRequest::Exact { act: Exact::Send { draft, body: sent }, .. })) =
+                printed.seen.last()
+            else {
+                panic!()
+            };
+            assert_eq!((&**sent, &*draft.text), (body, line.get(3..).unwrap_or_default().join(" ").as_str()));
+        }
+        assert_eq!(execute(&["ask", "--request", "/no/such/file"], |_, _| vec![]).code, 1);
+        assert_eq!(
+            Harness { input: "{}", ..Harness::default() }.execute(&["ask", "--request", "-", "-"], |_, _| vec![]).code,
+            2
+        );
+    }
+
+    #[test]
+    fn regenerate_and_edit_send_drafts() {
+        let printed = execute(&["regenerate"], answers(&["x"], RunStatus::Complete));
+        let Some(Request::Turn(TurnRequest::Ask { draft, .. })) = printed.seen.last() else { panic!() };
+        assert_eq!(draft.kind, DraftKind::Regenerate(NodeId(id(3))));
+        let printed = execute(&["edit", "ext-1", "better", "words"], answers(&["x"], RunStatus::Complete));
+        let Some(Request::Turn(TurnRequest::Ask { draft, .. })) = printed.seen.last() else { panic!() };
+        assert_eq!(
+            *draft,
+            Draft { text: "better words".into(), kind: DraftKind::Edit(NodeId(id(1))), ..Draft::default() }
+        );
+    }
+
+    #[test]
+    fn exit_codes_distinguish_causes() {
+        let refused =
+            |kind| move |ticket, _: &Request| vec![Event::Answer { ticket, result: Err(Failure::new(kind, "no")) }];
+        for (kind, code) in [
+            (FailureKind::User, 1),
+            (FailureKind::Busy, 6),
+            (FailureKind::Config, 2),
+            (FailureKind::Blocked, 3),
+            (FailureKind::Provider, 4),
+            (FailureKind::Store, 5),
+        ] {
+            assert_eq!(execute(&["ask", "x"], refused(kind)).code, code);
+            assert_eq!(execute(&["undo"], refused(kind)).code, code);
+        }
+        assert_eq!(execute(&["ask", "x"], answers(&["par"], RunStatus::Errored)).code, 4);
+        let printed = execute(&["ask", "x"], |ticket, _| {
+            let failure = Some(Failure::new(FailureKind::Provider, "refused \u{1b}[31m").kept("Your words are kept."));
+            let asked = answer(ticket, Answer::Asked { run: RunId(id(70)) });
+            vec![asked, Event::Turn(TurnEvent::Closed { branch: BranchId(id(91)), draft: None, failure })]
+        });
+        assert_eq!((printed.code, printed.out.as_str()), (4, ""));
+        assert!(printed.err.contains("Your words are kept") && !printed.err.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn ctrl_c_cancels_and_keeps_waiting() {
+        let harness = Harness { presses: 1, ..Harness::default() };
+        let printed = harness.execute(&["ask", "x"], |ticket, request| match request {
+            Request::Turn(TurnRequest::Ask { .. }) => vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })],
+            Request::Turn(TurnRequest::Cancel { branch }) => vec![
+                answer(ticket, Answer::Done(String::new())),
+                Event::Turn(TurnEvent::Closed { branch: *branch, draft: None, failure: None }),
+            ],
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(printed.code, 130);
+        assert!(matches!(printed.seen.last(), Some(Request::Turn(TurnRequest::Cancel { .. }))));
+        let harness = Harness { presses: 2, ..Harness::default() };
+        assert_eq!(harness.execute(&["ask", "x"], |_, _| vec![]).code, 130);
+    }
 }

@@ -3,7 +3,7 @@
 //! Not for: making and naming branches (`sessions`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::context::diffs;
 use crate::cli::output::{money, number};
 use crate::cli::pick;
@@ -11,7 +11,7 @@ use crate::cli::stop::Stop;
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::planning::diff::DiffKind;
-use crate::engine::api::{Answer, BranchRequest, ItemName};
+use crate::engine::api::{BranchRequest, ItemName};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -22,14 +22,10 @@ const MAX_CHARS: usize = 400;
 pub(crate) fn compare(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let (a, b) = (pick::branch(&view, Some(a))?.id, pick::branch(&view, b)?.id);
-    match run.call(BranchRequest::Compare { a, b })? {
-        Answer::Compared(compared) => {
-            let mut value = serde_json::to_value(&*compared).unwrap_or_default();
-            value["plans"] = compared.plans.as_ref().map_or(Value::Null, |diff| diffs::shape(diff));
-            run.io.either(&value, &describe(&compared))
-        }
-        other => Err(unexpected(&other)),
-    }
+    let compared = expect_answer!(run, Compared, BranchRequest::Compare { a, b });
+    let mut value = serde_json::to_value(&*compared).unwrap_or_default();
+    value["plans"] = compared.plans.as_ref().map_or(Value::Null, |diff| diffs::shape(diff));
+    run.io.either(&value, &describe(&compared))
 }
 
 /// `branch pick ITEM… --onto BRANCH`.

@@ -2,7 +2,7 @@
 //! Not for: the formats, which `main` passes in.
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::{expect_answer, unexpected};
 use crate::cli::input::to_import;
 use crate::cli::output::{escaped_lines, number};
 use crate::cli::pick;
@@ -73,7 +73,6 @@ fn keep_instructions(run: &mut Run<'_, '_>, session: SessionId) -> Result<usize,
     Ok(kept)
 }
 
-/// `export`.
 pub(crate) fn export(
     run: &mut Run<'_, '_>,
     format: Format,
@@ -83,8 +82,7 @@ pub(crate) fn export(
 ) -> Result<(), Stop> {
     let view = run.open(false)?;
     let (session, branch) = (Some(view.card.id.to_string()), (!all).then_some(view.current));
-    let answer = run.call(SessionRequest::Transcript { session, branch })?;
-    let Answer::Transcript(transcript) = answer else { return Err(unexpected(&answer)) };
+    let transcript = expect_answer!(run, Transcript, SessionRequest::Transcript { session, branch });
     let write = match format {
         Format::Jsonl => run.formats.jsonl,
         Format::Markdown => run.formats.markdown,
@@ -114,4 +112,38 @@ fn save(file: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(file)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::{Harness, answer, done, execute, id};
+    use crate::domain::conversation::record::{ImportResult, Skipped};
+    use crate::engine::api::Request;
+
+    #[test]
+    fn imports_and_exports() {
+        let harness = Harness { input: "{}", ..Harness::default() };
+        let printed = harness.execute(&["import", "-", "--json"], |ticket, _| {
+            let session = SessionId(id(90));
+            let sessions = vec![ImportResult { states: 1, session, title: "t".into(), added: 2, known: 0, head: None }];
+            let skipped = vec![Skipped { place: "line 3".into(), why: "no role".into() }];
+            vec![answer(ticket, Answer::Imported { format: "jsonl".into(), sessions, skipped })]
+        });
+        let json = printed.json();
+        assert_eq!((json["sessions"][0]["added"].as_u64(), json["format"].as_str()), (Some(2), Some("jsonl")));
+        assert!(printed.err.contains("line 3: no role"));
+        assert_eq!(Harness { input: "bad", ..Harness::default() }.execute(&["import", "-"], done).code, 1);
+        assert_eq!(execute(&["import", "/no/such/file"], done).code, 1);
+        let transcript = |ticket, _: &Request| vec![answer(ticket, Answer::Transcript(Box::default()))];
+        let printed = execute(&["export"], transcript);
+        assert_eq!(printed.out, "sk-secret\\u001b\n");
+        assert!(printed.err.contains("looks like a secret"));
+        assert_eq!(execute(&["export", "--mask"], transcript).out, "masked\n");
+        let printed = execute(&["export", "--all", "--format", "markdown"], transcript);
+        assert!(matches!(
+            printed.seen.last(),
+            Some(Request::Session(SessionRequest::Transcript { branch: None, session: Some(_) }))
+        ));
+    }
 }

@@ -44,7 +44,7 @@ struct Summarized<'a> {
 }
 
 impl Summarized<'_> {
-    fn words(&self) -> &'static str {
+    fn status(&self) -> &'static str {
         match (self.card, self.draft) {
             (_, true) => "draft waiting",
             (Some(card), false) if card.included => "summary",
@@ -54,7 +54,6 @@ impl Summarized<'_> {
     }
 }
 
-/// Runs `lane list`.
 pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = pick::branch(&view, None)?;
@@ -89,7 +88,7 @@ pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
             one.turns,
             if one.turns == 1 { "turn " } else { "turns" },
             number(u32::try_from(one.est_tokens()).unwrap_or(u32::MAX)),
-            column(of(&one.lane).words(), 13),
+            column(of(&one.lane).status(), 13),
             column(&one.last.map_or_else(|| "not used yet".to_owned(), time), 16),
             one.lane.key(branch.session)
         ));

@@ -3,7 +3,7 @@
 
 use super::{plain_words, tags};
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::cli::{pick, shape};
@@ -13,7 +13,7 @@ use crate::config::commands::system::WithBackups;
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::message::{Node, NodeHead, Role};
 use crate::domain::conversation::tree::{Slot, Tree};
-use crate::engine::api::{Answer, BranchRequest, ItemName, SessionRequest, marks};
+use crate::engine::api::{BranchRequest, ItemName, SessionRequest, marks};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -22,7 +22,6 @@ use std::sync::Arc;
 /// The number of messages whose content is requested at once.
 const BATCH_SIZE: usize = 500;
 
-/// `message`.
 pub(crate) fn message(run: &mut Run<'_, '_>, command: &MessageCommand) -> Result<(), Stop> {
     match command {
         MessageCommand::List { all } => list(run, *all),
@@ -80,8 +79,7 @@ fn line(head: &NodeHead, turn: u32, enough: usize) -> String {
 }
 
 fn bodies(run: &mut Run<'_, '_>, nodes: Vec<NodeId>) -> Result<HashMap<NodeId, Arc<Node>>, Stop> {
-    let answer = run.call(SessionRequest::Bodies { nodes })?;
-    let Answer::Bodies(nodes) = answer else { return Err(unexpected(&answer)) };
+    let nodes = expect_answer!(run, Bodies, SessionRequest::Bodies { nodes });
     Ok(nodes.into_iter().map(|node| (node.head.id, node)).collect())
 }
 
@@ -135,10 +133,7 @@ fn read(run: &mut Run<'_, '_>, count: usize) -> Result<(), Stop> {
 fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBackups>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let question = format!("Permanently delete the turn of {item:?} in {:?}?", view.card.title);
-    if !run.io.confirm(&question, yes)? {
-        run.io.note("nothing was deleted");
-        return Err(Stop::Printed(1));
-    }
+    run.io.require_yes(&question, yes, "nothing was deleted")?;
     let item = ItemName::Named { text: item.to_owned(), message: false };
     let request = BranchRequest::RemoveMessage { branch: view.current, item };
     crate::cli::system::backups::after_removal(run, request, "Deleted.", backups)
@@ -149,20 +144,16 @@ pub(crate) fn add(run: &mut Run<'_, '_>, (role, words): (Role, &[String]), prior
     let text = run.io.message(words)?.filter(|text| !(words.is_empty() && text.trim().is_empty()));
     let text = text.ok_or_else(|| Stop::Usage("No content. Give a text, or use standard input.".into()))?;
     let view = run.open(true)?;
-    match run.call(BranchRequest::AddMessage { branch: view.current, role, text, priority })? {
-        Answer::Added(head) => {
-            let value = json!({
-                "id": head.id,
-                "parent": head.parent,
-                "role": head.role,
-                "status": head.end.name(),
-                "session": view.card.id,
-                "branch": view.current,
-            });
-            run.io.either(&value, &head.id.to_string())
-        }
-        other => Err(unexpected(&other)),
-    }
+    let head = expect_answer!(run, Added, BranchRequest::AddMessage { branch: view.current, role, text, priority });
+    let value = json!({
+        "id": head.id,
+        "parent": head.parent,
+        "role": head.role,
+        "status": head.end.name(),
+        "session": view.card.id,
+        "branch": view.current,
+    });
+    run.io.either(&value, &head.id.to_string())
 }
 
 /// `pin`, `lease`, `unpin`, `exclude` and `include`.
@@ -179,8 +170,75 @@ pub(crate) fn mark(run: &mut Run<'_, '_>, command: &MarkCommand) -> Result<(), S
     run.change(BranchRequest::Mark { branch: view.current, items, act }, done_text)
 }
 
-/// `undo` and `redo`.
 pub(crate) fn undo_or_redo(run: &mut Run<'_, '_>, request: SessionRequest, done_text: &str) -> Result<(), Stop> {
     run.open(false)?;
     run.change(request, done_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::{answer, done, execute, id, view};
+    use crate::domain::base::ids::BranchId;
+    use crate::domain::conversation::mark::MarkKind;
+    use crate::domain::conversation::message::Content;
+    use crate::engine::api::{Act, Answer, Event, Request, Ticket};
+
+    fn contents(ticket: Ticket, request: &Request) -> Vec<Event> {
+        let Request::Session(SessionRequest::Bodies { nodes }) = request else { panic!("{request:?}") };
+        let node = |id: &NodeId| {
+            let head = view().nodes.into_iter().find(|head| head.id == *id).unwrap();
+            Arc::new(Node { content: Content::text(format!("body\u{9b} of {}", head.role)), head })
+        };
+        vec![answer(ticket, Answer::Bodies(nodes.iter().map(node).collect()))]
+    }
+
+    #[test]
+    fn messages_of_the_branch_and_of_the_tree() {
+        let printed = execute(&["message", "list", "--json"], contents);
+        let json = printed.json();
+        assert_eq!(json.as_array().unwrap().len(), 4);
+        assert!(!printed.out.contains('\u{9b}'));
+        let keys: Vec<&String> = json[0].as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["id", "external_id", "parent", "role", "content", "status", "turn", "lane"]);
+        assert_eq!((json[0]["external_id"].as_str(), json[0]["turn"].as_u64()), (Some("ext-1"), Some(1)));
+        assert_eq!((json[3]["status"].as_str(), json[3]["turn"].as_u64()), (Some("interrupted"), Some(2)));
+        assert_eq!(json[1]["content"], "body\u{9b} of assistant");
+        assert_eq!(execute(&["message", "list", "--all", "--json"], contents).json().as_array().unwrap().len(), 5);
+        let printed = execute(&["message", "list"], contents);
+        assert_eq!(printed.out.lines().count(), 4);
+        assert!(!printed.out.contains('\u{1b}'));
+        let prefix = id(3).to_string()[..8].to_owned();
+        assert_eq!(execute(&["message", "show", &prefix, "--json"], contents).json()["turn"], 2);
+        assert_eq!(execute(&["message", "show", "019"], contents).code, 1);
+        assert_eq!(execute(&["message", "show", "zz"], contents).code, 1);
+    }
+
+    #[test]
+    fn mark_commands_become_requests() {
+        let branch = BranchId(id(91));
+        let named = |message| vec![ItemName::Named { text: "ext-1".into(), message }];
+        let set = |kind| Act::Set { kind, toggle: false };
+        for (line, items, act) in [
+            (&["pin", "ext-1"][..], named(false), set(MarkKind::Sticky)),
+            (&["pin", "ext-1", "--turns", "3"], named(false), set(MarkKind::leased(3))),
+            (&["pin", "--note", "n"], vec![ItemName::Note("n".into())], set(MarkKind::Sticky)),
+            (&["unpin", "ext-1"], named(false), Act::Clear),
+            (&["exclude", "ext-1", "--message"], named(true), set(MarkKind::Exclude)),
+            (&["exclude", "ext-1", "--once"], named(false), set(MarkKind::ExcludeOnce)),
+            (&["include", "ext-1"], named(false), set(MarkKind::IncludeOnce)),
+        ] {
+            let printed = execute(line, done);
+            assert_eq!(
+                printed.seen.last(),
+                Some(&Request::Branch(BranchRequest::Mark { branch, items, act })),
+                "{line:?}"
+            );
+        }
+        let printed = execute(&["undo", "--json"], done);
+        assert_eq!(
+            (printed.seen.last(), printed.json()["message"].as_str()),
+            (Some(&Request::Session(SessionRequest::Undo)), Some("Undone."))
+        );
+    }
 }

@@ -77,12 +77,21 @@ fn run_within<T>(
     };
     let counted = run.io.interrupts;
     let before = counted();
-    let since = || counted() - before;
+    run_with(run, &global, &|| counted() - before, work)
+}
+
+/// Runs `work` as a separate command with these flags.
+fn run_with<T>(
+    run: &mut Run<'_, '_>,
+    global: &Global,
+    interrupts: &dyn Fn() -> usize,
+    work: impl FnOnce(&mut Run<'_, '_>) -> Result<T, Stop>,
+) -> Result<T, Stop> {
     let mut inner = Run {
-        global: &global,
+        global,
         config: run.config,
         client: run.client.nested(),
-        io: Io { joins: false, json: false, interrupts: &since, ..run.io.reborrow() },
+        io: Io { joins: false, json: global.json, interrupts, ..run.io.reborrow() },
         formats: run.formats,
     };
     let result = work(&mut inner);
@@ -161,18 +170,8 @@ fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Resul
                 branch: run.global.branch.clone(),
                 ..args.global.clone()
             };
-            run.io.json = global.json;
-            let mut inner = Run {
-                global: &global,
-                config: run.config,
-                client: run.client.nested(),
-                io: run.io.reborrow(),
-                formats: run.formats,
-            };
-            let result = inner.command(&args);
-            let reached = inner.client.next_ticket();
-            run.client.continue_from(reached);
-            result?;
+            let interrupts = run.io.interrupts;
+            run_with(run, &global, interrupts, |inner| inner.command(&args))?;
             if args.command.as_ref().is_some_and(switches) {
                 *current = PlainSession::at(&*run.client.open(&None, &None, true, &mut run.io)?);
             }

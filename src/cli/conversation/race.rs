@@ -2,7 +2,7 @@
 //! Not for: deciding what is sent (`engine`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::{expect_answer, unexpected};
 use crate::cli::output::money;
 use crate::cli::stop::Stop;
 use crate::cli::{input, shape};
@@ -81,7 +81,7 @@ impl RaceEntry {
         }
     }
 
-    fn words(&self) -> String {
+    fn answer_text(&self) -> String {
         state::strip(&self.text, self.failure.is_none())
     }
 
@@ -103,7 +103,7 @@ impl RaceEntry {
             "request_digest": last.map(|card| card.request_digest),
             "model": last.map(|card| card.model.as_str()),
             "status": last.map(|card| card.status.name()),
-            "text": self.words(),
+            "text": self.answer_text(),
             "est_total": last.map(|card| card.est_total),
             "usage": last.map(|card| card.usage),
             "cost": last.and_then(|card| card.cost_micro).map(shape::dollars),
@@ -117,17 +117,7 @@ impl RaceEntry {
 fn follow(run: &mut Run<'_, '_>, entries: &mut [RaceEntry]) -> Result<(), Stop> {
     let mut cancelled = false;
     while entries.iter().any(|entry| !entry.over) {
-        match (run.io.interrupts)() {
-            0 => {}
-            1 if cancelled => {}
-            1 => {
-                cancelled = true;
-                for entry in entries.iter().filter(|entry| !entry.over) {
-                    run.client.send(TurnRequest::Cancel { branch: entry.branch });
-                }
-            }
-            _ => return Err(Stop::Interrupted),
-        }
+        run.cancel_on_ctrl_c(&mut cancelled, entries.iter().filter(|entry| !entry.over).map(|entry| entry.branch))?;
         if let Some(event) = run.client.next(&mut run.io)? {
             for entry in entries.iter_mut() {
                 entry.handle(&event);
@@ -167,8 +157,7 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
     let arms = input::variants(arms)?;
     let text = run.io.full_message(words)?;
     let view = run.open(true)?;
-    let answer = run.call(CallRequest::Race { branch: view.current, arms: arms.clone(), limits })?;
-    let Answer::Race(branches) = answer else { return Err(unexpected(&answer)) };
+    let branches = expect_answer!(run, Race, CallRequest::Race { branch: view.current, arms: arms.clone(), limits });
     let draft = Draft { text: text.into(), ..Draft::default() };
     let mut entries = Vec::new();
     for (branch, arm) in branches.iter().zip(&arms) {
@@ -184,7 +173,7 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
         let mut text = String::new();
         for (entry, branch) in entries.iter().zip(&branches) {
             let title = format!("{}: {}", branch.name, entry.title);
-            append_answer(&mut text, &title, entry.cards.last(), &entry.words(), entry.failure.as_ref());
+            append_answer(&mut text, &title, entry.cards.last(), &entry.answer_text(), entry.failure.as_ref());
             let stopped = entry.record.as_ref().and_then(|record| Some(record.stopped?.sentence(record.limits)));
             if let Some(sentence) = stopped {
                 let _ = writeln!(text, "! {sentence}\n");
@@ -220,10 +209,10 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
     follow(run, &mut entries)?;
     let [entry] = &entries;
     let before = match made.of.answer {
-        Some(node) => match run.call(SessionRequest::Bodies { nodes: vec![node] })? {
-            Answer::Bodies(nodes) => nodes.first().map(|node| state::strip(&node.content.plain_text(), true)),
-            other => return Err(unexpected(&other)),
-        },
+        Some(node) => {
+            let nodes = expect_answer!(run, Bodies, SessionRequest::Bodies { nodes: vec![node] });
+            nodes.first().map(|node| state::strip(&node.content.plain_text(), true))
+        }
         None => None,
     };
     if run.io.json {
@@ -243,7 +232,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
             &mut text,
             &format!("replay, {}", entry.title),
             entry.cards.last(),
-            &entry.words(),
+            &entry.answer_text(),
             entry.failure.as_ref(),
         );
         let _ = write!(text, "Scratch branch: {}. {}", made.branch.name, CAUTION);

@@ -3,13 +3,12 @@
 
 use super::sessions::card_line;
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::{column, time};
-use crate::cli::shape;
 use crate::cli::stop::Stop;
 use crate::domain::conversation::branch::SessionCard;
 use crate::domain::conversation::search::{FILTERS, FoundMessage, SearchFilter};
-use crate::engine::api::{Answer, SessionRequest};
+use crate::engine::api::SessionRequest;
 use serde_json::{Value, json};
 
 /// Width of a match in columns.
@@ -19,13 +18,11 @@ const MATCH_WIDTH: usize = 100;
 /// `matches`.
 pub(crate) fn search(run: &mut Run<'_, '_>, words: &[String], limit: usize) -> Result<(), Stop> {
     let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    let answer = run.call(SessionRequest::Find { line: format!("{line} "), limit })?;
-    let Answer::Found(found) = answer else { return Err(unexpected(&answer)) };
+    let found = expect_answer!(run, Found, SessionRequest::Find { line: format!("{line} "), limit });
     if !found.problems.is_empty() {
         return Err(Stop::Usage(found.problems.join(" ")));
     }
-    let answer = run.call(SessionRequest::List)?;
-    let Answer::Sessions(cards) = answer else { return Err(unexpected(&answer)) };
+    let cards = expect_answer!(run, Sessions, SessionRequest::List);
     let groups = grouped(&cards, &found.messages, title_words(&line).as_deref());
     if run.io.json {
         return run.io.value(&groups.iter().map(|(card, messages)| session(card, messages)).collect::<Vec<_>>());
@@ -86,7 +83,7 @@ fn grouped<'a>(
 }
 
 fn session(card: &SessionCard, messages: &[&FoundMessage]) -> Value {
-    let mut value = shape::session(card);
+    let mut value = json!(card);
     value["matches"] = messages.iter().map(|found| message(found)).collect();
     value
 }

@@ -3,32 +3,29 @@
 
 use super::{branches, search};
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::cli::{editor, pick, shape};
 use crate::config::commands::conversation::{BranchCommand, SessionCommand, StateCommand};
 use crate::domain::conversation::branch::{SessionCard, StateVersion};
-use crate::engine::api::{Answer, BranchRequest, CallRequest, NameOrId, SessionRequest};
+use crate::engine::api::{BranchRequest, CallRequest, NameOrId, SessionRequest};
 use serde_json::{Value, json};
 
-/// `session`.
 pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result<(), Stop> {
     match command {
         SessionCommand::List => list_sessions(run),
         SessionCommand::Search { words, limit } => search::search(run, words, usize::from(*limit)),
-        SessionCommand::New { title } => match run.call(SessionRequest::New { title: title.join(" ") })? {
-            Answer::Opened(view) => {
-                let value = json!({
-                    "id": view.card.id,
-                    "title": view.card.title,
-                    "branch": view.current,
-                    "created_at": view.card.created_at,
-                });
-                run.io.either(&value, &format!("{}  {}", view.card.id, view.card.title))
-            }
-            other => Err(unexpected(&other)),
-        },
+        SessionCommand::New { title } => {
+            let view = expect_answer!(run, Opened, SessionRequest::New { title: title.join(" ") });
+            let value = json!({
+                "id": view.card.id,
+                "title": view.card.title,
+                "branch": view.current,
+                "created_at": view.card.created_at,
+            });
+            run.io.either(&value, &format!("{}  {}", view.card.id, view.card.title))
+        }
         SessionCommand::Switch { session } => {
             let view = run.client.open(&Some(session.clone()), &None, false, &mut run.io)?;
             let value = json!({ "id": view.card.id, "title": view.card.title, "branch": view.current });
@@ -44,10 +41,7 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
         }
         SessionCommand::Delete { session, yes, backups } => {
             let question = format!("Permanently delete the session {session:?} with all its messages?");
-            if !run.io.confirm(&question, *yes)? {
-                run.io.note("nothing was deleted");
-                return Err(Stop::Printed(1));
-            }
+            run.io.require_yes(&question, *yes, "nothing was deleted")?;
             let request = SessionRequest::Delete { session: Some(session.clone()) };
             crate::cli::system::backups::after_removal(run, request, "Deleted.", *backups)
         }
@@ -55,10 +49,9 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
 }
 
 fn list_sessions(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let answer = run.call(SessionRequest::List)?;
-    let Answer::Sessions(found) = answer else { return Err(unexpected(&answer)) };
+    let found = expect_answer!(run, Sessions, SessionRequest::List);
     if run.io.json {
-        return run.io.value(&found.iter().map(shape::session).collect::<Vec<_>>());
+        return run.io.value(&found);
     }
     for card in &found {
         run.io.say(&card_line(card));
@@ -89,7 +82,6 @@ fn target_and_name(default: NameOrId, names: &[String]) -> (NameOrId, String) {
     }
 }
 
-/// `branch`.
 pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(), Stop> {
     match command {
         BranchCommand::List => list(run),
@@ -148,14 +140,10 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let at = at.map(|text| pick::end(&view, text).map(|head| head.id)).transpose()?;
-    match run.call(BranchRequest::Fork { branch: view.current, at, name, switch: !stay })? {
-        Answer::Branch(branch) => {
-            let words = format!("{}  {}", branch.id, branch.name);
-            let tree = pick::tree(&view);
-            run.io.either(&shape::branch(&branch, !stay, pick::path(&tree, &branch).len()), &words)
-        }
-        other => Err(unexpected(&other)),
-    }
+    let branch = expect_answer!(run, Branch, BranchRequest::Fork { branch: view.current, at, name, switch: !stay });
+    let words = format!("{}  {}", branch.id, branch.name);
+    let tree = pick::tree(&view);
+    run.io.either(&shape::branch(&branch, !stay, pick::path(&tree, &branch).len()), &words)
 }
 
 /// Prints the state block in use, and an imported state block that is not adopted yet.
@@ -185,7 +173,6 @@ fn show_state(run: &mut Run<'_, '_>, state: Option<&StateVersion>, offered: Opti
     Ok(())
 }
 
-/// `state`.
 pub(crate) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(), Stop> {
     let words: &[String] = match command {
         StateCommand::Show | StateCommand::Adopt => &[],
@@ -217,5 +204,39 @@ pub(crate) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(),
                 "State block replaced. `pleach undo` undoes it.",
             )
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::{done, execute, id};
+    use crate::domain::base::ids::BranchId;
+    use crate::engine::api::Request;
+
+    #[test]
+    fn renames_and_edits_become_requests() {
+        let branch = BranchId(id(91));
+        let printed = execute(&["branch", "rename", "alt", "new"], done);
+        assert_eq!(
+            printed.seen.last(),
+            Some(&Request::Branch(BranchRequest::Rename { branch: BranchId(id(92)), name: "new".into() }))
+        );
+        let printed = execute(&["session", "rename", "-s", "work", "t"], done);
+        assert_eq!(
+            printed.seen.last(),
+            Some(&Request::Session(SessionRequest::Rename { session: Some("work".into()), title: Some("t".into()) }))
+        );
+        let printed = execute(&["state", "edit", "Goal: y"], done);
+        assert_eq!(
+            printed.seen.last(),
+            Some(&Request::Branch(BranchRequest::EditState { branch, text: "Goal: y".into() }))
+        );
+    }
+
+    #[test]
+    fn branches_as_json() {
+        let json = execute(&["branch", "list", "--json"], done).json();
+        assert_eq!((json[0]["current"].as_bool(), json[1]["messages"].as_u64()), (Some(true), Some(3)));
     }
 }

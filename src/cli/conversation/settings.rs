@@ -72,3 +72,33 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
     shape[name] = value;
     run.io.either(&shape, &format!("{shown} ({from})"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::{done, execute, id};
+    use crate::domain::base::ids::BranchId;
+    use crate::domain::conversation::branch::Overrides;
+    use crate::domain::planning::mode::Mode;
+    use crate::engine::api::Request;
+
+    #[test]
+    fn settings_become_overrides() {
+        let branch = BranchId(id(91));
+        let overrides = |change: fn(&mut Overrides)| {
+            let mut overrides = Overrides { budget: Some(7), ..Overrides::default() };
+            change(&mut overrides);
+            Request::Branch(BranchRequest::Override { branch, overrides })
+        };
+        let printed = execute(&["mode", "off"], done);
+        assert_eq!(printed.seen.last(), Some(&overrides(|o| o.mode = Some(Mode::Off))));
+        let printed = execute(&["lane", "billing"], done);
+        assert_eq!(printed.seen.last(), Some(&overrides(|o| o.lane = Some("billing".into()))));
+        let printed = execute(&["lane", "root"], done);
+        assert_eq!(printed.seen.last(), Some(&overrides(|o| o.lane = Some(String::new()))));
+        let printed = execute(&["lane", "none"], done);
+        assert_eq!(printed.seen.last(), Some(&overrides(|_| {})));
+        let printed = execute(&["context", "window", "4"], done);
+        assert_eq!(printed.seen.last(), Some(&overrides(|o| o.window = Some(4))));
+    }
+}

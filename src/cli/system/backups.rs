@@ -2,18 +2,17 @@
 //! Not for: restoring a backup (`repair`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::stop::Stop;
 use crate::config::commands::system::WithBackups;
 use crate::domain::base::damage::{BackupAct, BackupOutcome, BackupReport};
-use crate::engine::api::{Answer, ProgramRequest, Request};
+use crate::engine::api::{ProgramRequest, Request};
 use serde_json::{Value, json};
 
-/// `backups`.
 pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: bool) -> Result<(), Stop> {
-    if delete && !run.io.confirm("Delete the backups that still contain deleted data?", yes)? {
-        run.io.note("nothing was deleted");
-        return Err(Stop::Printed(1));
+    if delete {
+        let question = "Delete the backups that still contain deleted data?";
+        run.io.require_yes(question, yes, "nothing was deleted")?;
     }
     let act = match (rewrite, delete) {
         (true, _) => BackupAct::Rewrite,
@@ -34,8 +33,7 @@ pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: b
 }
 
 fn request_backups(run: &mut Run<'_, '_>, act: BackupAct) -> Result<Vec<BackupReport>, Stop> {
-    let answer = run.call(ProgramRequest::Backups(act))?;
-    let Answer::Backups(all) = answer else { return Err(unexpected(&answer)) };
+    let all = expect_answer!(run, Backups, ProgramRequest::Backups(act));
     Ok(all)
 }
 
@@ -88,4 +86,66 @@ pub(crate) fn after_removal(
         "the backups no longer contain it"
     });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::{Harness, Output, answer, done, execute};
+    use crate::domain::base::damage::BackupCard;
+    use crate::engine::api::{Answer, BranchRequest, SessionRequest};
+
+    #[test]
+    fn irreversible_commands_ask_for_confirmation() {
+        for line in [&["message", "remove", "ext-1"][..], &["session", "delete", "work"][..]] {
+            assert_eq!(execute(line, done).code, 2);
+            let no = Harness { input: "n\n", tty: true, ..Harness::default() }.execute(line, done);
+            assert_eq!((no.code, no.err.contains("Permanently delete")), (1, true));
+            let sends = |printed: &Output| {
+                let removes = |seen: &Request| {
+                    matches!(
+                        seen,
+                        Request::Branch(BranchRequest::RemoveMessage { .. })
+                            | Request::Session(SessionRequest::Delete { .. })
+                    )
+                };
+                printed.seen.iter().any(removes)
+            };
+            assert!(!sends(&no));
+            let yes = Harness { input: "y\n", tty: true, ..Harness::default() }.execute(line, done);
+            assert!(yes.code == 0 && sends(&yes));
+            assert!(sends(&execute(&[line, &["--yes"]].concat(), done)));
+            // One backup contains the deleted data. On a terminal the person is asked; a script gets the command to use.
+            let backups_with_data = |ticket, request: &Request| match request {
+                Request::Program(ProgramRequest::Backups(act)) => {
+                    let backup = BackupCard { path: "/s/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
+                    let removed = u64::from(*act == BackupAct::List);
+                    let fate = if *act == BackupAct::List { BackupOutcome::Kept } else { BackupOutcome::Deleted };
+                    vec![answer(
+                        ticket,
+                        Answer::Backups(vec![BackupReport { backup, removed, fate, older: true, fault: None }]),
+                    )]
+                }
+                _ => done(ticket, request),
+            };
+            let acts = |printed: &Output| {
+                let act = |seen: &Request| {
+                    if let Request::Program(ProgramRequest::Backups(act)) = seen { Some(*act) } else { None }
+                };
+                printed.seen.iter().filter_map(act).collect::<Vec<_>>()
+            };
+            let typed = |input| Harness { input, tty: true, ..Harness::default() }.execute(line, backups_with_data);
+            let rewritten = typed("y\ny\n");
+            assert_eq!(acts(&rewritten), [BackupAct::List, BackupAct::Rewrite]);
+            assert!(rewritten.err.contains("/s/b  2026-01-01 10:00 UTC (1 KiB)  was deleted"), "{}", rewritten.err);
+            assert_eq!(acts(&typed("y\nn\n")), [BackupAct::List]);
+            for (flags, wanted) in [
+                (&["-y"][..], &[][..]),
+                (&["-y", "--backups", "keep"], &[]),
+                (&["-y", "--backups", "delete"], &[BackupAct::List, BackupAct::Delete]),
+            ] {
+                assert_eq!(acts(&execute(&[line, flags].concat(), backups_with_data)), wanted);
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! Not for: tool calls (`consent`), or starting servers (`engine`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::{column, in_commands, number};
 use crate::cli::stop::Stop;
 use crate::config::commands::system::McpCommand;
@@ -10,9 +10,8 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, Toolbox};
 use crate::domain::tool::mcp::{Origin, ServerState};
-use crate::engine::api::{Answer, ServerAct, ToolRequest};
+use crate::engine::api::{ServerAct, ToolRequest};
 
-/// `mcp`.
 pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result<(), Stop> {
     match command {
         None | Some(McpCommand::List) => {
@@ -37,8 +36,7 @@ pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result
 }
 
 fn toolbox(run: &mut Run<'_, '_>, branch: Option<BranchId>, act: ServerAct) -> Result<Toolbox, Stop> {
-    let answer = run.call(ToolRequest::Servers(branch, act))?;
-    let Answer::Toolbox(all) = answer else { return Err(unexpected(&answer)) };
+    let all = expect_answer!(run, Toolbox, ToolRequest::Servers(branch, act));
     Ok(*all)
 }
 

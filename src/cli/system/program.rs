@@ -2,7 +2,7 @@
 //! Not for: conversations.
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::{Io, column, in_commands, number};
 use crate::cli::stop::Stop;
 use crate::config::commands::args::Args;
@@ -17,15 +17,12 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::meter::{Calibration, CalibrationEntry};
 use crate::domain::call::model::ModelInfo;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingsFileStatus};
-use crate::engine::api::{Answer, Finding, ProgramRequest};
+use crate::engine::api::{Finding, ProgramRequest};
 use serde_json::{Value, json};
 
-/// `models`.
 pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let answer = run.call(ProgramRequest::Models { profile: run.global.profile.clone() })?;
-    let Answer::Models(found) = answer else { return Err(unexpected(&answer)) };
-    let answer = run.call(ProgramRequest::Meters)?;
-    let Answer::Meters(learned) = answer else { return Err(unexpected(&answer)) };
+    let found = expect_answer!(run, Models, ProgramRequest::Models { profile: run.global.profile.clone() });
+    let learned = expect_answer!(run, Meters, ProgramRequest::Meters);
     let of = |profile: &str, model: &ModelInfo| {
         let is = |known: &&CalibrationEntry| {
             known.profile == profile && known.model == model.name && known.encoding == model.encoding.name()
@@ -78,8 +75,7 @@ pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<()
     if let Some(forget) = forget {
         return forget_quirks(run, forget);
     }
-    let answer = run.call(ProgramRequest::Doctor)?;
-    let Answer::Doctor(findings) = answer else { return Err(unexpected(&answer)) };
+    let findings = expect_answer!(run, Doctor, ProgramRequest::Doctor);
     if run.io.json {
         let shapes: Vec<Value> = findings
             .iter()
@@ -271,4 +267,39 @@ fn check(config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {
     }
     io.say("Settings are valid.");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::execution::finish;
+    use crate::cli::tests::{done, execute};
+    use clap::Parser as _;
+
+    #[test]
+    fn commands_without_an_engine() {
+        let printed = execute(&["completions", "bash"], done);
+        assert!(printed.out.contains("_pleach") && printed.out.contains("regenerate"));
+        assert!(execute(&["man"], done).out.contains(".TH pleach"));
+        assert!(execute(&["config", "path", "--json"], done).json()["store"].as_str().unwrap().ends_with("pleach.db"));
+        assert!(execute(&["config", "show"], done).out.contains("[profiles.openai]"));
+        let args = Args::try_parse_from(["pleach", "config", "check"]).unwrap();
+        assert!(args.local());
+        let why = ConfigError::NoHome("x".into());
+        let (mut out, mut err, mut input) = (Vec::new(), Vec::new(), &b""[..]);
+        let mut io = Io {
+            out: &mut out,
+            err: &mut err,
+            input: &mut input,
+            out_tty: false,
+            err_tty: false,
+            in_tty: false,
+            joins: true,
+            json: false,
+            escape: false,
+            interrupts: &|| 0,
+        };
+        let result = local(&args, &Err(why), &mut io);
+        assert_eq!(finish(result, &mut io), 2);
+    }
 }

@@ -2,7 +2,7 @@
 //! Not for: approval rules (`consent`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::{column, number};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
@@ -11,9 +11,8 @@ use crate::domain::base::failure::Failure;
 use crate::domain::code::workspace_rules::{ProjectItem, ProjectKind, ProjectList};
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::module::Staleness;
-use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request, ToolRequest};
+use crate::engine::api::{ModuleAct, ProjectAct, Request, ToolRequest};
 
-/// `project`.
 pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<(), Stop> {
     let view = run.open(true)?;
     let branch = pick::branch(&view, None)?.id;
@@ -25,8 +24,7 @@ pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
         Some(ProjectCommand::Include { path }) => return run.change(set(path, true, false), "Included again."),
         Some(ProjectCommand::List | ProjectCommand::Show { .. }) | None => {}
     }
-    let answer = run.call(ToolRequest::Project(ProjectAct::List { branch }))?;
-    let Answer::Project(list) = answer else { return Err(unexpected(&answer)) };
+    let list = expect_answer!(run, Project, ToolRequest::Project(ProjectAct::List { branch }));
     if let Some(ProjectCommand::Show { path }) = command {
         return show(run, &list, path);
     }
@@ -46,13 +44,11 @@ pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
     Ok(())
 }
 
-/// `skill`.
 pub(crate) fn skill(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<(), Stop> {
     let command = name.map_or(ProjectCommand::List, |path| ProjectCommand::Show { path: path.to_owned() });
     project(run, Some(&command))
 }
 
-/// `capsule`.
 pub(crate) fn summary(
     run: &mut Run<'_, '_>,
     path: Option<&str>,
@@ -71,8 +67,7 @@ pub(crate) fn summary(
         let answer = run.client.stoppable(make, stop, &mut run.io)?;
         return run.print_result(answer, "Module summary written.");
     }
-    let answer = run.call(ask(ModuleAct::List { branch }))?;
-    let Answer::Modules(all) = answer else { return Err(unexpected(&answer)) };
+    let all = expect_answer!(run, Modules, ask(ModuleAct::List { branch }));
     if run.io.json {
         return run.io.value(&all);
     }

@@ -37,9 +37,9 @@ fn repair(args: &Args, store: &Store<'_>, io: &mut crate::cli::Io<'_>) -> Result
     let Some(Command::Doctor { yes, empty, .. }) = args.command else { return Ok(()) };
     let Some(damage) = (store.check)()? else {
         let dropped = (store.drop_plans)()?;
-        let (any, said) = (dropped > 0, dropped_sentence(dropped));
-        let value = json!({ "damaged": any, "repaired": any, "plans_dropped": dropped, "message": said });
-        return io.either(&value, &said);
+        let (any, message) = (dropped > 0, dropped_sentence(dropped));
+        let value = json!({ "damaged": any, "repaired": any, "plans_dropped": dropped, "message": message });
+        return io.either(&value, &message);
     };
     io.note(&damage.what());
     io.note(&damage.backups_sentence());
@@ -51,12 +51,9 @@ fn repair(args: &Args, store: &Store<'_>, io: &mut crate::cli::Io<'_>) -> Result
         StartWith::Backup => "start from the newest backup",
         StartWith::Empty => "start empty",
     };
-    if !io.confirm(&format!("Move the damaged store aside, unchanged, and {into}?"), yes)? {
-        io.note("nothing changed");
-        return Err(Stop::Printed(1));
-    }
+    io.require_yes(&format!("Move the damaged store aside, unchanged, and {into}?"), yes, "nothing changed")?;
     let repaired = (store.repair)(start)?;
-    let said: Vec<String> = repaired.sentences().iter().map(|said| sentence(said)).collect();
+    let sentences: Vec<String> = repaired.sentences().iter().map(|text| sentence(text)).collect();
     let value = json!({
         "damaged": true,
         "repaired": true,
@@ -64,7 +61,7 @@ fn repair(args: &Args, store: &Store<'_>, io: &mut crate::cli::Io<'_>) -> Result
         "from": repaired.from.map(|from| from.path),
         "salvaged": repaired.salvaged.map(|(file, messages)| json!({ "file": file, "messages": messages })),
     });
-    io.either(&value, &said.join("\n"))
+    io.either(&value, &sentences.join("\n"))
 }
 
 fn dropped_sentence(dropped: usize) -> String {
@@ -94,8 +91,8 @@ mod tests {
             Ok(RepairResult { moved: "/s/p.corrupt".into(), from: None, salvaged: Some(("/s/x".into(), 3)) })
         };
         let store = Store { check: &|| Ok(Some(damage.clone())), drop_plans: &|| Ok(0), repair: &repair_store };
-        let (result, said) = run_on(&args, &store, tty, typed);
-        (result, said, asked.into_inner())
+        let (result, printed) = run_on(&args, &store, tty, typed);
+        (result, printed, asked.into_inner())
     }
 
     fn run_on(args: &Args, store: &Store<'_>, tty: bool, typed: &str) -> (Result<(), Stop>, String) {
@@ -118,7 +115,7 @@ mod tests {
 
     #[test]
     fn plans_that_cannot_be_read_are_dropped_without_moving_the_store() {
-        for (dropped, said) in [
+        for (dropped, printed) in [
             (0, "The store is intact. Nothing changed."),
             (1, "One stored plan could not be read and was dropped"),
             (2, "2 stored plans could not be read and were dropped"),
@@ -126,7 +123,7 @@ mod tests {
             let store = Store { check: &|| Ok(None), drop_plans: &|| Ok(dropped), repair: &|_| unreachable!() };
             let args = Args::try_parse_from(["pleach", "doctor", "--repair"]).unwrap();
             let (result, text) = run_on(&args, &store, false, "");
-            assert!(result.is_ok() && text.starts_with(said), "{text}");
+            assert!(result.is_ok() && text.starts_with(printed), "{text}");
             let args = Args::try_parse_from(["pleach", "--json", "doctor", "--repair"]).unwrap();
             let (_, text) = run_on(&args, &store, false, "");
             let value: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -136,11 +133,11 @@ mod tests {
 
     #[test]
     fn nothing_changes_without_confirmation() {
-        let (result, said, asked) = run_repair("pleach doctor --repair", 1, true, "\n");
-        assert_eq!((result.unwrap_err().code(), asked.len()), (1, 0), "{said}");
-        assert!(said.contains("[y/N]") && said.contains("2026-01-01 10:00 UTC"), "{said}");
-        let (result, said, asked) = run_repair("pleach doctor --repair", 1, false, "y\n");
-        assert_eq!((result.unwrap_err().code(), asked.len()), (2, 0), "{said}");
+        let (result, printed, asked) = run_repair("pleach doctor --repair", 1, true, "\n");
+        assert_eq!((result.unwrap_err().code(), asked.len()), (1, 0), "{printed}");
+        assert!(printed.contains("[y/N]") && printed.contains("2026-01-01 10:00 UTC"), "{printed}");
+        let (result, printed, asked) = run_repair("pleach doctor --repair", 1, false, "y\n");
+        assert_eq!((result.unwrap_err().code(), asked.len()), (2, 0), "{printed}");
     }
 
     #[test]
@@ -151,11 +148,11 @@ mod tests {
             ("pleach doctor --repair --empty", 2, "yes\n", StartWith::Empty),
             ("pleach doctor --repair -y", 0, "", StartWith::Empty),
         ] {
-            let (result, said, asked) = run_repair(line, backups, true, typed);
-            assert_eq!((result, asked), (Ok(()), vec![start]), "{said}");
-            assert!(said.contains("/s/p.corrupt") && said.contains("3 messages"), "{said}");
+            let (result, printed, asked) = run_repair(line, backups, true, typed);
+            assert_eq!((result, asked), (Ok(()), vec![start]), "{printed}");
+            assert!(printed.contains("/s/p.corrupt") && printed.contains("3 messages"), "{printed}");
         }
-        let (_, said, _) = run_repair("pleach --json doctor --repair --yes", 0, false, "");
-        assert!(said.contains("\"messages\":3"), "{said}");
+        let (_, printed, _) = run_repair("pleach --json doctor --repair --yes", 0, false, "");
+        assert!(printed.contains("\"messages\":3"), "{printed}");
     }
 }

@@ -2,7 +2,7 @@
 //! Not for: linking failures to their fixes (`domain::tool::resolution`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::output::{column, number, time};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
@@ -13,7 +13,7 @@ use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution::{self, Link, TraceFilter};
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{Answer, Event, SessionView, ToolEvent, ToolRequest, TraceAct, TraceWhole};
+use crate::engine::api::{Event, SessionView, ToolEvent, ToolRequest, TraceAct, TraceWhole};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -24,7 +24,6 @@ const CONTEXT_LINES: usize = 3;
 /// Width of a call's argument in columns.
 const ARGUMENT_WIDTH: usize = 60;
 
-/// `traces`.
 pub(crate) fn traces(run: &mut Run<'_, '_>, args: &Traces) -> Result<(), Stop> {
     let view = run.open(false)?;
     match &args.command {
@@ -42,8 +41,7 @@ struct TraceList {
 
 impl TraceList {
     fn read(run: &mut Run<'_, '_>, view: &SessionView, whole: bool) -> Result<Self, Stop> {
-        let answer = run.call(ToolRequest::Traces(TraceAct::List { most: MAX_CALLS }))?;
-        let Answer::Traces(all) = answer else { return Err(unexpected(&answer)) };
+        let all = expect_answer!(run, Traces, ToolRequest::Traces(TraceAct::List { most: MAX_CALLS }));
         let tree = pick::tree(view);
         let slot = |trace: &ToolTrace| trace.node.and_then(|node| tree.slot(node));
         let path = pick::path(&tree, pick::branch(view, None)?);
@@ -172,8 +170,7 @@ fn groups(run: &mut Run<'_, '_>, trace_list: &TraceList, fits: &dyn Fn(usize) ->
 }
 
 fn whole(run: &mut Run<'_, '_>, id: &str) -> Result<TraceWhole, Stop> {
-    let answer = run.call(ToolRequest::Traces(TraceAct::Show { id: id.to_owned() }))?;
-    let Answer::Trace(whole) = answer else { return Err(unexpected(&answer)) };
+    let whole = expect_answer!(run, Trace, ToolRequest::Traces(TraceAct::Show { id: id.to_owned() }));
     Ok(*whole)
 }
 

@@ -2,11 +2,11 @@
 //! Not for: rules about single tool calls (`consent`), or servers in the folder's own file (`mcp`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::client::expect_answer;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
-use crate::engine::api::{Answer, FolderAct, ToolRequest};
+use crate::engine::api::{FolderAct, ToolRequest};
 use serde_json::json;
 
 /// The explanation of trust that precedes the question.
@@ -15,7 +15,6 @@ const EXPLANATION: &str = "In a trusted folder, the model can read, list, and se
                      server. MCP servers in your settings will start. Each file change and each command needs your \
                      approval, unless one of your rules approves it.";
 
-/// `trust`.
 pub(crate) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
     let folder = run.config.workspace.display().to_string();
     let trusted = run.config.is_trusted(&run.config.workspace);
@@ -42,8 +41,7 @@ pub(crate) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), S
 
 /// Shows the changes that the folder's own settings make, and asks for approval.
 pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
-    let answer = run.call(ToolRequest::FolderSettings(FolderAct::Show))?;
-    let Answer::FolderSettings(card) = answer else { return Err(unexpected(&answer)) };
+    let card = expect_answer!(run, FolderSettings, ToolRequest::FolderSettings(FolderAct::Show));
     let Some(card) = card else {
         return Err(Failure::user("This folder has no .pleach.toml.").into());
     };
@@ -87,5 +85,29 @@ pub(crate) fn warn_untrusted(run: &mut Run<'_, '_>) {
             "this folder is not trusted, so no tools are offered and --allow has no effect; `pleach trust` trusts the \
             folder",
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::{Harness, Output, done, execute};
+    use crate::engine::api::Request;
+
+    #[test]
+    fn trusting_a_folder_needs_an_explicit_yes() {
+        let trusts = |printed: &Output| {
+            printed.seen.iter().any(|seen| matches!(seen, Request::Tool(ToolRequest::Trust { trusted: true })))
+        };
+        let printed = execute(&["trust"], done);
+        assert!(printed.code == 1 && printed.err.contains("trust --yes") && !trusts(&printed), "{}", printed.err);
+        let asked = |input| Harness { input, tty: true, ..Harness::default() }.execute(&["trust"], done);
+        assert!(asked("y\n").err.contains("sent to the model's server") && trusts(&asked("y\n")));
+        assert!(!trusts(&asked("n\n")) && !trusts(&asked("")));
+        assert!(trusts(&execute(&["trust", "--yes"], done)));
+        let printed = execute(&["trust", "--off"], done);
+        assert!(printed.out.contains("is not trusted") && printed.seen.is_empty(), "{}", printed.out);
+        let printed = execute(&["--allow", "run", "undo"], done);
+        assert!(printed.err.contains("--allow has no effect"), "{}", printed.err);
     }
 }

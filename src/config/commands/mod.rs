@@ -32,5 +32,4 @@ fn example(line: &str) -> String {
     format!("{EXAMPLE_PREFIX}{line}")
 }
 
-/// The prefix of an example.
 const EXAMPLE_PREFIX: &str = "Example: pleach ";

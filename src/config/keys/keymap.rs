@@ -294,7 +294,7 @@ impl Keymap {
         self.avoided = Some(chord);
     }
 
-    /// Returns the binding to display among those that match: single keys before sequences, an avoided key last, then
+    /// Returns the matching binding to display: single keys before sequences, an avoided key last, then
     /// the first of the table.
     pub fn best(&self, wanted: impl Fn(&Binding) -> bool) -> Option<&Binding> {
         let avoided = |b: &Binding| self.avoided.is_some_and(|chord| b.on.is(&[chord]));
@@ -411,8 +411,8 @@ mod tests {
                 .iter()
                 .any(|b| b.run == Action::EditText && b.when == When::Editors && b.on.to_string() == "K")
         );
-        let told = r#"your keymap.toml: "edit-thing" is now "edit-text". The earlier name still works."#;
-        assert_eq!(map.problems(), [told]);
+        let notice = r#"your keymap.toml: "edit-thing" is now "edit-text". The earlier name still works."#;
+        assert_eq!(map.problems(), [notice]);
     }
 
     #[test]

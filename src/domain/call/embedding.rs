@@ -1,5 +1,5 @@
 //! Embedding of texts: the port, its errors, and the arithmetic shared by all embedders.
-//! Not for: the models (`llm::embedders::choose`) or comparing vectors (`retrieval::vectors::memory`).
+//! Not for: the models (`llm::embedders`) or comparing vectors (`retrieval::vectors::memory`).
 
 use super::provider::ProviderError;
 

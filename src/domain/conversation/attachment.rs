@@ -8,6 +8,12 @@ pub fn heading(place: &str) -> String {
     format!("{FILE}{place}:")
 }
 
+/// Returns a fence of backticks for a text, longer than any run of backticks in it, so that the text cannot close it.
+pub fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
 /// Returns the path in a place such as `src/a.rs, lines 3 to 9 (parse)`.
 pub fn path(place: &str) -> &str {
     lines(place).map_or(place, |(path, _)| path)

@@ -11,8 +11,8 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::call::embedding::{EmbedError, Purpose};
 use crate::engine::api::Finding;
 use crate::engine::core::Core;
-use crate::llm::embedders::choose::{Source, embedder};
-use crate::llm::embedders::openai::ServerSettings;
+use crate::llm::embedders::directory;
+use crate::llm::embedders::openai::{ServerEmbedder, ServerSettings};
 use crate::llm::key;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,8 +31,8 @@ pub(crate) fn of(config: &Config) -> Result<Option<EmbedderSetup>, Failure> {
     match set.kind {
         EmbedderKind::None => Ok(None),
         EmbedderKind::Directory => {
-            let source = Source::Directory(expand(&set.path, &config.env));
-            let open: OpenEmbedder = Arc::new(move || embedder(&source, None));
+            let path = expand(&set.path, &config.env);
+            let open: OpenEmbedder = Arc::new(move || directory(&path));
             Ok(Some(EmbedderSetup { what: format!("the model in {}", set.path), open }))
         }
         EmbedderKind::Server => {
@@ -50,8 +50,7 @@ pub(crate) fn of(config: &Config) -> Result<Option<EmbedderSetup>, Failure> {
             let open: OpenEmbedder = Arc::new(move || {
                 let key = key::resolve(&profile, &|name| env.get(name))
                     .map_err(|error| EmbedError::Settings(error.to_string()))?;
-                let source = Source::Server { profile: Box::new(profile.clone()), settings: settings.clone() };
-                embedder(&source, key.as_ref())
+                Ok(Arc::new(ServerEmbedder::new(&profile, key.as_ref(), settings.clone())?))
             });
             Ok(Some(EmbedderSetup { what, open }))
         }

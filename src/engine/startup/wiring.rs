@@ -386,7 +386,7 @@ impl Network {
 impl Servers for Network {
     fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure> {
         let key = if profile.backend == Backend::Openai { self.key(profile)? } else { None };
-        llm::provider(profile, key, self.counter.clone()).map_err(|error| {
+        llm::provider(profile, key.as_ref(), self.counter.clone()).map_err(|error| {
             Failure::new(FailureKind::Provider, format!("{error}."))
                 .kept("Nothing was sent; your draft is kept.")
                 .todo("Check the profile in the settings, or choose another model.")

@@ -31,7 +31,7 @@ use std::path::Path;
 
 /// The maximum number of files of one summary.
 const FILES: usize = 400;
-/// The maximum length of a summary in characters.
+/// The maximum length of an edited summary in characters.
 const LONGEST: usize = 8_000;
 
 impl Core {
@@ -139,13 +139,20 @@ impl Core {
         let old = self.store.modules(&root)?.into_iter().rev().find(|(card, undone)| card.path == path && !undone);
         let gone = || Failure::user(format!("There is no summary of {path:?}.")).kept("Your text is kept.");
         let (old, _) = old.ok_or_else(gone)?;
-        let text: String = text.trim().chars().take(LONGEST).collect();
+        let text = text.trim();
         if text.is_empty() {
             return Err(Failure::user("A summary needs text.").todo("u restores the previous version."));
+        }
+        let length = text.chars().count();
+        if length > LONGEST {
+            let [length, most] = [length, LONGEST].map(|count| grouped(count as u64));
+            let failure = Failure::user(format!("The summary has {length} characters; at most {most} can be saved."));
+            return Err(failure.kept("Your text is kept."));
         }
         if text == old.text.trim() {
             return Ok(Answer::Done("There is no change to save.".into()));
         }
+        let text = text.to_owned();
         let card = ModuleCard { text, source: SummarySource::User, model: None, generated_at: now, ..old };
         self.store.write(vec![Write::PutModule { root, card: Box::new(card) }])?;
         self.project_changed();
@@ -296,7 +303,7 @@ fn make(
     let (text, _) = secrets::mask(&text);
     Ok(ModuleCard {
         path: shown,
-        text: text.chars().take(LONGEST).collect(),
+        text: text.into_owned(),
         source: SummarySource::Extractive,
         model: None,
         version: module_summary::VERSION,

@@ -331,8 +331,7 @@ fn whole(held: &LoadedWorkspace, id: SymbolId) -> Result<String, String> {
 /// Formats lines of a file with their place as a heading, in a code fence that nothing in them closes.
 fn piece(named: &NamedSymbol, text: &str) -> String {
     let (text, _) = secrets::mask(text);
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(3.max(longest + 1));
+    let fence = attachment::fence(&text);
     let end = if text.ends_with('\n') { "" } else { "\n" };
     format!("{}\n{fence}\n{text}{end}{fence}\n", attachment::heading(&named.place()))
 }

@@ -2,8 +2,8 @@
 //! run by candle on the CPU. Nothing is downloaded.
 //! Not for: reading the directory's settings (`files`), other model families, or storing vectors (`store`).
 
-use super::choose::split_text;
 use super::files::{Files, Pooling};
+use super::split_text;
 use crate::domain::call::embedding::{Embed, EmbedError, Purpose, pooled};
 use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;

@@ -2,7 +2,7 @@
 //! be canceled.
 //! Not for: choosing texts or storing vectors (`engine`, `store`).
 
-use super::choose::split_text;
+use super::split_text;
 use crate::domain::base::hash::Fields;
 use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalize, pooled};
 use crate::domain::call::model::Profile;

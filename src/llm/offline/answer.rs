@@ -25,14 +25,12 @@ pub(crate) struct WrittenCall {
     pub(crate) args: String,
 }
 
-/// The kind of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     Text(String),
     Calls(Vec<WrittenCall>),
 }
 
-/// Returns the answer to a request.
 pub(crate) fn answer(body: &Body) -> Answer {
     let results = body.last_user().map_or(&[][..], |at| &body.messages[at + 1..]);
     let results: Vec<&str> = results.iter().filter(|m| m.role == "tool").map(|m| m.text.as_str()).collect();

@@ -1,16 +1,15 @@
 //! Reads the body of a request as a server would: messages, tools, and the limit on the answer.
 //! Not for: answering (`answer`).
 
+use crate::domain::call::request::message_text;
 use serde_json::Value;
 
-/// One message of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Message {
     pub(crate) role: String,
     pub(crate) text: String,
 }
 
-/// A request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Body {
     /// The requested model.
@@ -70,13 +69,5 @@ fn split_question(text: &str) -> Option<(&str, &str)> {
 
 fn read_message(value: &Value) -> Message {
     let role = value.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let text = match value.get("content") {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => {
-            let texts = parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str));
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    };
-    Message { role, text }
+    Message { role, text: message_text(value) }
 }

@@ -6,7 +6,7 @@
 
 use super::answer::{Answer, answer};
 use super::body::Body;
-use super::pause;
+use super::{Progress, pause};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind as Kind, Wire};
@@ -14,7 +14,7 @@ use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::call::usage::Usage;
 use crate::llm::http::problem;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Pause between two pieces of an answer.
 pub const PACE: Duration = Duration::from_millis(12);
@@ -67,8 +67,7 @@ impl Offline {
                 return StreamedText { end: CallEnd::Truncated, tokens: used };
             }
             used += cost;
-            progress.first.get_or_insert_with(|| progress.start.elapsed());
-            progress.any = true;
+            progress.record(true);
             if !sink(Delta::Text(piece.to_owned())) || !pause(self.pace, sink) {
                 return StreamedText { end: CallEnd::Cancelled, tokens: used };
             }
@@ -77,36 +76,14 @@ impl Offline {
     }
 }
 
-struct Progress {
-    start: Instant,
-    first: Option<Duration>,
-    any: bool,
-}
-
 struct StreamedText {
     end: CallEnd,
     tokens: u32,
 }
 
-impl Progress {
-    fn outcome(&self, end: CallEnd, finish: Option<&str>, usage: Usage) -> Outcome {
-        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        Outcome {
-            end,
-            any: self.any,
-            finish_reason: finish.map(str::to_owned),
-            usage,
-            error: None,
-            attempts: 1,
-            ttft_ms: self.first.map(ms),
-            total_ms: ms(self.start.elapsed()),
-        }
-    }
-}
-
 impl Provider for Offline {
     fn post(&self, run: RunId, wire: &Wire, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome {
-        let mut progress = Progress { start: Instant::now(), first: None, any: false };
+        let mut progress = Progress::start();
         let Some(body) = Body::read(&wire.bytes) else {
             let error = problem(Kind::Refused, "the offline model can't read the request: it has no messages");
             return Outcome { error: Some(error), ..progress.outcome(CallEnd::Errored, None, Usage::default()) };
@@ -121,8 +98,7 @@ impl Provider for Offline {
                 let mut streamed = StreamedText { end: CallEnd::Complete, tokens: 0 };
                 for (index, call) in (0_u32..).zip(calls) {
                     streamed.tokens += self.count(&call.name) + self.count(&call.args);
-                    progress.first.get_or_insert_with(|| progress.start.elapsed());
-                    progress.any = true;
+                    progress.record(true);
                     let id = format!("{}{index}", Hash::of(run.to_string().as_bytes()).short());
                     if !sink(Delta::Call { index, id: Some(id), name: Some(call.name), args: call.args }) {
                         streamed.end = CallEnd::Cancelled;

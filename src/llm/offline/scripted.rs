@@ -14,7 +14,7 @@
 //! `end` is `complete` (the default), `truncated`, `errored` or `cancelled`.
 
 use super::body::Body;
-use super::pause;
+use super::{Progress, pause};
 use crate::domain::base::ids::RunId;
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind as Kind, Wire};
 use crate::domain::call::usage::Usage;
@@ -23,7 +23,7 @@ use crate::llm::http::problem;
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Limit of a recording in bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -31,16 +31,13 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    #[serde(default, rename = "match")]
+    #[serde(rename = "match")]
     part: Option<String>,
-    #[serde(default)]
     digest: Option<String>,
     deltas: Vec<Piece>,
     #[serde(default)]
     end: End,
-    #[serde(default)]
     finish: Option<String>,
-    #[serde(default)]
     error: Option<String>,
 }
 
@@ -59,15 +56,13 @@ enum Piece {
 struct Call {
     #[serde(default)]
     index: u32,
-    #[serde(default)]
     id: Option<String>,
-    #[serde(default)]
     name: Option<String>,
     #[serde(default)]
     args: String,
 }
 
-#[derive(Deserialize, Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Deserialize, Debug, Clone, Copy, Default)]
 #[serde(rename_all = "lowercase")]
 enum End {
     #[default]
@@ -131,21 +126,10 @@ impl Scripted {
 
 impl Provider for Scripted {
     fn post(&self, _run: RunId, wire: &Wire, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome {
-        let start = Instant::now();
-        let ms = |from: Instant| u64::try_from(from.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let mut outcome = Outcome {
-            end: CallEnd::Errored,
-            any: false,
-            finish_reason: None,
-            usage: Usage::default(),
-            error: None,
-            attempts: 1,
-            ttft_ms: None,
-            total_ms: 0,
-        };
+        let (mut progress, mut usage) = (Progress::start(), Usage::default());
         let Some(line) = self.choose(wire) else {
-            outcome.error = Some(problem(Kind::Refused, "the recording has no answer to this request"));
-            return outcome;
+            let error = problem(Kind::Refused, "the recording has no answer to this request");
+            return Outcome { error: Some(error), ..progress.outcome(CallEnd::Errored, None, usage) };
         };
         let mut wants_more = sink(Delta::Accepted);
         for piece in &line.deltas {
@@ -162,31 +146,24 @@ impl Provider for Scripted {
                 Piece::Usage(usage) => Delta::Usage(usage),
                 Piece::Call(call) => Delta::Call { index: call.index, id: call.id, name: call.name, args: call.args },
             };
-            outcome.ttft_ms.get_or_insert_with(|| ms(start));
-            match &delta {
-                Delta::Usage(usage) => outcome.usage = *usage,
-                _ => outcome.any = true,
+            progress.record(!matches!(delta, Delta::Usage(_)));
+            if let Delta::Usage(reported) = delta {
+                usage = reported;
             }
             wants_more = sink(delta);
         }
-        outcome.total_ms = ms(start);
-        if wants_more { line.finish_outcome(outcome) } else { Outcome { end: CallEnd::Cancelled, ..outcome } }
-    }
-}
-
-impl Line {
-    fn finish_outcome(&self, mut outcome: Outcome) -> Outcome {
-        let (end, finish) = match self.end {
+        if !wants_more {
+            return progress.outcome(CallEnd::Cancelled, None, usage);
+        }
+        let (end, finish) = match line.end {
             End::Complete => (CallEnd::Complete, Some("stop")),
             End::Truncated => (CallEnd::Truncated, None),
             End::Errored => (CallEnd::Errored, None),
             End::Cancelled => (CallEnd::Cancelled, None),
         };
-        let why = self.error.clone().unwrap_or_else(|| "the recorded call failed".to_owned());
-        outcome.end = end;
-        outcome.error = (self.end == End::Errored).then(|| problem(Kind::Server, why));
-        outcome.finish_reason = self.finish.clone().or(finish.map(str::to_owned));
-        outcome
+        let why = line.error.as_deref().unwrap_or("the recorded call failed");
+        let error = (end == CallEnd::Errored).then(|| problem(Kind::Server, why));
+        Outcome { error, ..progress.outcome(end, line.finish.as_deref().or(finish), usage) }
     }
 }
 

@@ -1,5 +1,5 @@
 //! Vectors of texts in memory, and the search for those most similar to a question.
-//! Not for: making vectors (`llm::embedders::choose`), storing their bytes (`store`) or mixing scores with others.
+//! Not for: making vectors (`llm::embedders`), storing their bytes (`store`) or mixing scores with others.
 //!
 //! A search first compares signs alone (one bit per dimension, two for the question's; a scan of all allowed vectors),
 //! then scores those that differ least by their full values, and returns the best. If fewer are allowed than would be

@@ -12,7 +12,6 @@ use super::{backup, private};
 use crate::store::types::StoreError;
 use crate::store::{Inner, Store, schema, sql};
 use rusqlite::{Connection, OpenFlags};
-use rusqlite_migration::M;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -64,7 +63,7 @@ impl Store {
 }
 
 /// Opens a store with these schema steps, through another SQLite VFS if `vfs` names one.
-pub(crate) fn open_with(options: &OpenOptions, vfs: Option<&str>, steps: &[M<'static>]) -> Result<Opened, StoreError> {
+pub(crate) fn open_with(options: &OpenOptions, vfs: Option<&str>, steps: &[&str]) -> Result<Opened, StoreError> {
     let mut notices = Vec::new();
     if options.read_only {
         return open_read_only(&options.path, notices);
@@ -110,7 +109,7 @@ fn open_failure(error: io::Error) -> OpenFailure {
 fn open_for_writing(
     path: &Path,
     vfs: Option<&str>,
-    steps: &[M<'static>],
+    steps: &[&str],
     notices: &mut Vec<String>,
 ) -> Result<Store, OpenFailure> {
     if let Some(folder) = path.parent() {
@@ -225,7 +224,7 @@ fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
 
 /// Migrates the schema, after a backup if the store has content. Fails while another program has the store open,
 /// because an older one would continue to write in its own format.
-fn upgrade(conn: &mut Connection, path: &Path, steps: &[M<'static>], alone: bool) -> Result<(), StoreError> {
+fn upgrade(conn: &mut Connection, path: &Path, steps: &[&str], alone: bool) -> Result<(), StoreError> {
     let known = schema::version(steps);
     check_for(conn, known)?;
     let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;

@@ -6,7 +6,6 @@ use crate::store::schema::{STEPS, known};
 use crate::store::types::StoreError;
 use crate::store::{OpenOptions, Opened, Store};
 use rusqlite::Connection;
-use rusqlite_migration::M;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,7 @@ const ENDLESS: &str = "CREATE TABLE planted (n INTEGER PRIMARY KEY, node BLOB NO
        INSERT INTO planted (node) SELECT randomblob(400) FROM count;";
 
 fn with(path: &Path, planted: &'static str) -> Result<Opened, StoreError> {
-    let steps: Vec<M<'static>> = STEPS.iter().cloned().chain([M::up(planted)]).collect();
+    let steps: Vec<&str> = STEPS.iter().copied().chain([planted]).collect();
     open_with(&OpenOptions { path: path.to_owned(), read_only: false }, None, &steps)
 }
 

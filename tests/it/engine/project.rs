@@ -614,6 +614,27 @@ fn module_summaries_are_sent_in_heavy_and_become_stale() {
     client.must(Request::Session(SessionRequest::Undo));
 }
 
+/// An edited text is stored whole, or refused if it is too long.
+#[test]
+fn edited_module_summary_is_never_cut() {
+    let model = Model::new([]);
+    let bench = bench(&model);
+    put(&bench.workspace.join("bees.rs"), "//! Bees.\npub fn fly() {}\n");
+    let mut client = bench.start();
+    let branch = client.session();
+    client.must(make(branch, "bees.rs", SummaryAuthor::Extractive));
+    let edit = |length| {
+        let act = ModuleAct::Edit { path: "bees.rs".into(), text: "é".repeat(length) };
+        Request::Tool(ToolRequest::Project(ProjectAct::Module(act)))
+    };
+    let refused = client.ask(edit(8_001)).unwrap_err();
+    assert!(refused.what.contains("8,001") && refused.what.contains("at most 8,000"), "{refused}");
+    assert_eq!(refused.kept, "Your text is kept.");
+    assert!(listed(&mut client, branch).iter().any(|one| one.current && one.card.text.contains("Bees.")));
+    client.must(edit(8_000));
+    assert!(listed(&mut client, branch).iter().any(|one| one.current && one.card.text == "é".repeat(8_000)));
+}
+
 /// A new file makes its folder's summary stale: in the row, in the request, and in lists. A file that git ignores, or
 /// that is not code, does not.
 #[test]

@@ -40,7 +40,7 @@ fn wire() -> Wire {
 }
 
 fn openai(server: &Server) -> OpenAi {
-    OpenAi::new(&profile(server), Some(SecretString::from(KEY))).unwrap().with_timing(timing())
+    OpenAi::new(&profile(server), Some(&SecretString::from(KEY))).unwrap().with_timing(timing())
 }
 
 fn collect(openai: &OpenAi, mut also: impl FnMut(&Delta) -> bool) -> Call {

@@ -144,7 +144,7 @@ fn asked(scripts: Vec<Vec<Step>>, change: impl Fn(&mut Profile)) -> String {
     let mut profile = profile(&server.base_url());
     change(&mut profile);
     let key = SecretString::from("sk-canary-0123456789");
-    let openai = OpenAi::new(&profile, Some(key)).unwrap();
+    let openai = OpenAi::new(&profile, Some(&key)).unwrap();
     let timing =
         Timing { after_finish: Duration::from_millis(80), backoff: Duration::from_millis(4), ..openai.timing() };
     let openai = openai.with_timing(timing);

@@ -290,12 +290,6 @@ pub fn link_notes(session: &Session, conversation: &Conversation) -> HashMap<Nod
     notes
 }
 
-/// A fence of backticks longer than any run of backticks in the text.
-pub fn fence(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    "`".repeat(longest.max(2) + 1)
-}
-
 /// The purpose of a request about a tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TracePending {

@@ -150,7 +150,7 @@ pub(crate) fn insert_result(model: &mut Model) {
         let text = "No rerun has finished yet.";
         return model.status.say(Severity::Notice, text, model.now);
     };
-    let fence = super::model::fence(&text);
+    let fence = crate::domain::conversation::attachment::fence(&text);
     let what = format!("{} {}", trace.title(), resolution::argument(&trace.args));
     let words = format!("I ran it again, {what}:\n{fence}\n{}\n{fence}\n", text.trim_end());
     model.layers.clear();

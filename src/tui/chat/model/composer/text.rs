@@ -53,8 +53,7 @@ pub(super) struct ReplacedDraft {
 
 /// Appends a file in a fence that its text cannot close.
 fn append_file(text: &mut String, file: &Attached) {
-    let longest = file.text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(3.max(longest + 1));
+    let fence = attachment::fence(&file.text);
     let path = attachment::path(&file.place);
     let kind = path.rsplit_once('.').map_or("", |(_, kind)| kind);
     let kind = if kind.chars().all(|c| c.is_ascii_alphanumeric()) { kind } else { "" };
