@@ -8,6 +8,7 @@ use crate::screens::request_overlay;
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use pleach::config::commands::read::read;
+use pleach::config::commands::table;
 use pleach::config::keys::keymap::When;
 use pleach::config::keys::keymap::{Action, Chord, Keymap};
 use pleach::domain::base::ids::BranchId;
@@ -22,7 +23,6 @@ use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Event, Exact, ItemName, MemoryAct, MemoryRequest, MemoryScope,
     PlanRequest, Request, SessionRequest, ToolEvent, ToolRequest, TurnEvent,
 };
-use pleach::tui::chat::model::slash;
 use pleach::tui::model::focus::Focus;
 use pleach::tui::msg::{Input, Msg};
 use pleach::tui::screens::picker::model::Choice;
@@ -217,13 +217,13 @@ fn every_action_is_in_help_and_palette() {
         stage.press("enter");
         assert!(read(&format!("/{}", action.name())).is_ok(), "/{} does it too", action.name());
     }
-    for row in slash::commands() {
+    for row in table::rows() {
         assert!(help.contains(&row.usage()), "help does not mention /{}", row.name);
     }
 }
 
 /// Every chain of contexts in which a key is looked up, with its place.
-fn contexts() -> Vec<(String, Vec<When>)> {
+fn contexts() -> Vec<(String, &'static [When])> {
     let mut found = Vec::new();
     for (name, open) in SCREENS {
         let mut stage = fixture::opened();

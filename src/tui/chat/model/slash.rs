@@ -5,9 +5,6 @@
 use crate::config::commands::table::{self, Row};
 use crate::tui::model::fuzzy::Fuzzy;
 
-/// A row of the table of commands.
-pub(crate) type CommandRow = Row;
-
 /// How many recent commands are listed first.
 const RECENT: usize = 5;
 
@@ -25,8 +22,8 @@ impl RecentCommands {
     }
 }
 
-/// All rows of the command table in the order of the menu, each with its heading: recent ones, those that new users
-/// need, then the others by group.
+/// All rows of the command table in the order of the menu, each with its heading: recent commands, common commands, then
+/// the others by group.
 pub fn menu(recent: &RecentCommands) -> Vec<(&'static str, &'static Row)> {
     let all = table::all();
     let recent: Vec<&Row> = recent.0.iter().filter_map(|name| all.iter().find(|row| row.name == *name)).collect();
@@ -52,16 +49,6 @@ pub fn choices(line: &str, recent: &RecentCommands) -> Vec<&'static Row> {
     found.into_iter().map(|(_, row)| row).collect()
 }
 
-/// All commands, each once.
-pub fn commands() -> &'static [Row] {
-    table::rows()
-}
-
-/// The short names of commands, each with the command that it stands for.
-pub fn short_names() -> impl Iterator<Item = (&'static str, &'static str)> {
-    table::ALIASES.iter().map(|alias| (alias.name, alias.means))
-}
-
 /// The row of the command whose arguments are being typed, if any.
 pub fn hint(line: &str) -> Option<&'static Row> {
     line.strip_prefix('/').filter(|typed| typed.contains(char::is_whitespace)).and_then(table::row_of)
@@ -84,7 +71,7 @@ mod tests {
         assert!(names("/context ").contains(&"context show"));
         assert!(names("/budget 1").is_empty());
         assert!(names("/").len() > Action::ALL.len());
-        assert_eq!(names("/")[0], "mode", "what a newcomer may want stands first");
+        assert_eq!(names("/")[0], "mode", "common commands are first");
     }
 
     #[test]
