@@ -8,7 +8,6 @@ use crate::screens::request_overlay;
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use pleach::config::commands::read::read;
-use pleach::config::commands::table;
 use pleach::config::keys::keymap::When;
 use pleach::config::keys::keymap::{Action, Chord, Keymap};
 use pleach::domain::base::ids::BranchId;
@@ -23,6 +22,7 @@ use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Event, Exact, ItemName, MemoryAct, MemoryRequest, MemoryScope,
     PlanRequest, Request, SessionRequest, ToolEvent, ToolRequest, TurnEvent,
 };
+use pleach::tui::chat::model::slash;
 use pleach::tui::model::focus::Focus;
 use pleach::tui::msg::{Input, Msg};
 use pleach::tui::screens::picker::model::Choice;
@@ -217,7 +217,7 @@ fn every_action_is_in_help_and_palette() {
         stage.press("enter");
         assert!(read(&format!("/{}", action.name())).is_ok(), "/{} does it too", action.name());
     }
-    for row in table::rows() {
+    for row in slash::commands() {
         assert!(help.contains(&row.usage()), "help does not mention /{}", row.name);
     }
 }

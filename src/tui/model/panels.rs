@@ -3,8 +3,14 @@
 
 use super::Model;
 use super::focus::Focus;
-use crate::config::panels::Class;
-pub use crate::config::panels::{Arrangement, Arrangements, Shape};
+use crate::config::panels::{self, Class};
+
+/// The arrangement for one class of screen sizes.
+pub type Arrangement = panels::Arrangement;
+/// The arrangements for all classes.
+pub type Arrangements = panels::Arrangements;
+/// The layout: which panels are visible together.
+pub type Shape = panels::Shape;
 
 /// The least width of a screen with two sidebars.
 pub const TWO_SIDEBARS: u16 = 160;

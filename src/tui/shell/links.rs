@@ -87,10 +87,6 @@ impl<W: Write> Backend for LinkingBackend<W> {
         Ok(())
     }
 
-    fn append_lines(&mut self, n: u16) -> io::Result<()> {
-        self.inner.append_lines(n)
-    }
-
     /// Does nothing: the cursor is hidden from entering the screen to leaving it (`terminal`).
     fn hide_cursor(&mut self) -> io::Result<()> {
         Ok(())
@@ -126,16 +122,6 @@ impl<W: Write> Backend for LinkingBackend<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         Backend::flush(&mut self.inner)
-    }
-}
-
-impl<W: Write> Write for LinkingBackend<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.inner.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Write::flush(&mut self.inner)
     }
 }
 

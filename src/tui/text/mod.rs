@@ -12,7 +12,7 @@ mod table;
 pub mod wrap;
 
 use crate::domain::base::safe_text::Safe;
-pub use crate::domain::call::tokens::{counted, grouped as number, short};
+use crate::domain::call::tokens;
 use crate::tui::theme::Ink;
 use std::rc::Rc;
 use unicode_segmentation::UnicodeSegmentation;
@@ -141,6 +141,16 @@ pub fn fit_end(raw: &str, room: usize) -> String {
     safe.as_str()[from..].to_owned()
 }
 
+/// A number with thousands separated: `1,204`.
+pub fn number(n: u64) -> String {
+    tokens::grouped(n)
+}
+
+/// A number of tokens in at most five columns if below ten million: `340`, `5,204`, `28k`, `1.05M`.
+pub fn short(n: u64) -> String {
+    tokens::short(n)
+}
+
 /// Two numbers of tokens on one line, in full if they would look the same: `1,165 of 1,278`, `28k of 128k`.
 pub fn share(part: u64, whole: u64) -> String {
     let [small, large] = different([part, whole]);
@@ -151,6 +161,11 @@ pub fn share(part: u64, whole: u64) -> String {
 pub fn different(both: [u64; 2]) -> [String; 2] {
     let shorts = both.map(short);
     if shorts[0] == shorts[1] && both[0] != both[1] { both.map(number) } else { shorts }
+}
+
+/// `1 message`, `2 messages`.
+pub fn counted(n: u64, one: &str) -> String {
+    tokens::counted(n, one)
 }
 
 /// Thousandths with two decimals: `16.30`.

@@ -6,7 +6,7 @@ use crate::tui::chat::update::typing::text_input;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord, Key, Step};
-use crate::tui::model::letter_guard::{GuardedPane, LetterGuard};
+use crate::tui::model::letter_guard::LetterGuard;
 use crate::tui::msg::{Cmd, Input};
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::screen::Screen;
@@ -53,7 +53,7 @@ fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
         model.letters.forget();
         return false;
     }
-    let waits = model.letters.press(GuardedPane { focus: model.focus, approval }, chord);
+    let waits = model.letters.press((model.focus, approval), chord);
     if waits {
         let esc = model.keys.key_of(Action::Leave).unwrap_or_default();
         let does = run.short().trim_end_matches('.');

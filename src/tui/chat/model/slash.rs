@@ -5,6 +5,9 @@
 use crate::config::commands::table::{self, Row};
 use crate::tui::model::fuzzy::Fuzzy;
 
+/// A row of the table of commands.
+pub(crate) type CommandRow = Row;
+
 /// How many recent commands are listed first.
 const RECENT: usize = 5;
 
@@ -47,6 +50,16 @@ pub fn choices(line: &str, recent: &RecentCommands) -> Vec<&'static Row> {
     let mut found: Vec<_> = all.filter_map(|row| fuzzy.find(&row.name).map(|(score, _)| (score, row))).collect();
     found.sort_by_key(|(score, row)| (!row.name.starts_with(typed), std::cmp::Reverse(*score), row.name.len()));
     found.into_iter().map(|(_, row)| row).collect()
+}
+
+/// All commands, each once.
+pub fn commands() -> &'static [Row] {
+    table::rows()
+}
+
+/// The short names of commands, each with the command that it stands for.
+pub fn short_names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    table::ALIASES.iter().map(|alias| (alias.name, alias.means))
 }
 
 /// The row of the command whose arguments are being typed, if any.

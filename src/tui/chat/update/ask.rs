@@ -37,8 +37,9 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
         return None;
     }
     let plan = model.plan.exactly(branch, &draft);
-    if plan.is_none() && model.plan.blocked(branch).is_some() && model.plan.current() {
-        questions::blocked_here(model, branch);
+    if let (None, Some(blocked), true) = (plan, model.plan.blocked(branch), model.plan.current()) {
+        let failure = Failure::user(blocked.sentence());
+        questions::blocked(model, branch, &failure);
         return None;
     }
     ask(model, branch, draft, plan, out);

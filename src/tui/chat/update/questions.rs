@@ -82,12 +82,6 @@ pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &
     open(model, "An answer is still arriving", words, choices);
 }
 
-/// The displayed plan says that the required items do not fit: asks what to change.
-pub(crate) fn blocked_here(model: &mut Model, branch: BranchId) {
-    let sentence = model.plan.blocked(branch).map(|blocked| blocked.sentence()).unwrap_or_default();
-    blocked(model, branch, &Failure::user(sentence));
-}
-
 /// The required items do not fit: asks what to change.
 pub(crate) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
     let mut choices = model.plan.blocked(branch).map(|blocked| remedies(blocked)).unwrap_or_default();

@@ -1,12 +1,11 @@
 //! Draws the composer: facts about the message, its text, the keys, the completions above it, and the notice.
 //! Not for: editing (`chat::model::composer`).
 
-use crate::config::commands::table::Row as CommandRow;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::code::symbols::NamedSymbol;
 use crate::domain::planning::draft::DraftKind;
 use crate::tui::chat::model::complete::CompletionPopup;
-use crate::tui::chat::model::slash;
+use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::with_bound_keys;
@@ -168,7 +167,7 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     let waits = view.model.branch().is_some_and(|branch| !view.model.queue.of(branch.id).is_empty());
     match (view.model.focus, view.model.live_here().is_some()) {
         (Focus::Composer, _) if view.model.popup.as_ref().is_some_and(|popup| popup.selected().is_some()) => {
-            &[(A::Send, "accept"), (A::Complete, "accept"), (A::Leave, "close the list"), (A::Help, "help")]
+            &[(A::Send, "accept"), (A::Leave, "close the list"), (A::Help, "help")]
         }
         (Focus::Composer, _) if view.model.composer.listing() => {
             &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")]

@@ -1,7 +1,7 @@
 //! Draws the list of all keys, generated from the key table.
 //! Not for: the hints of one pane (`composer`).
 
-use crate::config::commands::table;
+use crate::tui::chat::model::slash;
 use crate::tui::view::prelude::*;
 
 /// Width of the column with the keys.
@@ -78,13 +78,13 @@ fn rows(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
     }
     rows.push(Line::new());
     rows.push(Line::of(Ink::Heading, "Commands, as on the command line"));
-    for row in table::rows() {
+    for row in slash::commands() {
         put(&mut rows, &row.usage(), &row.sentence);
     }
     rows.push(Line::new());
     rows.push(Line::of(Ink::Heading, "Short names of commands"));
-    for alias in table::ALIASES {
-        put(&mut rows, &format!("/{}", alias.name), &format!("/{}", alias.means));
+    for (name, means) in slash::short_names() {
+        put(&mut rows, &format!("/{name}"), &format!("/{means}"));
     }
     rows
 }
