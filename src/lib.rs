@@ -202,6 +202,12 @@
 //! * **focus**: the files, folders, and symbols to which the search of code is limited.
 //! * **subject**: a cluster of similar questions.
 //!
+//! The screen:
+//!
+//! * **pane**: a part of the chat that can have the keyboard focus: the composer, the conversation, or a panel.
+//! * **panel**: a pane beside the conversation that a person can hide and resize: branches, next request, or tools.
+//! * **screen**: a list, a dialog, or an overlay that opens over the chat. The topmost one receives the keys.
+//!
 //! Past calls:
 //!
 //! * **run**: one call, recorded before it is made.

@@ -12,7 +12,7 @@ pub mod layer;
 pub mod load;
 pub mod mcp;
 pub mod models;
-pub mod panes;
+pub mod panels;
 pub mod paths;
 pub mod policies;
 pub mod policy_files;

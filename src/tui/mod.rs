@@ -13,7 +13,7 @@ pub mod view;
 
 use crate::config::keys::keymap::Keymap;
 use crate::config::load::Config;
-use crate::config::panes::Arrangements;
+use crate::config::panels::Arrangements;
 use crate::config::settings::{AUTO, Screen as ScreenSettings};
 use crate::engine::api::{Event, Events, RequestSender};
 use model::pending::{Pending, SessionPending};
@@ -35,7 +35,7 @@ use view::cache::Cache;
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
-/// The same while an answer arrives, if reduced motion is set.
+/// The shortest time between two frames while an answer arrives, if reduced motion is set.
 const REDUCED_FRAME: Duration = Duration::from_millis(250);
 /// How long the first frame waits for the terminal to report its background.
 const BACKGROUND_TIMEOUT: Duration = Duration::from_millis(80);
@@ -50,7 +50,7 @@ pub struct Setup {
     pub themes: Themes,
     /// Settings of the screen.
     pub screen: ScreenSettings,
-    /// The saved arrangements of the panes, by size of the screen.
+    /// The saved arrangements of the panels, by size of the screen.
     pub arrangements: Arrangements,
     /// Whether the terminal can be asked for its background.
     pub may_ask: bool,
@@ -58,7 +58,7 @@ pub struct Setup {
     pub session: Option<String>,
     /// The branch to switch to; None for the last one used.
     pub branch: Option<String>,
-    /// Whether nothing was configured before; then the first screen lists the servers that were looked for.
+    /// Whether nothing was configured before. The first screen then lists the model servers that were looked for.
     pub first_start: bool,
     /// Whether this is the offline demo.
     pub demo: bool,
@@ -146,13 +146,7 @@ impl Drop for RestoreTerminal {
 
 fn forward(events: Events, to: Sender<Msg>, answers: Sender<Event>) -> io::Result<()> {
     thread::Builder::new().name("events".to_owned()).spawn(move || {
-        for event in events {
-            if shell::commands::is_answer(&event) {
-                drop(answers.send(event));
-            } else if to.send(Msg::Engine(EngineMsg::Event(Box::new(event)))).is_err() {
-                return;
-            }
-        }
+        shell::commands::forward(events, &answers, &to, EngineMsg::Event);
         let _ = to.send(Msg::Engine(EngineMsg::Gone));
     })?;
     Ok(())
@@ -316,7 +310,7 @@ impl Workbench {
 
     /// The shortest time until the next frame.
     fn pace(&self, handled: HandledMessages) -> Duration {
-        if handled.words && self.model.display.settings.reduced_motion { REDUCED_FRAME } else { FRAME }
+        if handled.only_text && self.model.display.settings.reduced_motion { REDUCED_FRAME } else { FRAME }
     }
 
     fn now(&self) -> u64 {
@@ -361,7 +355,7 @@ impl Workbench {
                 self.model.display.themes = self.themes.list();
                 self.applied_theme = None;
             }
-            // The rest concerns only the model.
+            // All other messages change only the model.
             _ => {}
         }
         if self.opening() && msg.is_typing() {
@@ -440,10 +434,9 @@ impl Workbench {
 
     fn draw(&mut self) -> io::Result<()> {
         self.apply_style()?;
-        let (model, cache, theme) = (&mut self.model, &mut self.cache, &self.theme);
         let mut wanted = Vec::new();
         self.screen.draw(|buf| {
-            wanted = view::frame::draw(model, cache, theme, buf);
+            wanted = view::frame::draw(&mut self.model, &mut self.cache, &self.theme, buf);
             #[cfg(debug_assertions)]
             simulate_panic_in_view(buf);
         })?;

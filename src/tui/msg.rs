@@ -100,7 +100,7 @@ pub enum EngineMsg {
     Gone,
 }
 
-/// What the view needs or receives between two frames.
+/// A message between two frames, about contents that the view lacks or highlighting that arrived.
 #[derive(Debug)]
 pub enum FrameMsg {
     /// The drawn frame lacks these contents.
@@ -169,9 +169,9 @@ pub enum Cmd {
 #[derive(Debug)]
 pub enum FileCmd {
     /// Write the chosen theme into the user's file.
-    KeepTheme(String),
-    /// Save the arrangement of the panes.
-    KeepPanes,
+    SaveTheme(String),
+    /// Save the arrangement of the panels.
+    SaveArrangement,
     /// Write unsaved text into a new file: its path and the text.
     SaveUnsaved(String, String),
     /// Read the configuration again; true if a person asked for it.
@@ -184,20 +184,20 @@ pub(crate) struct HandledMessages {
     /// Whether at least one was a person's input.
     pub(crate) pressed: bool,
     /// Whether all of them only contain text of an answer.
-    pub(crate) words: bool,
+    pub(crate) only_text: bool,
 }
 
 impl HandledMessages {
     pub(crate) fn of(msg: &Msg) -> Self {
         let is_text = |event: &Event| matches!(event, Event::Turn(TurnEvent::Stream { .. }));
-        let words = matches!(
+        let only_text = matches!(
             msg,
             Msg::Engine(EngineMsg::Event(event) | EngineMsg::TourEvent(_, event)) if is_text(event)
         );
-        Self { pressed: matches!(msg, Msg::Input(_)), words }
+        Self { pressed: matches!(msg, Msg::Input(_)), only_text }
     }
 
     pub(crate) fn and(self, more: Self) -> Self {
-        Self { pressed: self.pressed || more.pressed, words: self.words && more.words }
+        Self { pressed: self.pressed || more.pressed, only_text: self.only_text && more.only_text }
     }
 }

@@ -1,5 +1,4 @@
-//! Appearance: about thirty inks, which name what a piece of text means, with a style each, read from TOML; and the
-//! glyphs.
+//! Appearance: the inks, which name the role of a piece of text and have a style each, read from TOML; and the glyphs.
 //! Not for: choosing inks, which views do without knowing colors.
 
 use crate::config::error::Place;
@@ -366,13 +365,13 @@ mod tests {
         let (theme, _) = themes("accent = { fg = \"#010203\" }").get("mine");
         assert_eq!(theme.style(Ink::Accent).fg, Some(Color::Rgb(1, 2, 3)));
         assert_eq!(theme.style(Ink::You), Theme::built_in("terminal", false).style(Ink::You));
-        for (text, said) in [
+        for (text, expected) in [
             ("\naccent = { fg = \"nope\" }", "line 2: \"nope\" is not a color"),
             ("text = {}\nacent = {}", "line 2: unknown role \"acent\""),
             ("text = {}\nyou = { bald = true }", "line 2, column 9"),
         ] {
             let why = themes(text).get("mine").1.unwrap().to_string();
-            assert!(why.contains(said), "{why}");
+            assert!(why.contains(expected), "{why}");
         }
         let auto = Themes::new(Vec::new(), false, false, Some(true));
         assert_eq!(auto.get("auto").0.style(Ink::Ground), Theme::built_in("light", false).style(Ink::Ground));

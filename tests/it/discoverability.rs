@@ -223,7 +223,7 @@ fn every_action_is_in_help_and_palette() {
 }
 
 /// Every chain of contexts in which a key is looked up, with its place.
-fn contexts() -> Vec<(String, Vec<When>)> {
+fn contexts() -> Vec<(String, &'static [When])> {
     let mut found = Vec::new();
     for (name, open) in SCREENS {
         let mut stage = fixture::opened();

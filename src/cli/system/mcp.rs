@@ -8,7 +8,7 @@ use crate::cli::stop::Stop;
 use crate::config::commands::system::McpCommand;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, Toolbox};
+use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolList};
 use crate::domain::tool::mcp::{Origin, ServerState};
 use crate::engine::api::{ServerAct, ToolRequest};
 
@@ -16,7 +16,7 @@ pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result
     match command {
         None | Some(McpCommand::List) => {
             let branch = run.open(false).ok().map(|view| view.current);
-            let all = toolbox(run, branch, ServerAct::Settle)?;
+            let all = tool_list(run, branch, ServerAct::Settle)?;
             if run.io.json {
                 return run.io.value(&all);
             }
@@ -27,7 +27,7 @@ pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result
         Some(McpCommand::On { keys }) => switch(run, keys, true),
         Some(McpCommand::Off { keys }) => switch(run, keys, false),
         Some(McpCommand::Approve { server, tool }) => {
-            toolbox(run, None, ServerAct::Settle)?;
+            tool_list(run, None, ServerAct::Settle)?;
             let act = ServerAct::Approve { server: server.clone(), tool: tool.clone() };
             run.change(ToolRequest::Servers(None, act), "Approved.")
         }
@@ -35,14 +35,14 @@ pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result
     }
 }
 
-fn toolbox(run: &mut Run<'_, '_>, branch: Option<BranchId>, act: ServerAct) -> Result<Toolbox, Stop> {
-    let all = expect_answer!(run, Toolbox, ToolRequest::Servers(branch, act));
+fn tool_list(run: &mut Run<'_, '_>, branch: Option<BranchId>, act: ServerAct) -> Result<ToolList, Stop> {
+    let all = expect_answer!(run, ToolList, ToolRequest::Servers(branch, act));
     Ok(*all)
 }
 
 fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> {
     let branch = run.open(false)?.current;
-    let all = toolbox(run, Some(branch), ServerAct::List)?;
+    let all = tool_list(run, Some(branch), ServerAct::List)?;
     let known =
         |key: &str| all.servers.iter().any(|server| server.key == key || server.tools.iter().any(|t| t.key == key));
     // The tools of a server that has not started are unknown, so any key with that server's name is accepted. Keys of
@@ -56,7 +56,7 @@ fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> 
 }
 
 fn test(run: &mut Run<'_, '_>, name: &str) -> Result<(), Stop> {
-    let all = toolbox(run, None, ServerAct::Test { server: name.to_owned() })?;
+    let all = tool_list(run, None, ServerAct::Test { server: name.to_owned() })?;
     let Some(server) = all.servers.iter().find(|server| server.name == name && server.origin != Origin::Own) else {
         let why = if all.trusted { "" } else { " This folder is not trusted, so no server starts." };
         let names: Vec<&str> = all.servers.iter().skip(1).map(|server| server.name.as_str()).collect();
@@ -75,7 +75,7 @@ fn test(run: &mut Run<'_, '_>, name: &str) -> Result<(), Stop> {
     }
 }
 
-fn list(run: &mut Run<'_, '_>, all: &Toolbox) {
+fn list(run: &mut Run<'_, '_>, all: &ToolList) {
     if !all.trusted {
         run.io.note("this folder is not trusted: no tools are offered and no server starts");
     }
@@ -146,7 +146,7 @@ fn print_server(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
 
 /// Prints the folder's whole file and asks for approval.
 fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
-    let all = toolbox(run, None, ServerAct::List)?;
+    let all = tool_list(run, None, ServerAct::List)?;
     let Some(file) = all.file.filter(|_| all.trusted) else {
         let what = if all.trusted { "This folder has no .mcp.json." } else { "This folder is not trusted." };
         return Err(Failure::user(what).into());

@@ -142,7 +142,7 @@ pub struct ToolCost {
 
 /// All tools of a branch.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Toolbox {
+pub struct ToolList {
     /// Whether the program was built with support for MCP.
     pub built: bool,
     /// Whether the folder is trusted.

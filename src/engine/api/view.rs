@@ -54,7 +54,7 @@ pub enum Answer {
     /// The folder's own settings file, if any.
     FolderSettings(Option<Box<crate::domain::tool::folder_settings::FolderSettings>>),
     /// All tools.
-    Toolbox(Box<crate::domain::tool::cards::Toolbox>),
+    ToolList(Box<crate::domain::tool::cards::ToolList>),
     /// Rules for tool calls, each with its scope.
     Rules(Vec<(RuleScope, Rule)>),
     /// Module summaries, all versions.

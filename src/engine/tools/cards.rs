@@ -6,7 +6,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::Encoding;
 use crate::domain::conversation::branch::Branch;
-use crate::domain::tool::cards::{FileCard, FileServer, ServerCard, ToolCard, Toolbox};
+use crate::domain::tool::cards::{FileCard, FileServer, ServerCard, ToolCard, ToolList};
 use crate::domain::tool::mcp::{self, Origin, Server, ServerSpec, ServerState, ServerTool};
 use crate::domain::tool::trace::{RunTools, ToolSpec};
 use crate::engine::core::Core;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 impl Core {
     /// Returns all tools as a branch sees them.
-    pub(crate) fn toolbox(&mut self, branch: Option<BranchId>) -> Result<Toolbox, Failure> {
+    pub(crate) fn tool_list(&mut self, branch: Option<BranchId>) -> Result<ToolList, Failure> {
         // A server file that was changed in the meantime is read again.
         let fresh = self.setup.settings.named.as_ref().map(|read| read());
         if fresh.is_some_and(|fresh| fresh != self.tools.servers.named) {
@@ -36,7 +36,7 @@ impl Core {
             let own = self.setup.settings.tools.as_ref().filter(|_| self.tools.trusted);
             own.map_or_else(Vec::new, |own| switched(own_specs(own), &self.learned.offered, &off).0)
         };
-        Ok(Toolbox {
+        Ok(ToolList {
             built: crate::mcp::BUILT,
             trusted: self.tools.trusted,
             enabled: self.setup.settings.tools.is_some() && rules.is_none_or(|rules| rules.profile.dialect.tools),

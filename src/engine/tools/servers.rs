@@ -210,7 +210,7 @@ impl Core {
     pub(crate) fn act_on_servers(&mut self, branch: Option<BranchId>, act: ServerAct) -> Result<Answer, Failure> {
         match act {
             ServerAct::List | ServerAct::Settle | ServerAct::Test { .. } => {
-                self.toolbox(branch).map(|all| Answer::Toolbox(Box::new(all)))
+                self.tool_list(branch).map(|all| Answer::ToolList(Box::new(all)))
             }
             ServerAct::Switch { keys, on } => self.switch_tools(branch, &keys, on),
             ServerAct::Restart { server } => {

@@ -33,7 +33,7 @@ impl Bodies {
         }
     }
 
-    /// Adds a content, and drops the least recently shown ones beyond the limit.
+    /// Adds a content, and drops the least recently shown contents beyond the limit.
     pub fn put(&mut self, node: Arc<Node>) {
         self.asked.remove(&node.head.id);
         self.clock += 1;
@@ -62,7 +62,7 @@ impl Bodies {
         lacking
     }
 
-    /// Allows requesting again what was requested and did not arrive.
+    /// Allows contents that were requested and did not arrive to be requested again.
     pub fn retry(&mut self) {
         self.asked.clear();
     }

@@ -1,7 +1,7 @@
-//! The panes of the chat, of which one has the keyboard focus.
-//! Not for: screens over the chat (`screens`), or the size of panes (`panes`).
+//! The panes of the chat: the composer, the conversation, and the panels. One of them has the keyboard focus.
+//! Not for: screens over the chat (`screens`), or the sizes of panels (`panels`).
 
-/// The pane with the keyboard focus.
+/// A pane, which can have the keyboard focus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Focus {
     /// The composer.

@@ -3,7 +3,7 @@
 
 pub use crate::config::keys::keymap::{Action, Chord, Key, Keymap, Step, When};
 
-/// Phrases of the engine, which does not know the key table: a default key, what the key does, and its action.
+/// Phrases of the engine, which does not know the key table: a default key, its effect in words, and its action.
 const PHRASES: [(&str, &str, Action, When); 8] = [
     ("u", "undoes it", Action::Undo, When::Panel),
     ("u", "restores the previous version", Action::Undo, When::Panel),

@@ -5,40 +5,25 @@
 use super::focus::Focus;
 use super::keys::Chord;
 
-/// The pane in which a letter was pressed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GuardedPane {
-    /// The pane with the focus.
-    pub focus: Focus,
-    /// Whether an approval is open.
-    pub approval: bool,
-}
+/// The place of a letter: the focused pane, and whether an approval is open.
+pub type GuardedPlace = (Focus, bool);
 
-/// The state of the guard.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum LetterGuard {
-    /// No letter was pressed.
-    #[default]
-    Closed,
-    /// This letter was pressed once there; a confirmation is required.
-    Asked(GuardedPane, Chord),
-    /// The user confirmed this letter there; it acts until another letter is pressed.
-    Confirmed(GuardedPane, Chord),
-}
+/// The guard: the last letter with its place, and whether a second press confirmed it. A confirmed letter acts until
+/// another letter is pressed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LetterGuard(Option<(GuardedPlace, Chord, bool)>);
 
 impl LetterGuard {
     /// Handles a letter that would change something. Returns whether it needs a second press.
-    pub fn press(&mut self, pane: GuardedPane, letter: Chord) -> bool {
-        let acts = *self == Self::Confirmed(pane, letter) || *self == Self::Asked(pane, letter);
-        *self = if acts { Self::Confirmed(pane, letter) } else { Self::Asked(pane, letter) };
-        !acts
+    pub fn press(&mut self, place: GuardedPlace, letter: Chord) -> bool {
+        let again = self.0.is_some_and(|(last_place, last, _)| (last_place, last) == (place, letter));
+        self.0 = Some((place, letter, again));
+        !again
     }
 
-    /// Handles any other key: a letter that was asked for has to be pressed twice again.
+    /// Handles any other key: a letter that is not confirmed has to be pressed twice again.
     pub fn forget(&mut self) {
-        if matches!(self, Self::Asked(..)) {
-            *self = Self::Closed;
-        }
+        self.0 = self.0.filter(|(.., confirmed)| *confirmed);
     }
 }
 
@@ -50,8 +35,7 @@ mod tests {
     #[test]
     fn a_letter_acts_at_its_second_press_in_one_pane() {
         let letter = |c| Chord::plain(Key::Char(c));
-        let pane = |focus| GuardedPane { focus, approval: false };
-        let (here, there) = (pane(Focus::Conversation), pane(Focus::Branches));
+        let (here, there) = ((Focus::Conversation, false), (Focus::Branches, false));
         let mut guard = LetterGuard::default();
         assert!(guard.press(here, letter('x')) && guard.press(here, letter('p')), "another letter asks again");
         guard.forget();

@@ -1,4 +1,4 @@
-//! The state of the workbench: plain data, and what is derived from it. Each part of the screen has its own file.
+//! The state of the workbench: plain data, and values derived from it. Each part of the screen has its own file.
 //! Not for: changing it (`update`), or drawing it (`view`).
 
 pub mod bodies;
@@ -7,7 +7,7 @@ pub mod fuzzy;
 pub mod keys;
 pub mod letter_guard;
 pub mod list;
-pub mod panes;
+pub mod panels;
 pub mod pending;
 pub mod pointer;
 pub mod session;
@@ -66,8 +66,8 @@ pub struct Facts {
 pub struct Display {
     /// Settings of the screen.
     pub settings: Screen,
-    /// The arrangement of the panes, by size of the screen.
-    pub arrangements: panes::Arrangements,
+    /// The arrangement of the panels, by size of the screen.
+    pub arrangements: panels::Arrangements,
     /// Names and descriptions of the themes.
     pub themes: Vec<(String, String)>,
     /// The chosen theme.
@@ -93,7 +93,7 @@ pub struct InputState {
 
 /// The state of the tools panel.
 #[derive(Debug, Default)]
-pub struct ToolPane {
+pub struct ToolsPanel {
     /// Index of the selected tool call, counted from the newest.
     pub selected: usize,
     /// The current rerun of a tool call.
@@ -102,7 +102,7 @@ pub struct ToolPane {
     pub fixes: HashMap<NodeId, (bool, String)>,
 }
 
-/// What is kept when the screens of the next request close.
+/// The state that stays when the screens of the next request close.
 #[derive(Debug, Default)]
 pub struct RequestLeftovers {
     /// The last order and grouping of the list.
@@ -169,7 +169,7 @@ pub struct Model {
     /// The branches panel.
     pub panel: BranchPanel,
     /// The tools panel.
-    pub tools: ToolPane,
+    pub tools: ToolsPanel,
     /// The open screens, the topmost last.
     pub layers: Stack,
     /// The pane with the focus.
@@ -185,10 +185,10 @@ pub struct Model {
     /// The completion popup for names.
     pub popup: Option<CompletionPopup>,
     /// When the draft has to be saved.
-    pub keep: DraftSaveTime,
+    pub draft_save: DraftSaveTime,
     /// The places to return to, and the target of the next jump.
     pub jumps: Jumps,
-    /// What is kept of the closed screens of the next request.
+    /// The state that stays when the screens of the next request close.
     pub request: RequestLeftovers,
     /// The engine's reports about itself.
     pub engine: EngineState,
@@ -219,10 +219,11 @@ impl Model {
         let still = self.display.settings.reduced_motion;
         let ticking = self.live_here().filter(|_| !still).map(|live| live.next_second(self.now));
         let screen = self.layers.last().and_then(|screen| screen.due(self.now));
-        let (said, hints) = (self.status.until(), self.hints_at());
+        let (notice, hints) = (self.status.until(), self.hints_at());
         let reading =
             self.conversation.search.as_ref().filter(|search| search.unread > 0).map(|_| self.now + SEARCH_PAUSE);
-        let all = [self.plan.due, self.keep.due, said, ticking, self.waiting_notice_at(), screen, hints, reading];
+        let all =
+            [self.plan.due, self.draft_save.due, notice, ticking, self.waiting_notice_at(), screen, hints, reading];
         all.into_iter().flatten().min()
     }
 
@@ -247,7 +248,7 @@ impl Model {
         }
     }
 
-    /// When to tell the person that a call waits for its plan.
+    /// When a notice says that a call waits for its plan.
     fn waiting_notice_at(&self) -> Option<u64> {
         let due = |pending: &Pending| if let Pending::Turn(turn) = pending { turn.notify_at() } else { None };
         self.requests.pending.values().filter_map(due).min()
@@ -296,16 +297,14 @@ impl Model {
     }
 
     /// The sections of the key table that apply, most specific first.
-    pub fn places(&self) -> Vec<When> {
-        if let Some(screen) = self.layers.last() {
-            return screen.places().to_vec();
-        }
-        match self.focus {
-            Focus::Composer => vec![When::Composer, When::Always],
-            Focus::Conversation => vec![When::Conversation, When::Panel, When::Always],
-            Focus::Branches => vec![When::Branches, When::Panel, When::Always],
-            Focus::Tools => vec![When::Tools, When::Panel, When::Always],
-            Focus::Context => vec![When::Overlay, When::Panel, When::Always],
+    pub fn places(&self) -> &'static [When] {
+        match (self.layers.last(), self.focus) {
+            (Some(screen), _) => screen.places(),
+            (None, Focus::Composer) => &[When::Composer, When::Always],
+            (None, Focus::Conversation) => &[When::Conversation, When::Panel, When::Always],
+            (None, Focus::Branches) => &[When::Branches, When::Panel, When::Always],
+            (None, Focus::Tools) => &[When::Tools, When::Panel, When::Always],
+            (None, Focus::Context) => &[When::Overlay, When::Panel, When::Always],
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The mouse: the state of its buttons, and which part of the last frame is at a position.
+//! The mouse: the state of its buttons, and the part of the last frame at a position.
 //! Not for: the effect of a click (`update::mouse`).
 
 use super::focus::Focus;
@@ -8,7 +8,7 @@ use std::cell::RefCell;
 /// A mouse event at a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mouse {
-    /// What it did.
+    /// What happened.
     pub did: PointerAction,
     /// Column, from 0.
     pub x: u16,
@@ -29,7 +29,7 @@ pub enum PointerAction {
     Wheel(i64),
 }
 
-/// A border that can be dragged to resize panes.
+/// A border that can be dragged to resize panels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Border {
     /// Between the left sidebar and the conversation.

@@ -93,8 +93,8 @@ impl Session {
     /// of its head.
     pub fn lane(&self) -> Lane {
         let Some(branch) = self.branch() else { return Lane::Root };
-        let stands = || branch.head.and_then(|id| self.tree.get(id)).map(|head| head.lane.as_str());
-        Lane::read(branch.overrides.lane.as_deref().or_else(stands).unwrap_or_default())
+        let of_head = || branch.head.and_then(|id| self.tree.get(id)).map(|head| head.lane.as_str());
+        Lane::read(branch.overrides.lane.as_deref().or_else(of_head).unwrap_or_default())
     }
 
     /// The name of the running task of the current branch.

@@ -7,15 +7,18 @@ use std::collections::VecDeque;
 pub const INDEXING: &str = "indexing";
 /// Topic: a message that was sent waits for its plan.
 pub const WAITING: &str = "waiting";
-/// Topic: the model writes a state block.
+/// Topic: the model is writing a state block.
 pub const WRITING_STATE: &str = "writing-state";
 /// Topic: a tool call waits for approval.
 pub const ASKING: &str = "asking";
 
+/// How long it takes to read one byte of a notice, in milliseconds.
+const READING_MS: u64 = 50;
+
 /// The severity of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
-    /// It expires.
+    /// It informs. It expires once there was time to read it, after four seconds at the earliest.
     Notice,
     /// Something failed; it stays longer.
     Trouble,
@@ -29,7 +32,7 @@ pub struct StatusMessage {
     /// The text, not sanitized.
     pub text: String,
     /// Its severity.
-    pub weight: Severity,
+    pub severity: Severity,
     /// When it disappears, in milliseconds of the model's clock; None if it stays.
     pub until: Option<u64>,
     /// Its topic. A newer message on the same topic replaces it.
@@ -45,13 +48,13 @@ pub struct Status {
 }
 
 impl Status {
-    /// Adds a message. A notice or a failure replaces the previous one of its severity; alarms do not.
-    pub fn say(&mut self, weight: Severity, text: impl Into<String>, now: u64) {
+    /// Adds a message. A notice or a failure replaces the previous message of its severity; an alarm does not.
+    pub fn say(&mut self, severity: Severity, text: impl Into<String>, now: u64) {
         let text = text.into();
-        if weight != Severity::Alarm && !text.trim().is_empty() {
-            self.messages.retain(|message| message.weight != weight || message.topic.is_some());
+        if severity != Severity::Alarm && !text.trim().is_empty() {
+            self.messages.retain(|message| message.severity != severity || message.topic.is_some());
         }
-        self.put(weight, text, now, None);
+        self.put(severity, text, now, None);
     }
 
     /// Reports progress on a topic, replacing the previous message on it.
@@ -70,18 +73,18 @@ impl Status {
         self.messages.retain(|message| message.topic != Some(topic));
     }
 
-    fn put(&mut self, weight: Severity, text: String, now: u64, topic: Option<&'static str>) {
+    fn put(&mut self, severity: Severity, text: String, now: u64, topic: Option<&'static str>) {
         if text.trim().is_empty() {
             return;
         }
-        let rest = match weight {
-            Severity::Notice => Some(4_000),
+        let rest = match severity {
+            Severity::Notice => Some((text.len() as u64 * READING_MS).max(4_000)),
             Severity::Trouble => Some(20_000),
             Severity::Alarm => None,
         };
-        self.troubles += u64::from(weight != Severity::Notice);
+        self.troubles += u64::from(severity != Severity::Notice);
         self.messages.retain(|message| message.text != text);
-        self.messages.push_back(StatusMessage { text, weight, until: rest.map(|rest| now + rest), topic });
+        self.messages.push_back(StatusMessage { text, severity, until: rest.map(|rest| now + rest), topic });
         if self.messages.len() > 20 {
             self.messages.pop_front();
         }
@@ -89,7 +92,7 @@ impl Status {
 
     /// The displayed message: the newest alarm, or else the newest message.
     pub fn shown(&self) -> Option<&StatusMessage> {
-        self.messages.iter().rev().find(|message| message.weight == Severity::Alarm).or_else(|| self.messages.back())
+        self.messages.iter().rev().find(|message| message.severity == Severity::Alarm).or_else(|| self.messages.back())
     }
 
     /// Number of the other messages.
@@ -99,7 +102,7 @@ impl Status {
 
     /// Dismisses the displayed message. Returns false if there is none.
     pub fn dismiss(&mut self) -> bool {
-        let alarm = self.messages.iter().rposition(|message| message.weight == Severity::Alarm);
+        let alarm = self.messages.iter().rposition(|message| message.severity == Severity::Alarm);
         let shown = alarm.or_else(|| self.messages.len().checked_sub(1));
         shown.and_then(|at| self.messages.remove(at)).is_some()
     }

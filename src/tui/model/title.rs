@@ -20,12 +20,12 @@ pub fn title(model: &Model, ascii: bool) -> String {
 /// A name for the title: one short line without control characters.
 pub fn name(raw: &str) -> String {
     let safe = Safe::line(raw);
-    let mut words: String = safe.as_str().chars().filter(|c| !c.is_control()).take(ROOM + 1).collect();
-    if words.chars().count() > ROOM {
-        words = words.chars().take(ROOM - 1).collect();
-        words.push('…');
+    let mut short: String = safe.as_str().chars().filter(|c| !c.is_control()).take(ROOM + 1).collect();
+    if short.chars().count() > ROOM {
+        short = short.chars().take(ROOM - 1).collect();
+        short.push('…');
     }
-    words
+    short
 }
 
 #[cfg(test)]

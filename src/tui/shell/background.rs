@@ -8,7 +8,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Whether the report was requested. Only then is a key held back to see whether it begins one.
+/// Whether the report was requested and has not arrived. Only then is a key held back to see whether it begins one.
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 /// How long to wait for the next character of a report, which a slow connection may split anywhere.
 const CHARACTER_TIMEOUT: Duration = Duration::from_millis(100);
@@ -27,7 +27,7 @@ pub(crate) fn may_begin(key: KeyEvent) -> bool {
     REQUESTED.load(Ordering::SeqCst) && key.kind != KeyEventKind::Release && (opens(key) || key.code == KeyCode::Esc)
 }
 
-/// What a key and those after it turned out to be.
+/// The meaning of a key and of the events after it.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     /// A report: whether the background is light, if that can be parsed; and events of other kinds that arrived
@@ -79,6 +79,8 @@ pub(crate) fn gather(first: KeyEvent, more: &mut dyn FnMut(Duration) -> Option<E
         // Other keys make the report invalid, but they are still not a person's keys.
         body.push(plain(&Event::Key(key)).unwrap_or('?'));
     }
+    // The terminal is asked once, so that every later Esc is a key at once.
+    REQUESTED.store(false, Ordering::SeqCst);
     Found::Answer(light(&body), others)
 }
 
@@ -104,7 +106,7 @@ mod tests {
         Event::Key(KeyEvent::new(KeyCode::Char(c), modifiers))
     }
 
-    fn words(text: &str) -> Vec<Event> {
+    fn typed(text: &str) -> Vec<Event> {
         let one = |c| match c {
             '\x1b' => Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)),
             '\x07' => key('g', KeyModifiers::CONTROL),
@@ -137,13 +139,13 @@ mod tests {
             ("11;rgb:ff/ff", None),
             ("11;rm -rf /\r", None),
         ] {
-            let mut events = words(body);
+            let mut events = typed(body);
             events.push(st.clone());
-            events.extend(words("x"));
+            events.extend(typed("x"));
             assert_eq!(found(&open, events), (Found::Answer(wanted, Vec::new()), 1), "{body:?} with ST");
-            let events = words(&format!("{body}\x07x"));
+            let events = typed(&format!("{body}\x07x"));
             assert_eq!(found(&open, events), (Found::Answer(wanted, Vec::new()), 1), "{body:?} with BEL");
-            let events = words(&format!("]{body}\x1b\\x"));
+            let events = typed(&format!("]{body}\x1b\\x"));
             let parted = matches!(found(&esc, events).0, Found::Answer(_, others) if others.is_empty());
             assert!(parted, "{body:?} parted at its escapes");
         }
@@ -153,13 +155,13 @@ mod tests {
     fn keys_stay_keys() {
         let open = key(']', KeyModifiers::ALT);
         assert_eq!(found(&open, Vec::new()), (Found::Keys(Vec::new()), 0));
-        assert_eq!(found(&open, words("12;")), (Found::Keys(words("12")), 1));
+        assert_eq!(found(&open, typed("12;")), (Found::Keys(typed("12")), 1));
         let esc = Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
-        assert_eq!(found(&esc, words("j")), (Found::Keys(words("j")), 0));
+        assert_eq!(found(&esc, typed("j")), (Found::Keys(typed("j")), 0));
         let resized = vec![Event::Resize(3, 3)];
-        let mut events = words("11;rgb:0/0/");
+        let mut events = typed("11;rgb:0/0/");
         events.extend(resized.clone());
-        events.extend(words("0\x07"));
+        events.extend(typed("0\x07"));
         assert_eq!(found(&open, events), (Found::Answer(Some(false), resized), 0));
     }
 }

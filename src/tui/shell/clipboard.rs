@@ -36,14 +36,14 @@ const CLIP: Tool = Tool { name: "clip.exe", args: &[], wide: true };
 pub(crate) fn copy(text: &str, native: Option<Native>) -> String {
     let (text, left) = Safe::copied(text);
     let by = native.filter(|native| run_tool(native, &text).is_ok());
-    let said = by.map_or_else(
+    let notice = by.map_or_else(
         || terminal::copy(&text),
         |native| format!("Copied {} bytes with {}.", text.len(), native.tool.name),
     );
     match left {
-        0 => said,
-        1 => format!("{said} An invisible character was removed."),
-        left => format!("{said} {left} invisible characters or escape sequences were removed."),
+        0 => notice,
+        1 => format!("{notice} An invisible character was removed."),
+        left => format!("{notice} {left} invisible characters or escape sequences were removed."),
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
 use crate::engine::api::{Event, Events, Ticket};
-use crate::tui::msg::{Done, Msg};
+use crate::tui::msg::{Done, EngineMsg, Msg};
 use crate::tui::text::code::Job;
 use std::io;
 use std::sync::mpsc::{Sender, channel};
@@ -35,7 +35,19 @@ pub(crate) fn start(mut run: RunCommand, to: Sender<Msg>) -> io::Result<(Sender<
     Ok((answers, lines))
 }
 
-/// Whether an event answers a request of a command.
-pub(crate) fn is_answer(event: &Event) -> bool {
-    matches!(event, Event::Answer { ticket, .. } if *ticket >= Ticket::COMMANDS)
+/// Passes the answers to requests of commands to the commands thread, and all other events to the run loop, until the
+/// engine or the run loop is gone.
+pub(crate) fn forward(
+    events: Events,
+    answers: &Sender<Event>,
+    to: &Sender<Msg>,
+    wrap: impl Fn(Box<Event>) -> EngineMsg,
+) {
+    for event in events {
+        if matches!(event, Event::Answer { ticket, .. } if ticket >= Ticket::COMMANDS) {
+            drop(answers.send(event));
+        } else if to.send(Msg::Engine(wrap(Box::new(event)))).is_err() {
+            return;
+        }
+    }
 }

@@ -22,7 +22,7 @@ pub(crate) fn load_display(config: &Config, light: Option<bool>) -> (Keymap, The
         Some(format!("{why}; using another theme."))
     });
     problems.extend(faults);
-    let few = !config.env.get("COLORTERM").is_some_and(|said| said == "truecolor" || said == "24bit");
+    let few = !config.env.get("COLORTERM").is_some_and(|value| value == "truecolor" || value == "24bit");
     (Keymap::load(own.as_deref()), Themes::new(texts, few, ascii, light), problems)
 }
 
@@ -167,13 +167,13 @@ mod tests {
         std::fs::write(dir.join("config.toml"), "[screen]\nhints_after = \"x\"\n").unwrap();
         let why = reading.reload(false, None).unwrap().unwrap_err();
         assert!(why.contains("line 2, column 15"), "{why}");
-        assert!(reading.reload(false, None).is_none(), "a fault is said once");
+        assert!(reading.reload(false, None).is_none(), "an error is reported once");
         std::fs::write(dir.join("config.toml"), "# mine\n[screen]\nhints_after = 50 # soon\n").unwrap();
         reading.reload(false, None).unwrap().unwrap();
         reading.keep_theme("sepia").unwrap();
         let text = std::fs::read_to_string(dir.join("config.toml")).unwrap();
         assert_eq!(text, "# mine\n[screen]\nhints_after = 50 # soon\ntheme = \"sepia\"\n");
-        assert!(reading.reload(false, None).is_none(), "what is written here is no news");
+        assert!(reading.reload(false, None).is_none(), "its own change is not reported");
         let (fresh, _) = reading.reload(true, None).unwrap().unwrap();
         assert_eq!((fresh.screen.theme.as_str(), fresh.asked), ("sepia", true));
     }

@@ -6,20 +6,16 @@ use crate::config::editor;
 use crate::config::load::Environment;
 use std::io;
 
-/// Runs the editor and returns the saved text, or why there is none.
-fn edit(text: &str) -> Result<String, String> {
-    editor::edit(text, &Environment::of_process())
-        .map_err(|error| format!("{error} Your message is unchanged. Set EDITOR to use another editor."))
-}
-
-/// Lends the terminal to the person's editor. The editor reads the keys meanwhile.
+/// Lends the terminal to the person's editor, which reads the keys meanwhile. Returns the saved text, or why there is
+/// none.
 pub(crate) fn lend(text: &str) -> io::Result<Result<String, String>> {
     let Some(_held) = input::pause() else {
         return Ok(Err("The editor could not take over the terminal; your message is unchanged.".to_owned()));
     };
     terminal::switch_off();
     let lent = system::lend();
-    let result = edit(text);
+    let result = editor::edit(text, &Environment::of_process())
+        .map_err(|error| format!("{error} Your message is unchanged. Set EDITOR to use another editor."));
     drop(lent);
     terminal::switch_on()?;
     Ok(result)

@@ -62,8 +62,8 @@ fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
         queue.drain(..surplus);
         let Some(job) = queue.pop_back() else { continue };
         let mut gone = false;
-        let mut tell = |part| gone |= to.send(Msg::Frame(FrameMsg::Highlighted(part))).is_err();
-        highlighter.get_or_insert_with(Highlighter::default).paint(&job, &mut tell);
+        let mut send = |part| gone |= to.send(Msg::Frame(FrameMsg::Highlighted(part))).is_err();
+        highlighter.get_or_insert_with(Highlighter::default).paint(&job, &mut send);
         if gone {
             return;
         }
@@ -88,9 +88,9 @@ impl Default for Highlighter {
 impl Highlighter {
     /// Highlights a job's lines from its first unknown one on, and sends them in parts. An unknown language has no
     /// colors.
-    pub fn paint(&mut self, job: &Job, tell: &mut dyn FnMut(Vec<(u64, HighlightedLine)>)) {
+    pub fn paint(&mut self, job: &Job, send: &mut dyn FnMut(Vec<(u64, HighlightedLine)>)) {
         let Some(language) = self.language(&job.language) else {
-            tell(job.lines.iter().skip(job.from).map(|(key, _)| (*key, HighlightedLine::from([]))).collect());
+            send(job.lines.iter().skip(job.from).map(|(key, _)| (*key, HighlightedLine::from([]))).collect());
             return;
         };
         let fresh = || (0, ParseState::new(language), ScopeStack::new());
@@ -109,7 +109,7 @@ impl Highlighter {
             let last = at + 1 == job.lines.len();
             if last || (at + 1) % LINES_PER_STATE == 0 {
                 keep.push((*key, state.clone(), stack.clone()));
-                tell(std::mem::take(&mut part));
+                send(std::mem::take(&mut part));
             }
         }
         self.states.extend(keep);

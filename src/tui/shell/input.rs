@@ -20,9 +20,9 @@ const BURST_GAP: Duration = Duration::from_millis(8);
 const ENTER_WAIT: Duration = Duration::from_millis(40);
 /// How long the reader may take to pause.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// The number of keys in one burst that is more than a person can press.
+/// A burst of this many keys is faster than a person can type.
 const FAST_KEYS: usize = 3;
-/// The number of keys in one burst that is a paste even without a line end, so that it is one message.
+/// A burst of this many keys is a paste, and so one message, even without a line end.
 const PASTE_KEYS: usize = 64;
 
 /// Reads until the terminal or the receiver is gone.

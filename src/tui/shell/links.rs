@@ -27,8 +27,8 @@ impl<W: Write> LinkingBackend<W> {
 
 /// Whether the terminal is known to handle OSC 8, according to its environment. Multiplexers may not pass it on.
 pub(crate) fn known(env: &dyn Fn(&str) -> Option<String>) -> bool {
-    let said = |name: &str| env(name).unwrap_or_default();
-    let term = said("TERM");
+    let value = |name: &str| env(name).unwrap_or_default();
+    let term = value("TERM");
     if env("TMUX").is_some()
         || env("STY").is_some()
         || ["screen", "tmux", "dumb", "linux"].iter().any(|t| term.starts_with(t))
@@ -37,10 +37,10 @@ pub(crate) fn known(env: &dyn Fn(&str) -> Option<String>) -> bool {
     }
     let programs = ["iTerm.app", "WezTerm", "ghostty", "vscode", "Hyper", "rio", "Tabby"];
     let terms = ["xterm-kitty", "xterm-ghostty", "foot", "alacritty", "wezterm", "contour"];
-    programs.contains(&said("TERM_PROGRAM").as_str())
+    programs.contains(&value("TERM_PROGRAM").as_str())
         || terms.iter().any(|known| term.starts_with(known))
         || ["KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "DOMTERM"].iter().any(|name| env(name).is_some())
-        || said("VTE_VERSION").parse::<u32>().is_ok_and(|version| version >= 5_000)
+        || value("VTE_VERSION").parse::<u32>().is_ok_and(|version| version >= 5_000)
 }
 
 /// Groups cells by address and removes the numbers that encode them.
@@ -68,6 +68,10 @@ impl<W: Write> Backend for LinkingBackend<W> {
     where
         I: Iterator<Item = (u16, u16, &'a Cell)>,
     {
+        let mut content = content.peekable();
+        if content.peek().is_none() {
+            return Ok(());
+        }
         let Some(links) = self.links.clone() else { return self.inner.draw(content) };
         for (address, cells) in runs(&links, content) {
             let cells = cells.iter().map(|(x, y, cell)| (*x, *y, cell));
@@ -83,12 +87,9 @@ impl<W: Write> Backend for LinkingBackend<W> {
         Ok(())
     }
 
-    fn append_lines(&mut self, n: u16) -> io::Result<()> {
-        self.inner.append_lines(n)
-    }
-
+    /// Does nothing: the cursor is hidden from entering the screen to leaving it (`terminal`).
     fn hide_cursor(&mut self) -> io::Result<()> {
-        self.inner.hide_cursor()
+        Ok(())
     }
 
     fn show_cursor(&mut self) -> io::Result<()> {
@@ -124,16 +125,6 @@ impl<W: Write> Backend for LinkingBackend<W> {
     }
 }
 
-impl<W: Write> Write for LinkingBackend<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.inner.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Write::flush(&mut self.inner)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,12 +143,12 @@ mod tests {
         let cells = cells(&buf);
         let mut backend = LinkingBackend::new(&mut out, Some(links));
         backend.draw(cells.iter().map(|(x, y, cell)| (*x, *y, cell))).unwrap();
-        let said = String::from_utf8(out).unwrap();
-        let start = said.find("\x1b]8;;https://a.example\x1b\\").unwrap();
-        let end = said.find("\x1b]8;;\x1b\\").unwrap();
-        assert!(said[start..end].contains('b') && !said[..start].contains('b'), "{said:?}");
-        assert!(said[end..].contains('c'));
-        assert!(!said.contains("58;2") && !said.contains("58:2"), "the number is not a color: {said:?}");
+        let written = String::from_utf8(out).unwrap();
+        let start = written.find("\x1b]8;;https://a.example\x1b\\").unwrap();
+        let end = written.find("\x1b]8;;\x1b\\").unwrap();
+        assert!(written[start..end].contains('b') && !written[..start].contains('b'), "{written:?}");
+        assert!(written[end..].contains('c'));
+        assert!(!written.contains("58;2") && !written.contains("58:2"), "the number is not a color: {written:?}");
     }
 
     #[test]

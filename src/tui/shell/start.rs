@@ -5,7 +5,7 @@
 use super::{configuration, links};
 use crate::config::commands::args::Global;
 use crate::config::load::Config;
-use crate::config::panes::Arrangements;
+use crate::config::panels::Arrangements;
 use crate::config::settings::LinksChoice;
 use crate::domain::base::damage::{Damage, StartWith};
 use crate::domain::base::failure::Failure;

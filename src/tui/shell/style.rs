@@ -11,19 +11,19 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 impl Workbench {
-    /// Runs a command that reads or writes the person's files. The demo writes none but the one that the person names.
+    /// Runs a command that reads or writes the person's files. The demo writes only a file that the person names.
     pub(crate) fn perform_on_files(&mut self, cmd: FileCmd) -> io::Result<()> {
         let news = match (cmd, &mut self.reading) {
             (FileCmd::SaveUnsaved(path, text), _) => {
                 let result = save(&path, &text).map_err(|error| error.to_string());
                 Some(Msg::Done(Done::Saved(path, result)))
             }
-            (FileCmd::KeepTheme(_) | FileCmd::KeepPanes | FileCmd::Reload(_), None) => None,
-            (FileCmd::KeepTheme(name), Some(reading)) => {
+            (FileCmd::SaveTheme(_) | FileCmd::SaveArrangement | FileCmd::Reload(_), None) => None,
+            (FileCmd::SaveTheme(name), Some(reading)) => {
                 Some(Msg::Config(ConfigMsg::Written(reading.keep_theme(&name))))
             }
-            (FileCmd::KeepPanes, Some(_)) if self.model.facts.demo => None,
-            (FileCmd::KeepPanes, Some(reading)) => {
+            (FileCmd::SaveArrangement, Some(_)) if self.model.facts.demo => None,
+            (FileCmd::SaveArrangement, Some(reading)) => {
                 let kept = self.model.display.arrangements.save(&reading.screen_file());
                 let why = |why| format!("The layout could not be saved for the next start: {why}.");
                 kept.err().map(|error| Msg::Config(ConfigMsg::Written(Err(why(error)))))

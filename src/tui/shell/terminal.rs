@@ -1,27 +1,26 @@
-//! The modes of the terminal: what is switched on when entering is switched off on every way out.
+//! The modes of the terminal, which are switched on at the start and off on every way out, and the writing of frames.
 //! Not for: signals and job control (`system`) or drawing (`view`).
 
 use super::links::LinkingBackend;
 use crate::config::save::create_private;
 use crate::config::settings::Notify;
 use crate::tui::text::links::Links;
+use crossterm::Command;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, KeyboardEnhancementFlags,
     PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
-use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode,
-};
-use crossterm::{Command, QueueableCommand};
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use std::io::{self, Stdout, Write};
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// How many bytes every terminal accepts in one OSC 52.
 const MAX_OSC52_BYTES: usize = 74_000;
@@ -39,38 +38,48 @@ const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
+/// Begins and ends one update of the screen, on terminals that support it.
+const BEGIN_UPDATE: &str = "\x1b[?2026h";
+const END_UPDATE: &str = "\x1b[?2026l";
+
 /// The screen on which frames are drawn.
 pub(crate) struct Screen {
-    terminal: Terminal<LinkingBackend<FrameWriter>>,
+    terminal: Terminal<LinkingBackend<FrameBuffer>>,
     area: Rect,
-    failed: Arc<Mutex<Option<io::Error>>>,
+    frame: FrameBuffer,
 }
 
-/// Collects a frame and writes it at once. A failure is stored for `draw` instead of returned: the drawing library
-/// would print it when it is dropped, and printing panics when the terminal is gone.
-struct FrameWriter {
-    out: Stdout,
-    held: Vec<u8>,
-    failed: Arc<Mutex<Option<io::Error>>>,
+/// Collects the bytes of a frame. The drawing library flushes several times per frame; [`Screen::draw`] writes the whole
+/// frame at once.
+#[derive(Clone)]
+struct FrameBuffer(Rc<RefCell<Vec<u8>>>);
+
+impl FrameBuffer {
+    fn new() -> Self {
+        let mut bytes = Vec::with_capacity(64 * 1024);
+        bytes.extend_from_slice(BEGIN_UPDATE.as_bytes());
+        Self(Rc::new(RefCell::new(bytes)))
+    }
+
+    /// Writes the collected bytes as one update, or nothing if no cell changed.
+    fn send(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut bytes = self.0.borrow_mut();
+        if bytes.len() == BEGIN_UPDATE.len() {
+            return Ok(());
+        }
+        bytes.extend_from_slice(END_UPDATE.as_bytes());
+        let written = out.write_all(&bytes).and_then(|()| out.flush());
+        bytes.truncate(BEGIN_UPDATE.len());
+        written
+    }
 }
 
-impl Write for FrameWriter {
+impl Write for FrameBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.held.extend_from_slice(bytes);
-        Ok(bytes.len())
+        self.0.borrow_mut().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Half a frame that a panic left must not be written onto the main screen.
-        if !ENTERED.load(Ordering::SeqCst) {
-            self.held.clear();
-            return Ok(());
-        }
-        let result = self.out.write_all(&self.held).and_then(|()| self.out.flush());
-        self.held.clear();
-        if let Err(why) = result {
-            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-        }
         Ok(())
     }
 }
@@ -81,12 +90,10 @@ impl Screen {
         switch_on()?;
         let (width, height) = crossterm::terminal::size()?;
         let area = Rect { x: 0, y: 0, width, height };
-        let failed = Arc::default();
-        let writer =
-            FrameWriter { out: io::stdout(), held: Vec::with_capacity(64 * 1024), failed: Arc::clone(&failed) };
-        let backend = LinkingBackend::new(writer, links);
+        let frame = FrameBuffer::new();
+        let backend = LinkingBackend::new(frame.clone(), links);
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
-        Ok(Self { terminal, area, failed })
+        Ok(Self { terminal, area, frame })
     }
 
     /// Columns and rows.
@@ -109,14 +116,11 @@ impl Screen {
         self.terminal.resize(self.area)
     }
 
-    /// Draws a frame, as one update on terminals that support it.
+    /// Draws a frame.
     pub(crate) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
-        self.terminal.backend_mut().queue(BeginSynchronizedUpdate)?;
         self.terminal.draw(|frame| paint(frame.buffer_mut()))?;
-        self.terminal.backend_mut().queue(EndSynchronizedUpdate)?;
-        Write::flush(self.terminal.backend_mut())?;
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
-        failed.map_or(Ok(()), Err)
+        // Another thread may have restored the terminal meanwhile, because the program ends.
+        if ENTERED.load(Ordering::SeqCst) { self.frame.send(&mut io::stdout()) } else { Ok(()) }
     }
 }
 
@@ -147,7 +151,7 @@ pub(crate) fn switch_off() {
         return;
     }
     let mut out = String::new();
-    ansi(&mut out, EndSynchronizedUpdate);
+    out.push_str(END_UPDATE);
     if MOUSE.load(Ordering::SeqCst) {
         out.push_str(MOUSE_OFF);
     }
@@ -222,9 +226,9 @@ pub(crate) fn install_panic_hook() {
             switch_off();
             tracing::error!("{panic}");
         } else if ENTERED.load(Ordering::SeqCst) {
-            let words = format!("thread {}: {panic}", here.name().unwrap_or("without a name"));
-            tracing::error!("{words}");
-            *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = words;
+            let message = format!("thread {}: {panic}", here.name().unwrap_or("without a name"));
+            tracing::error!("{message}");
+            *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = message;
             return;
         }
         before(panic);
@@ -265,4 +269,50 @@ fn into_file(text: &str) -> io::Result<String> {
         }
     }
     Err(io::Error::other("no free file name"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::backend::Backend as _;
+    use ratatui::buffer::Cell;
+
+    /// A writer that records each write, as a terminal would receive it.
+    #[derive(Default)]
+    struct Writes(Vec<String>);
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(String::from_utf8_lossy(bytes).into_owned());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_frame_is_one_write_and_an_unchanged_frame_none() {
+        let area = Rect { x: 0, y: 0, width: 9, height: 2 };
+        let frame = FrameBuffer::new();
+        let backend = LinkingBackend::new(frame.clone(), None);
+        let mut terminal =
+            Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) }).unwrap();
+        let mut out = Writes::default();
+        for text in ["one", "one", "two"] {
+            let style = ratatui::style::Style::default();
+            terminal.draw(|frame| _ = frame.buffer_mut().set_stringn(0, 0, text, 9, style)).unwrap();
+            frame.send(&mut out).unwrap();
+        }
+        let [first, second] = out.0.as_slice() else { panic!("{:?}", out.0) };
+        for (written, text) in [(first, "one"), (second, "two")] {
+            let body = written.strip_prefix(BEGIN_UPDATE).and_then(|rest| rest.strip_suffix(END_UPDATE)).unwrap();
+            assert!(body.contains(text) && !body.contains(BEGIN_UPDATE), "{body:?}");
+        }
+        let cell = Cell::default();
+        terminal.backend_mut().draw([(0, 0, &cell)].into_iter()).unwrap();
+        terminal.resize(area).unwrap();
+        assert_eq!(out.0.len(), 2, "only a frame is written");
+    }
 }

@@ -6,7 +6,7 @@ use super::terminal;
 use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Events, RequestSender};
-use crate::tui::model::panes::Arrangements;
+use crate::tui::model::panels::Arrangements;
 use crate::tui::model::status::Severity;
 use crate::tui::model::{Display, Facts, Model};
 use crate::tui::msg::{Cmd, EngineMsg, FileCmd, Msg};
@@ -64,17 +64,9 @@ impl Workbench {
         self.tours += 1;
         let number = self.tours;
         let (answers, lines) = commands::start(engine.commands, self.back.clone())?;
-        let to = self.back.clone();
-        let events = engine.events;
-        thread::Builder::new().name("tour".to_owned()).spawn(move || {
-            for event in events {
-                if commands::is_answer(&event) {
-                    drop(answers.send(event));
-                } else if to.send(Msg::Engine(EngineMsg::TourEvent(number, Box::new(event)))).is_err() {
-                    return;
-                }
-            }
-        })?;
+        let (to, events) = (self.back.clone(), engine.events);
+        let work = move || commands::forward(events, &answers, &to, |event| EngineMsg::TourEvent(number, event));
+        thread::Builder::new().name("tour".to_owned()).spawn(work)?;
         let mut model = tour_model(&self.model);
         let (columns, height) = self.screen.size();
         model.size = (columns, height.saturating_sub(rows(&model, height)));
@@ -133,7 +125,7 @@ impl Workbench {
     /// Whether a command is skipped while the tour is shown, because it would read or write the person's settings.
     pub(crate) fn is_skipped_in_tour(&self, cmd: &Cmd) -> bool {
         self.outside.is_some()
-            && matches!(cmd, Cmd::File(FileCmd::KeepTheme(_) | FileCmd::KeepPanes | FileCmd::Reload(_)))
+            && matches!(cmd, Cmd::File(FileCmd::SaveTheme(_) | FileCmd::SaveArrangement | FileCmd::Reload(_)))
     }
 
     fn swap(&mut self) {

@@ -61,7 +61,7 @@ pub(super) fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// What rows are nested in: a quote or a list item.
+/// A quote or a list item that contains rows.
 #[derive(Debug)]
 struct BlockContext {
     first: String,
@@ -84,7 +84,8 @@ pub(super) struct Blocks<'a> {
     look: MarkdownStyle,
     inside: Vec<BlockContext>,
     lists: Vec<Option<u64>>,
-    words: RichText,
+    /// The text of the current paragraph, heading, or table cell.
+    inline: RichText,
     inks: Vec<(Ink, Option<Rc<str>>)>,
     leaf: Ink,
     addresses: Vec<(String, usize)>,
@@ -102,7 +103,7 @@ impl<'a> Blocks<'a> {
             look,
             inside: Vec::new(),
             lists: Vec::new(),
-            words: RichText::default(),
+            inline: RichText::default(),
             inks: Vec::new(),
             leaf: ink,
             addresses: Vec::new(),
@@ -120,11 +121,11 @@ impl<'a> Blocks<'a> {
             Event::Text(text) | Event::FootnoteReference(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.text(&text);
             }
-            Event::Code(text) => self.words.push(&text, Some(Ink::Code), self.link().as_ref()),
+            Event::Code(text) => self.inline.push(&text, Some(Ink::Code), self.link().as_ref()),
             Event::Html(html) => self.html(&html),
-            Event::InlineHtml(html) if is_break(&html) => self.words.next_line(),
-            Event::InlineHtml(html) => self.words.push(&html, Some(Ink::Dim), None),
-            Event::SoftBreak | Event::HardBreak => self.words.next_line(),
+            Event::InlineHtml(html) if is_break(&html) => self.inline.next_line(),
+            Event::InlineHtml(html) => self.inline.push(&html, Some(Ink::Dim), None),
+            Event::SoftBreak | Event::HardBreak => self.inline.next_line(),
             Event::Rule => {
                 self.gap(at.start);
                 let room = self.room.saturating_sub(self.indent());
@@ -132,7 +133,7 @@ impl<'a> Blocks<'a> {
             }
             Event::TaskListMarker(done) => {
                 let (sign, ink) = if done { ("[x] ", Ink::Good) } else { ("[ ] ", Ink::Accent) };
-                self.words.push(sign, Some(ink), None);
+                self.inline.push(sign, Some(ink), None);
             }
         }
     }
@@ -143,7 +144,7 @@ impl<'a> Blocks<'a> {
             Tag::Heading { level, .. } => {
                 self.block(at);
                 self.leaf = Ink::Heading;
-                self.words.push(&format!("{} ", "#".repeat(level as usize)), Some(Ink::Dim), None);
+                self.inline.push(&format!("{} ", "#".repeat(level as usize)), Some(Ink::Dim), None);
             }
             Tag::BlockQuote(_) => {
                 self.block(at);
@@ -182,7 +183,7 @@ impl<'a> Blocks<'a> {
             Tag::Strong => self.inks.push((Ink::Heading, self.link())),
             Tag::Strikethrough => self.inks.push((Ink::Excluded, self.link())),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                self.addresses.push((dest_url.to_string(), self.words.text.len()));
+                self.addresses.push((dest_url.to_string(), self.inline.text.len()));
                 self.inks.push((Ink::Link, safe_address(&dest_url)));
             }
             Tag::TableCell
@@ -211,8 +212,8 @@ impl<'a> Blocks<'a> {
             TagEnd::CodeBlock => self.code_ends(),
             TagEnd::Table => self.table_ends(),
             TagEnd::TableCell => {
-                self.words.find_addresses();
-                let cell = std::mem::take(&mut self.words);
+                self.inline.find_addresses();
+                let cell = std::mem::take(&mut self.inline);
                 if let Some(row) = self.table.as_mut().and_then(|table| table.rows.last_mut()) {
                     row.push(cell);
                 }
@@ -236,15 +237,15 @@ impl<'a> Blocks<'a> {
             return code.text.push_str(text);
         }
         let (ink, to) = self.inks.last().cloned().map_or((None, None), |(ink, to)| (Some(ink), to));
-        self.words.push(text, ink, to.as_ref());
+        self.inline.push(text, ink, to.as_ref());
     }
 
     fn html(&mut self, html: &str) {
         for (at, line) in html.trim_end_matches('\n').split('\n').enumerate() {
-            if at > 0 || !self.words.text.is_empty() {
-                self.words.next_line();
+            if at > 0 || !self.inline.text.is_empty() {
+                self.inline.next_line();
             }
-            self.words.push(line, Some(Ink::Dim), None);
+            self.inline.push(line, Some(Ink::Dim), None);
         }
     }
 
@@ -258,10 +259,10 @@ impl<'a> Blocks<'a> {
         self.inks.pop();
         let Some((address, from)) = self.addresses.pop() else { return };
         let shown = Safe::line(&address);
-        let words = self.words.text.get(from..).unwrap_or_default();
-        let same = words == shown.as_str() || shown.as_str().strip_prefix("mailto:") == Some(words);
+        let text = self.inline.text.get(from..).unwrap_or_default();
+        let same = text == shown.as_str() || shown.as_str().strip_prefix("mailto:") == Some(text);
         if !same && !address.is_empty() {
-            self.words.push(&format!(" ({address})"), Some(Ink::Dim), link.as_ref());
+            self.inline.push(&format!(" ({address})"), Some(Ink::Dim), link.as_ref());
         }
     }
 
@@ -312,7 +313,7 @@ impl<'a> Blocks<'a> {
         self.room - self.indent()
     }
 
-    /// Adds a row with the marks of what it is nested in.
+    /// Adds a row with the marks of the quotes and list items around it.
     fn push_row(&mut self, row: Line) {
         if self.indent() == 0 {
             return self.push_narrow_row(row);
@@ -346,13 +347,13 @@ impl<'a> Blocks<'a> {
     }
 
     fn flush(&mut self) {
-        if self.words.text.is_empty() {
+        if self.inline.text.is_empty() {
             return;
         }
-        let mut words = std::mem::take(&mut self.words);
-        words.find_addresses();
+        let mut inline = std::mem::take(&mut self.inline);
+        inline.find_addresses();
         let room = self.left().min(self.look.prose.saturating_sub(self.indent())).max(1);
-        for row in words.lines(room, self.leaf) {
+        for row in inline.lines(room, self.leaf) {
             self.push_row(row);
         }
     }
@@ -377,8 +378,8 @@ impl<'a> Blocks<'a> {
         }
         if shown < lines.len() {
             let more = super::counted(u64::try_from(lines.len() - shown).unwrap_or(0), "more line");
-            let words = format!("{} {more} of code{}", self.look.folded, self.look.hint);
-            self.push_row(Line::of(Ink::Accent, &fit(&words, self.left(), self.look.ellipsis)));
+            let text = format!("{} {more} of code{}", self.look.folded, self.look.hint);
+            self.push_row(Line::of(Ink::Accent, &fit(&text, self.left(), self.look.ellipsis)));
         }
     }
 }
@@ -414,8 +415,8 @@ pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle,
 pub(super) fn language_row(info: &str, look: &MarkdownStyle, room: usize) -> Option<Line> {
     let info = info.trim();
     let bar = bar(look, room);
-    let words = fit(info, room - bar.width(), look.ellipsis);
-    (!info.is_empty()).then(|| bar.with(Ink::Dim, &words))
+    let text = fit(info, room - bar.width(), look.ellipsis);
+    (!info.is_empty()).then(|| bar.with(Ink::Dim, &text))
 }
 
 fn bar(look: &MarkdownStyle, room: usize) -> Line {

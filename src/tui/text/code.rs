@@ -103,8 +103,7 @@ pub struct Job {
     pub from: usize,
 }
 
-/// Highlighting of lines by key, of which the oldest is dropped beyond a limit; and the lines that the last frame
-/// lacked.
+/// Highlighting of lines by key, at most [`MAX_CACHED_LINES`]; and the lines of the last frame without highlighting.
 #[derive(Debug, Default)]
 pub struct HighlightCache {
     known: HashMap<u64, HighlightedLine>,
@@ -128,7 +127,7 @@ impl HighlightCache {
         None
     }
 
-    /// Takes the lines that the last frame lacked, as one job per block.
+    /// Takes the lines of the last frame without highlighting, as one job per block.
     pub fn jobs(&mut self) -> Vec<Job> {
         self.frame += 1;
         let mut deepest: Vec<(Rc<CodeBlock>, usize)> = Vec::new();
@@ -183,9 +182,9 @@ fn apply_highlighting(row: &Line, tints: &HighlightedLine, from: usize) -> Line 
         for (stop, ink) in tints.iter() {
             let stop = usize::try_from(*stop).unwrap_or(usize::MAX).min(end);
             if stop > begun
-                && let Some(words) = piece.text.get(begun - at..stop - at)
+                && let Some(code) = piece.text.get(begun - at..stop - at)
             {
-                out.push_safe(*ink, words);
+                out.push_safe(*ink, code);
                 begun = stop;
             }
         }

@@ -110,7 +110,7 @@ impl GrowingText {
         Self { room: room.max(1), ink, look, finished: 0, seen: 0, fence: None, done, open }
     }
 
-    /// Lays out the text so far, of which the previous text is a prefix.
+    /// Lays out the text so far. It begins with the text of the previous call.
     pub fn feed(&mut self, text: &str) {
         if text.len() == self.seen {
             return;
@@ -232,10 +232,10 @@ impl GrowingText {
         blocks.rows
     }
 
-    fn hidden(&self, words: &str, rows: &mut Vec<Line>) {
-        let words = words.trim_matches(['\n', '\r']);
-        if !words.trim_matches([' ', '\t', '\n', '\r']).is_empty() {
-            rows.extend(wrapped(Safe::text(words).as_str(), self.room, Ink::Dim));
+    fn hidden(&self, text: &str, rows: &mut Vec<Line>) {
+        let text = text.trim_matches(['\n', '\r']);
+        if !text.trim_matches([' ', '\t', '\n', '\r']).is_empty() {
+            rows.extend(wrapped(Safe::text(text).as_str(), self.room, Ink::Dim));
         }
     }
 }
@@ -247,7 +247,7 @@ struct BlockOffsets {
     /// Offsets of the items of the last block, if it is a list.
     items: Vec<usize>,
     /// Offset of the last block's last line, if it is prose.
-    words: Option<usize>,
+    last_line: Option<usize>,
     /// The text after the fence, if the last block is a code block.
     open_code: Option<String>,
 }
@@ -265,7 +265,7 @@ impl BlockOffsets {
                             Tag::CodeBlock(CodeBlockKind::Fenced(info)) => Some(info.to_string()),
                             _ => None,
                         };
-                        parts.words = matches!(tag, Tag::Paragraph | Tag::HtmlBlock)
+                        parts.last_line = matches!(tag, Tag::Paragraph | Tag::HtmlBlock)
                             .then(|| text[at.clone()].trim_end().rfind('\n').map(|end| at.start + end + 1))
                             .flatten();
                         parts.tops.push(at);
@@ -276,7 +276,7 @@ impl BlockOffsets {
                 }
                 Event::End(_) => depth = depth.saturating_sub(1),
                 _ if depth == 0 => {
-                    (parts.open_code, parts.words) = (None, None);
+                    (parts.open_code, parts.last_line) = (None, None);
                     parts.items.clear();
                     parts.tops.push(at);
                 }
@@ -291,7 +291,7 @@ impl BlockOffsets {
         if size <= MAX_OPEN_BYTES {
             return None;
         }
-        self.items.last().copied().or(self.words).filter(|at| *at > last.start)
+        self.items.last().copied().or(self.last_line).filter(|at| *at > last.start)
     }
 }
 

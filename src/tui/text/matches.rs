@@ -15,7 +15,7 @@ pub struct MatchPart {
     pub columns: Range<usize>,
 }
 
-/// The rows that are searched: all but those that introduce a text, such as its folded reasoning.
+/// The rows that are searched: all except the rows above the text, such as its folded reasoning.
 fn searched(rows: &[Line]) -> impl Iterator<Item = (usize, &Line)> {
     let leads = |row: &Line| !row.pieces.is_empty() && row.pieces.iter().all(|piece| piece.ink == Ink::Dim);
     let first = rows.iter().position(|row| !leads(row)).unwrap_or(rows.len());
@@ -23,7 +23,7 @@ fn searched(rows: &[Line]) -> impl Iterator<Item = (usize, &Line)> {
 }
 
 /// The text of rows without the lines and bars around it. Rows are joined by a space.
-pub fn words(rows: &[Line]) -> String {
+pub fn text_of(rows: &[Line]) -> String {
     let mut out = String::new();
     for (_, row) in searched(rows) {
         row.pieces.iter().filter(|piece| piece.ink != Ink::Border).for_each(|piece| out.push_str(&piece.text));
@@ -91,7 +91,7 @@ mod tests {
         let found = find(&rows, "old one", fold);
         let parts = [MatchPart { row: 1, columns: 12..15 }, MatchPart { row: 2, columns: 2..5 }];
         assert_eq!(found, [parts]);
-        assert_eq!(words(&rows), "still the Old one ");
+        assert_eq!(text_of(&rows), "still the Old one ");
     }
 
     #[test]

@@ -30,11 +30,11 @@ impl RichText {
         self.push_safe(Safe::line(raw).as_str(), ink, to);
     }
 
-    pub(super) fn push_safe(&mut self, words: &str, ink: Option<Ink>, to: Option<&Rc<str>>) {
-        if words.is_empty() {
+    pub(super) fn push_safe(&mut self, text: &str, ink: Option<Ink>, to: Option<&Rc<str>>) {
+        if text.is_empty() {
             return;
         }
-        self.text.push_str(words);
+        self.text.push_str(text);
         let end = self.text.len();
         match self.runs.last_mut() {
             Some(last) if last.ink == ink && last.link.as_ref() == to => last.to = end,
@@ -62,20 +62,20 @@ impl RichText {
         let mut fresh = Self::default();
         let mut from = 0;
         for run in &self.runs {
-            let words = &self.text[from..run.to];
+            let text = &self.text[from..run.to];
             from = run.to;
             if run.link.is_some() || matches!(run.ink, Some(Ink::Code | Ink::Dim)) {
-                fresh.push_safe(words, run.ink, run.link.as_ref());
+                fresh.push_safe(text, run.ink, run.link.as_ref());
                 continue;
             }
             let mut at = 0;
-            for place in addresses(words) {
-                fresh.push_safe(&words[at..place.start], run.ink, None);
-                let address = &words[place.clone()];
+            for place in addresses(text) {
+                fresh.push_safe(&text[at..place.start], run.ink, None);
+                let address = &text[place.clone()];
                 fresh.push_safe(address, Some(Ink::Link), safe_address(address).as_ref());
                 at = place.end;
             }
-            fresh.push_safe(&words[at..], run.ink, None);
+            fresh.push_safe(&text[at..], run.ink, None);
         }
         *self = fresh;
     }
@@ -122,18 +122,18 @@ impl RichText {
 }
 
 /// The ranges of http and https addresses in a text.
-fn addresses(words: &str) -> Vec<Range<usize>> {
+fn addresses(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
-    while let Some(at) = words[from..].find("http").map(|at| from + at) {
-        let tail = &words[at..];
+    while let Some(at) = text[from..].find("http").map(|at| from + at) {
+        let tail = &text[at..];
         from = at + 4;
         let Some(scheme) = ["https://", "http://"].into_iter().find(|scheme| tail.starts_with(scheme)) else {
             continue;
         };
         let end = tail.find(|c: char| !c.is_ascii_graphic() || "<>\"`{}|\\^".contains(c)).unwrap_or(tail.len());
-        // If it were cut before a character of another alphabet, or before a mark, it would lead elsewhere than it
-        // reads.
+        // An address that is cut before a letter of another alphabet, or before a mark, would lead to another place than
+        // it shows.
         if tail[end..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '⟨') {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Lays out a table as rows: columns as wide as they need or as fits, cells wrapped, never wider than the room.
+//! Lays out a table as rows, never wider than the room: each column gets the width it needs or a share, and cells wrap.
 //! Not for: parsing a table (`blocks`).
 
 use super::rich::RichText;
@@ -9,7 +9,7 @@ use pulldown_cmark::Alignment;
 /// The least width of a column; a table that needs less becomes a list.
 const MIN_COLUMN: usize = 5;
 
-/// How wide a column gets for its longest word; longer words, such as addresses, are broken.
+/// How wide a column gets for its longest word; longer entry, such as addresses, are broken.
 const MAX_WORD: usize = 24;
 
 /// A table being parsed.
@@ -133,13 +133,13 @@ impl Table {
                 out.push(Line::new());
             }
             for (n, cell) in row.iter().enumerate() {
-                let mut words = RichText::default();
+                let mut entry = RichText::default();
                 let head = heads.get(n).map_or("", |head| head.text.as_str());
                 if !head.is_empty() {
-                    words.push_safe(&format!("{head}: "), Some(Ink::Heading), None);
+                    entry.push_safe(&format!("{head}: "), Some(Ink::Heading), None);
                 }
-                words.append(cell);
-                out.extend(words.lines(room, Ink::Text));
+                entry.append(cell);
+                out.extend(entry.lines(room, Ink::Text));
             }
         }
         if rows.is_empty() {

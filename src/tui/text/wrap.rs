@@ -73,7 +73,7 @@ impl LineWrapper {
         }
     }
 
-    /// Takes what directly precedes the next word off the row, so that it moves to the new row too: an opening quote or
+    /// Takes the text directly before the next word off the row, so that both move to the new row: an opening quote or
     /// bracket, or the word before a comma or full stop.
     fn glued(&mut self, next: &str) -> String {
         let start = self.row.rfind(' ').map_or(0, |at| at + 1);

@@ -1,8 +1,8 @@
-//! The table of actions: one line for each, so that an unhandled action does not compile.
+//! The table of actions: one line for each.
 //! Not for: the keys of actions (`config::keys`), or the details of an action (`chat`, `screens`).
 
 use super::effects::send;
-use super::{leave, open, panes, settings, travel};
+use super::{leave, open, panels, settings, travel};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::versions::EditableKind;
@@ -14,7 +14,7 @@ use crate::tui::chat::update::{
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord};
-use crate::tui::model::panes::Shape;
+use crate::tui::model::panels::Shape;
 use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::msg::{Cmd, FileCmd};
 use crate::tui::screens;
@@ -22,7 +22,6 @@ use crate::tui::screens::help::model::HelpScreen;
 use crate::tui::screens::screen::Outcome;
 
 /// Runs an action. It may come from a key, the list of actions or a command.
-#[deny(clippy::wildcard_enum_match_arm)]
 #[expect(clippy::too_many_lines, clippy::match_same_arms, reason = "a table")]
 pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     use Action as A;
@@ -92,15 +91,15 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Reload => out.push(Cmd::File(FileCmd::Reload(true))),
         A::ToggleMouse => settings::toggle_mouse(model, out),
         A::Themes => settings::themes(model),
-        A::NextLayout => panes::next_shape(model, out),
-        A::Zen if model.arrangement().layout == Shape::Zen => panes::shape(model, Shape::Wide, out),
-        A::Zen => panes::shape(model, Shape::Zen, out),
-        A::HideBranches => panes::hide(model, Focus::Branches, out),
-        A::HideContext => panes::hide(model, Focus::Context, out),
-        A::HideTools => panes::hide(model, Focus::Tools, out),
-        A::Narrower => panes::resize(model, false, out),
-        A::Wider => panes::resize(model, true, out),
-        A::EvenPanels => panes::even(model, out),
+        A::NextLayout => panels::next_shape(model, out),
+        A::Zen if model.arrangement().layout == Shape::Zen => panels::shape(model, Shape::Wide, out),
+        A::Zen => panels::shape(model, Shape::Zen, out),
+        A::HideBranches => panels::hide(model, Focus::Branches, out),
+        A::HideContext => panels::hide(model, Focus::Context, out),
+        A::HideTools => panels::hide(model, Focus::Tools, out),
+        A::Narrower => panels::resize(model, false, out),
+        A::Wider => panels::resize(model, true, out),
+        A::EvenPanels => panels::even(model, out),
         A::Palette => picker::update::palette(model),
         A::Tour => screens::tour::update::open(model, out),
         A::Help => model.layers.push(HelpScreen::default()),

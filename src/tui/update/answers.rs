@@ -14,7 +14,6 @@ use crate::tui::screens::{
 use crate::tui::update::prelude::*;
 
 /// Passes an answer to the family of its request.
-#[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(pending) = model.requests.pending.remove(&ticket.0) else { return };
     let ticket = ticket.0;

@@ -1,7 +1,7 @@
 //! Effects available to every part of the update: sending a request, reporting a failure, running an action afterward.
 //! Not for: the details of an action (`actions`).
 
-use crate::domain::base::failure::Failure;
+use crate::domain::base::failure::{Failure, FailureKind};
 use crate::engine::api::{Answer, Request, Ticket};
 use crate::tui::update::prelude::*;
 
@@ -17,14 +17,14 @@ pub(crate) fn send(
     ticket
 }
 
-/// Shows a failure in one sentence.
+/// Shows a failure in one sentence. Where a request was only not possible, the sentence informs and does not warn.
 pub(crate) fn show_failure(model: &mut Model, failure: &Failure) {
-    model.status.say(Severity::Trouble, failure.to_string(), model.now);
+    let severity = if failure.kind == FailureKind::User { Severity::Notice } else { Severity::Trouble };
+    model.status.say(severity, failure.to_string(), model.now);
 }
 
 /// Shows the sentence of an answer, or a failure. All other answers are listed, so that a new one must be assigned:
 /// screens handle the answers that they wait for earlier, and other changes arrive as events.
-#[deny(clippy::wildcard_enum_match_arm)]
 #[expect(clippy::match_same_arms, reason = "a table, in groups")]
 pub(crate) fn show_answer(model: &mut Model, result: Result<Answer, Failure>) {
     use Answer as A;
@@ -46,7 +46,7 @@ pub(crate) fn show_answer(model: &mut Model, result: Result<Answer, Failure>) {
         A::Draft(_) | A::Summaries(_) | A::Stats(_) | A::Memories(_) | A::Modules(_) | A::Editables(..) => {}
         A::Policies { .. } | A::Refused(_) => {}
         // Tools, files, code.
-        A::Toolbox(_) | A::Rules(_) | A::Traces(_) | A::Trace(_) | A::Files(_) | A::Attached { .. } => {}
+        A::ToolList(_) | A::Rules(_) | A::Traces(_) | A::Trace(_) | A::Files(_) | A::Attached { .. } => {}
         A::Project(_) | A::Indexed(_) | A::Code(_) | A::Symbols(_) | A::Source(_) | A::Map(_) => {}
         // The program.
         A::Models(_) | A::Meters(_) | A::Doctor(_) | A::Backups(_) | A::FolderSettings(_) => {}

@@ -22,7 +22,6 @@ use crate::tui::screens::summaries::update_modules;
 use std::sync::Arc;
 
 /// Handles a report of an engine.
-#[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn message(model: &mut Model, msg: EngineMsg, out: &mut Vec<Cmd>) {
     match msg {
         EngineMsg::Event(reported) => event(model, *reported, out),
@@ -32,7 +31,6 @@ pub(super) fn message(model: &mut Model, msg: EngineMsg, out: &mut Vec<Cmd>) {
     }
 }
 
-#[deny(clippy::wildcard_enum_match_arm)]
 fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
     match event {
         Event::Answer { ticket, result } => answers::answer(model, ticket, result, out),
@@ -46,7 +44,6 @@ fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
     }
 }
 
-#[deny(clippy::wildcard_enum_match_arm)]
 fn session(model: &mut Model, event: SessionEvent, out: &mut Vec<Cmd>) {
     match event {
         SessionEvent::Nodes { session, heads } => {
@@ -81,7 +78,6 @@ fn session(model: &mut Model, event: SessionEvent, out: &mut Vec<Cmd>) {
     }
 }
 
-#[deny(clippy::wildcard_enum_match_arm)]
 fn turn(model: &mut Model, event: TurnEvent, out: &mut Vec<Cmd>) {
     match event {
         TurnEvent::Opened { branch, text, after } => opened(model, branch, text, after),
@@ -108,7 +104,6 @@ fn turn(model: &mut Model, event: TurnEvent, out: &mut Vec<Cmd>) {
     }
 }
 
-#[deny(clippy::wildcard_enum_match_arm)]
 fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
     match event {
         ToolEvent::Trace(trace) => {
@@ -124,7 +119,6 @@ fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
     }
 }
 
-#[deny(clippy::wildcard_enum_match_arm)]
 fn summary(model: &mut Model, event: SummaryEvent) {
     match event {
         SummaryEvent::Progress { branch, turns, by, done, of, tokens } => {
@@ -138,7 +132,6 @@ fn summary(model: &mut Model, event: SummaryEvent) {
     }
 }
 
-#[deny(clippy::wildcard_enum_match_arm)]
 fn indexing(model: &mut Model, event: IndexingEvent) {
     match event {
         IndexingEvent::Messages { done, total } => ask::indexing(model, done, total),
@@ -149,7 +142,6 @@ fn indexing(model: &mut Model, event: IndexingEvent) {
     }
 }
 
-#[deny(clippy::wildcard_enum_match_arm)]
 fn program(model: &mut Model, event: ProgramEvent) {
     match event {
         ProgramEvent::Notice(text) => model.status.say(Severity::Notice, text, model.now),

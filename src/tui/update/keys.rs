@@ -6,13 +6,12 @@ use crate::tui::chat::update::typing::text_input;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord, Key, Step};
-use crate::tui::model::letter_guard::{GuardedPane, LetterGuard};
+use crate::tui::model::letter_guard::LetterGuard;
 use crate::tui::msg::{Cmd, Input};
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::screen::Screen;
 
 /// Handles a key, a paste, or the mouse.
-#[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn input(model: &mut Model, input: Input, out: &mut Vec<Cmd>) {
     match input {
         Input::Key(chord) => key(model, chord, out),
@@ -34,7 +33,7 @@ fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
         type_in(model, chord, out);
         return;
     }
-    match model.keys.find(chord, &model.places()) {
+    match model.keys.find(chord, model.places()) {
         Some(run) if asks_first(model, run, chord) => {}
         Some(run) => actions::run(model, run, Some(chord), out),
         None if help => actions::run(model, Action::Help, None, out),
@@ -54,7 +53,7 @@ fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
         model.letters.forget();
         return false;
     }
-    let waits = model.letters.press(GuardedPane { focus: model.focus, approval }, chord);
+    let waits = model.letters.press((model.focus, approval), chord);
     if waits {
         let esc = model.keys.key_of(Action::Leave).unwrap_or_default();
         let does = run.short().trim_end_matches('.');
@@ -102,7 +101,7 @@ fn lead(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) -> bool {
     }
     let mut typed = model.input.sequence.clone();
     typed.push(chord);
-    match model.keys.step(&typed, &model.places()) {
+    match model.keys.step(&typed, model.places()) {
         Step::More => {
             model.input.sequence = typed;
             if first {
@@ -116,9 +115,9 @@ fn lead(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) -> bool {
         }
         Step::Nothing => {
             model.input.sequence.clear();
-            let words: Vec<String> = typed.iter().map(ToString::to_string).collect();
+            let keys: Vec<String> = typed.iter().map(ToString::to_string).collect();
             let help = model.keys.key_of(Action::Help).unwrap_or_default();
-            let text = format!("{} does nothing; {help} shows all keys.", words.join(" "));
+            let text = format!("{} does nothing; {help} shows all keys.", keys.join(" "));
             model.status.report("leader", text, model.now);
         }
     }

@@ -1,5 +1,8 @@
 //! The update of the workbench: a message changes the model and returns commands. It touches nothing else.
 //! Not for: drawing (`view`), or carrying commands out (the run loop).
+//!
+//! Enums are matched exhaustively, so an action, an event, or an answer without a handler does not compile.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 pub(crate) mod actions;
 pub(crate) mod answers;
@@ -9,7 +12,7 @@ mod keys;
 mod leave;
 mod mouse;
 pub(crate) mod open;
-pub(crate) mod panes;
+pub(crate) mod panels;
 pub(crate) mod prelude;
 pub(crate) mod session;
 pub(crate) mod settings;
@@ -28,7 +31,6 @@ use crate::tui::screens;
 use effects::send;
 
 /// Changes the model by a message, and returns the commands for the run loop.
-#[deny(clippy::wildcard_enum_match_arm)]
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut out = Vec::new();
     match msg {
@@ -47,7 +49,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         actions::run(model, action, None, &mut out);
     }
     completing::follow(model, &mut out);
-    composing::keep(model, &mut out);
+    composing::save_when_due(model, &mut out);
     planning::replan_when_due(model, &mut out);
     if let Some(run) = model.layers.last().and_then(|screen| screen.after()) {
         run(model, &mut out);
@@ -64,7 +66,6 @@ fn tick(model: &mut Model, now: u64) {
 }
 
 /// Handles the result of a command.
-#[deny(clippy::wildcard_enum_match_arm)]
 fn finish(model: &mut Model, done: Done) {
     match done {
         Done::Printed(line, printed) => printed::arrived(model, &line, printed),

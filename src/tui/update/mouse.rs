@@ -2,9 +2,9 @@
 //! can be dragged.
 //! Not for: which part is at a position (the view records it).
 
-use super::{actions, panes};
+use super::{actions, panels};
 use crate::tui::model::list::shift;
-use crate::tui::model::pointer::{self, Border, Mouse, PointerAction, Target};
+use crate::tui::model::pointer::{self, Border, HitArea, Mouse, PointerAction, Target};
 use crate::tui::msg::FileCmd;
 use crate::tui::update::prelude::*;
 
@@ -22,7 +22,7 @@ pub(super) fn mouse(model: &mut Model, mouse: Mouse, out: &mut Vec<Cmd>) {
         }
         PointerAction::Release => {
             if model.pointer.dragged.take().is_some() {
-                out.push(Cmd::File(FileCmd::KeepPanes));
+                out.push(Cmd::File(FileCmd::SaveArrangement));
             }
         }
         PointerAction::Wheel(rows) => wheel(model, target, rows),
@@ -83,7 +83,7 @@ fn drag(model: &mut Model, border: Border, mouse: Mouse) {
         Border::Right => columns.saturating_sub(mouse.x),
         Border::Tools => place.map_or(rows / 3, |area| area.bottom().saturating_sub(mouse.y)),
     };
-    panes::pull(model, border, to);
+    panels::pull(model, border, to);
 }
 
 fn wheel(model: &mut Model, target: Option<Target>, rows: i64) {
@@ -92,10 +92,8 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64) {
     }
     match target {
         Some(Target::Row(Focus::Branches, _) | Target::Pane(Focus::Branches)) => {
-            let first = model.pointer.hits.borrow().iter().find_map(|hit| match hit.target {
-                Target::Row(Focus::Branches, at) => Some(at),
-                _ => None,
-            });
+            let row = |hit: &HitArea| if let Target::Row(Focus::Branches, at) = hit.target { Some(at) } else { None };
+            let first = model.pointer.hits.borrow().iter().find_map(row);
             let from = model.panel.wheeled.or(first).unwrap_or(0);
             model.panel.wheeled = Some(shift(from, rows, model.panel.len().saturating_sub(1)));
         }
@@ -104,6 +102,8 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64) {
             model.tools.selected = shift(model.tools.selected, rows.signum(), last);
         }
         Some(Target::Pane(Focus::Context)) => {}
-        _ => model.conversation.scroll += rows,
+        Some(Target::Row(..) | Target::Pane(_) | Target::Item(_) | Target::Border(_)) | None => {
+            model.conversation.scroll += rows;
+        }
     }
 }

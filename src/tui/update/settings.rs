@@ -1,5 +1,5 @@
 //! Settings of the screen: themes, the mouse, and the configuration when it is read again.
-//! Not for: the arrangement of the panes (`panes`).
+//! Not for: the arrangement of the panels (`panels`).
 
 use super::effects::{send, show_answer};
 use crate::domain::base::failure::Failure;
@@ -11,7 +11,6 @@ use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::update::prelude::*;
 
 /// Handles a configuration that was read again or written.
-#[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn config(model: &mut Model, msg: ConfigMsg, out: &mut Vec<Cmd>) {
     match msg {
         ConfigMsg::Changed => out.push(Cmd::File(FileCmd::Reload(false))),
@@ -77,7 +76,7 @@ pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
         return model.status.report("theme", "The theme lasts until the demo ends; nothing is saved.", model.now);
     }
     if before != name {
-        out.push(Cmd::File(FileCmd::KeepTheme(name.to_owned())));
+        out.push(Cmd::File(FileCmd::SaveTheme(name.to_owned())));
     }
 }
 

@@ -6,7 +6,6 @@ use crate::tui::msg::{Cmd, FileCmd, ProcessMsg, TerminalMsg};
 use crate::tui::screens::tour;
 
 /// Handles a change of the terminal.
-#[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn terminal(model: &mut Model, msg: TerminalMsg, out: &mut Vec<Cmd>) {
     match msg {
         TerminalMsg::Resize(columns, rows) => {
@@ -24,7 +23,6 @@ pub(super) fn terminal(model: &mut Model, msg: TerminalMsg, out: &mut Vec<Cmd>) 
 }
 
 /// Handles a signal or a request of the shell.
-#[deny(clippy::wildcard_enum_match_arm)]
 pub(super) fn process(model: &mut Model, msg: ProcessMsg, out: &mut Vec<Cmd>) {
     match msg {
         ProcessMsg::Signal(_) => model.quit = true,

@@ -12,7 +12,7 @@ pub(super) fn travel(model: &mut Model, run: Action) {
         None => model.conversation.page,
     };
     let page = i64::from(page.max(2).saturating_sub(1));
-    let ways = [
+    let steps = [
         (Action::Up, -1),
         (Action::Down, 1),
         (Action::ScrollUp, -page),
@@ -20,7 +20,7 @@ pub(super) fn travel(model: &mut Model, run: Action) {
         (Action::Top, i64::MIN / 2),
         (Action::Bottom, i64::MAX / 2),
     ];
-    let Some((_, by)) = ways.into_iter().find(|(action, _)| *action == run) else { return };
+    let Some((_, by)) = steps.into_iter().find(|(action, _)| *action == run) else { return };
     match model.layers.last_mut() {
         Some(screen) => screen.travel(run, by),
         None => travel_pane(model, run, by),

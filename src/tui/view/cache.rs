@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// How many rows are kept.
 const LIMIT: usize = 120_000;
 
-/// What rows were laid out from.
+/// The source of laid-out rows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum CacheKey {
     /// A message's body: its node, its content, and whether it is expanded.
@@ -33,7 +33,7 @@ pub(crate) struct GrowingRows {
 /// Rows, and the frame in which they were last drawn.
 type CachedRows = (Rc<Vec<Line>>, u64);
 
-/// Rows by what they were laid out from and the width.
+/// Rows by their source and width.
 #[derive(Debug, Default)]
 pub struct Cache {
     cached: HashMap<(CacheKey, u16), CachedRows>,

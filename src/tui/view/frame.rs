@@ -7,6 +7,7 @@ use crate::domain::base::ids::NodeId;
 use crate::tui::chat;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::pointer::Target;
 use crate::tui::screens::{self, tour};
 use crate::tui::theme::Theme;
 use ratatui::buffer::Buffer;
@@ -96,7 +97,7 @@ fn panes(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas,
         (Focus::Composer, areas.composer),
     ];
     for (pane, area) in panes {
-        view.pane(pane, area.unwrap_or_default());
+        view.hit(area.unwrap_or_default(), Target::Pane(pane));
     }
     if let Some(area) = areas.header {
         chat::view::header::draw(&view, area, buf);

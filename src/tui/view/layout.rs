@@ -6,7 +6,7 @@ use super::{ViewContext, paint};
 use crate::tui::chat::view::{branches, composer};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::panes::{self, MIN_TOOLS, Shape};
+use crate::tui::model::panels::{self, MIN_TOOLS, Shape};
 use crate::tui::model::pointer::{Border, Target};
 use crate::tui::view::prelude::*;
 
@@ -35,7 +35,8 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     let composer = if area.height < 6 { area.height.min(1) } else { (rows + 2).min(area.height - 3) };
     let spare = area.height.saturating_sub(composer + 4);
     let zen = zen(model);
-    let notice = composer::notice_rows(model).min(spare);
+    let width = if zen { middle(area).width } else { area.width };
+    let notice = composer::notice_rows(model, width, area.height).min(spare);
     let below = Rect { y: area.bottom() - composer - notice, height: composer + notice, ..area };
     areas.composer = Some(below);
     areas.notice = (notice > 0).then(|| Rect { y: below.y + 1, height: notice, ..area });
@@ -84,7 +85,7 @@ fn middle(area: Rect) -> Rect {
 
 fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     let arrangement = model.arrangement();
-    let (left, right) = panes::sidebar_widths(&arrangement, body.width);
+    let (left, right) = panels::sidebar_widths(&arrangement, body.width);
     let seen = |pane: Focus| model.focus == pane || !model.hidden(pane);
     let (branches, context) = (seen(Focus::Branches), seen(Focus::Context));
     let calls = model.session.as_ref().is_some_and(|session| !session.traces.is_empty());

@@ -54,10 +54,7 @@ impl ViewContext<'_> {
         }
     }
 
-    fn pane(&self, pane: Focus, area: Rect) {
-        self.hit(area, Target::Pane(pane));
-    }
-
+    /// Records a row of a pane for the mouse.
     pub(crate) fn row(&self, pane: Focus, area: Rect, at: usize) {
         self.hit(area, Target::Row(pane, at));
     }
@@ -88,7 +85,7 @@ impl ViewContext<'_> {
     /// The current notice, cut to `room` columns.
     pub(crate) fn notice_line(&self, room: usize) -> Option<Line> {
         let notice = self.model.status.shown()?;
-        let ink = match notice.weight {
+        let ink = match notice.severity {
             Severity::Notice => Ink::Accent,
             Severity::Trouble => Ink::Warn,
             Severity::Alarm => Ink::Danger,
@@ -128,14 +125,10 @@ impl ViewContext<'_> {
         Rect { y: inside.y + 1, height: inside.height.saturating_sub(1), ..inside }
     }
 
-    pub(crate) fn frame(&self, title: Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
-        paint::frame(self.theme, title, focus, area, buf)
-    }
-
     /// Clears the area, and draws a screen's title and, at the lower edge, its line of keys. Returns the area inside.
     pub(crate) fn screen(&self, title: Line, keys: Line, area: Rect, buf: &mut Buffer) -> Rect {
         paint::clear(area, buf);
-        let inside = self.frame(title, true, area, buf);
+        let inside = paint::frame(self.theme, title, area, buf);
         self.foot(keys, area, buf);
         inside
     }
@@ -147,11 +140,11 @@ impl ViewContext<'_> {
         }
     }
 
-    /// Keys with their descriptions: as many as fit into `width` columns, at most [`MAX_HINTS`]. The help has the rest.
-    pub(crate) fn keys_line(&self, when: When, words: &[(Action, &str)], width: usize) -> Line {
+    /// Keys with their effects: as many as fit into `width` columns, at most [`MAX_HINTS`]. The help has the rest.
+    pub(crate) fn keys_line(&self, when: When, effects: &[(Action, &str)], width: usize) -> Line {
         let mut line = Line::new();
         let mut shown = 0;
-        for (action, word) in words {
+        for (action, word) in effects {
             let key = self.key_in(*action, when);
             if shown == MAX_HINTS || line.width() + text::width(&key) + text::width(word) + 7 > width {
                 continue;
@@ -174,8 +167,8 @@ mod tests {
         let model = Model { keys: Keymap::built_in(), ..Model::default() };
         let theme = Theme::built_in("dark", false);
         let view = ViewContext { theme: &theme, model: &model };
-        let words: Vec<(Action, &str)> = Action::ALL.iter().take(20).map(|action| (*action, "word")).collect();
-        assert_eq!(view.keys_line(When::Always, &words, 500).plain().matches(" word").count(), MAX_HINTS);
-        assert_eq!(view.keys_line(When::Always, &words, 20).plain().matches(" word").count(), 1);
+        let effects: Vec<(Action, &str)> = Action::ALL.iter().take(20).map(|action| (*action, "effect")).collect();
+        assert_eq!(view.keys_line(When::Always, &effects, 500).plain().matches(" effect").count(), MAX_HINTS);
+        assert_eq!(view.keys_line(When::Always, &effects, 20).plain().matches(" effect").count(), 1);
     }
 }

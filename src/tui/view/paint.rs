@@ -1,5 +1,5 @@
 //! Writes lines, frames, and bars into the buffer's cells; no other file does.
-//! Not for: deciding what is drawn.
+//! Not for: choosing the contents (`chat::view`, `screens`).
 
 use super::cache::Cache;
 use crate::domain::conversation::tag::Tag;
@@ -115,7 +115,7 @@ pub(crate) fn inside(area: Rect) -> Rect {
 
 /// Draws a title and returns the area for the contents. An area that spans the top of the screen gets a rule behind its
 /// title; any other gets a box. Frames need three columns and two rows.
-pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
+pub(super) fn frame(theme: &Theme, title: Line, area: Rect, buf: &mut Buffer) -> Rect {
     let area = area.intersection(buf.area);
     if area.width < 3 || area.height < 2 {
         return area;
@@ -124,9 +124,8 @@ pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &m
     if edge == (Rect { height: 1, ..buf.area }) {
         page_title(theme, title, edge, buf);
     } else {
-        let ink = if focus { Ink::Focus } else { Ink::Border };
-        let block = Block::new().borders(Borders::ALL).border_set(theme.glyphs.frame).border_style(theme.style(ink));
-        block.render(area, buf);
+        let style = theme.style(Ink::Focus);
+        Block::new().borders(Borders::ALL).border_set(theme.glyphs.frame).border_style(style).render(area, buf);
         caption(theme, title, edge, buf);
     }
     inside(area)

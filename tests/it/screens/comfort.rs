@@ -10,7 +10,7 @@ use pleach::domain::base::failure::Failure;
 use pleach::domain::call::model::{ModelInfo, Price, Supports};
 use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, ProgramRequest, Request, TurnEvent};
 use pleach::tui::model::focus::Focus;
-use pleach::tui::model::panes::{Arrangement, Shape};
+use pleach::tui::model::panels::{Arrangement, Shape};
 use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::msg::{ConfigMsg, Fresh, Input, Msg, TerminalMsg};
 use pleach::tui::screens::help::model::HelpScreen;
@@ -38,7 +38,7 @@ fn leader_key_shows_what_may_follow() {
     stage.wait(299);
     assert!(!stage.screen(100, 30).contains("then one of these"), "not yet");
     stage.model.plan.due = None;
-    stage.model.keep.due = None;
+    stage.model.draft_save.due = None;
     assert_eq!(stage.model.next_wake(), Some(stage.model.now + 1));
     stage.wait(1);
     assert!(stage.model.next_wake().is_none_or(|at| at > stage.model.now), "no timer is needed any more");
@@ -210,7 +210,7 @@ fn layouts() {
     assert!(stage.screen(120, 35).contains("Layout zen"));
     stage.press("ctrl-x z");
     assert!(stage.screen(120, 35).contains("Branches"));
-    assert!(stage.kept.iter().all(|kept| kept == "panes") && stage.kept.len() == 4, "{:?}", stage.kept);
+    assert!(stage.kept.iter().all(|kept| kept == "arrangement") && stage.kept.len() == 4, "{:?}", stage.kept);
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn borders_are_dragged() {
     assert!(stage.kept.is_empty(), "kept when it is let go");
     stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Release, x: edge - 6, y: 5 })));
     assert_eq!(column_of(&mut stage, "Next request"), before - 6);
-    assert_eq!(stage.kept, ["panes"]);
+    assert_eq!(stage.kept, ["arrangement"]);
     stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Drag, x: 3, y: 5 })));
     assert_eq!(column_of(&mut stage, "Next request"), before - 6, "nothing is held any more");
     stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Press, x: edge - 6, y: 5 })));

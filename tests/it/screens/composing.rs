@@ -1,12 +1,13 @@
-//! The composer: drafts that survive restarts, message history, and the external editor.
+//! The composer: drafts that survive restarts, message history, the external editor, notices, and the line of keys.
 
 use super::fixture::{self, MAIN, RETRY};
-use pleach::domain::base::failure::Failure;
+use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use pleach::domain::conversation::message::Role;
 use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Event, ItemName, PlanRequest, Request, SessionEvent, SessionRequest,
+    Act, Answer, BranchRequest, Event, FileList, ItemName, PlanRequest, ProgramEvent, Request, SessionEvent,
+    SessionRequest, ToolRequest,
 };
 use pleach::tui::msg::{Done, Msg, ProcessMsg};
 
@@ -157,4 +158,46 @@ fn an_imported_system_prompt_is_asked_about_until_it_is_decided() {
         let mark = Mark { target: atom, kind, by, note, inherited_from, revision, counted, renewals, origin, code };
         assert!(asked(vec![mark]).0.model.layers.is_empty(), "{kind:?} is a decision");
     }
+}
+
+/// The answer to F5 in an empty session is wider than 80 columns, and it only informs.
+#[test]
+fn a_notice_is_shown_whole_and_only_warnings_have_the_mark() {
+    let mut stage = fixture::opened();
+    stage.press("f5");
+    let asked = stage.sent.iter().rev().find(|(_, request)| matches!(request, Request::Summary { .. }));
+    let ticket = asked.unwrap().0;
+    let sentence = "Nothing is old enough: the newest 10 messages are never summarized. Nothing was changed.";
+    stage.event(Event::Answer { ticket, result: Err(Failure::user(sentence)) });
+    let words = |screen: &str| screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (width, height) in [(80, 24), (120, 35)] {
+        let screen = words(&stage.screen(width, height));
+        assert!(screen.contains(&format!("· {sentence}")), "{width}: {screen}");
+    }
+    stage.wait(4_100);
+    assert!(words(&stage.screen(80, 24)).contains(sentence), "there is time to read it");
+    stage.wait(1_000);
+    assert!(!words(&stage.screen(80, 24)).contains("Nothing is old enough"));
+    // A failure has the mark, and a sentence that is too long for the screen is cut at its end.
+    let failure = Failure::new(FailureKind::Provider, "It failed. ".repeat(60));
+    stage.event(Event::Program(ProgramEvent::Alarm(failure.to_string())));
+    let screen = stage.screen(80, 24);
+    assert_eq!(screen.lines().filter(|row| row.contains("It failed.")).count(), 4, "{screen}");
+    assert!(screen.contains(" !! It failed.") && screen.contains('…'), "{screen}");
+}
+
+/// An open screen names its own keys; the chat below it names none.
+#[test]
+fn the_chat_names_no_keys_while_a_screen_has_them() {
+    let mut stage = fixture::opened();
+    assert!(stage.screen(80, 24).contains("F1 help"));
+    stage.press("ctrl-p");
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("Esc close") && !screen.contains("F1 help") && !screen.contains("^F mode"), "{screen}");
+    // While names are listed, Enter accepts one and sends nothing.
+    stage.press("esc").type_text("see @src");
+    let list = FileList { paths: vec!["src/auth.rs".into()], note: String::new() };
+    stage.reply(|r| matches!(r, Request::Tool(ToolRequest::Files(_))), Answer::Files(list));
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("Enter accept") && !screen.contains("Enter send"), "{screen}");
 }

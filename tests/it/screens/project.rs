@@ -196,7 +196,7 @@ fn module_summary_in_progress_is_shown_and_stopped() {
     stage.event(Event::Answer { ticket, result: Err(Failure::user("Stopped.").kept(kept)) });
     let screen = stage.screen(120, 30);
     assert!(screen.contains(kept) && !screen.contains("src/engine"), "{screen}");
-    assert_eq!(stage.model.status.shown().unwrap().weight, Severity::Notice, "a person stopped it");
+    assert_eq!(stage.model.status.shown().unwrap().severity, Severity::Notice, "a person stopped it");
     // On its own screen the progress is shown above the text, and the first Esc stops it there too.
     stage.type_text("/capsule src/store by model").press("enter");
     stage.type_text("/modules").press("enter");

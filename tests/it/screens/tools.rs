@@ -3,7 +3,7 @@
 use super::Stage;
 use super::fixture::{self, MAIN};
 use pleach::domain::base::hash::Hash;
-use pleach::domain::tool::cards::{FileCard, FileDecision, FileServer, ServerCard, ToolCard, Toolbox};
+use pleach::domain::tool::cards::{FileCard, FileDecision, FileServer, ServerCard, ToolCard, ToolList};
 use pleach::domain::tool::mcp::{Origin, ServerState, ToolHints, offered_name, switch};
 use pleach::engine::api::{Answer, Event, Request, ServerAct, ToolEvent, ToolRequest};
 use pleach::tui::screens::reader::model::Reader;
@@ -57,7 +57,7 @@ fn server(name: &str, state: ServerState, tools: Vec<ToolCard>) -> ServerCard {
     }
 }
 
-fn toolbox(word: FileDecision) -> Box<Toolbox> {
+fn tool_list(word: FileDecision) -> Box<ToolList> {
     let own = server("pleach", ServerState::Ready, vec![tool("pleach", "read_file", 95), tool("pleach", "run", 131)]);
     let mut tools: Vec<ToolCard> =
         ["echo", "get-sum", "get-env", "get-tiny-image"].map(|name| tool("everything", name, 67)).into();
@@ -80,7 +80,7 @@ fn toolbox(word: FileDecision) -> Box<Toolbox> {
         }],
         fault: None,
     };
-    Box::new(Toolbox {
+    Box::new(ToolList {
         built: true,
         trusted: true,
         enabled: true,
@@ -103,7 +103,7 @@ fn opened(word: FileDecision) -> Stage {
     let mut stage = fixture::opened();
     stage.type_text("/mcp").press("enter");
     assert_eq!(*stage.last(), Request::Tool(ToolRequest::Servers(Some(MAIN), ServerAct::List)));
-    stage.reply(asked, Answer::Toolbox(toolbox(word)));
+    stage.reply(asked, Answer::ToolList(tool_list(word)));
     stage
 }
 
@@ -171,13 +171,13 @@ fn keys_switch_restart_and_approve() {
 #[test]
 fn skipped_tools_are_reported() {
     let mut stage = opened(FileDecision::Yes);
-    let mut all = toolbox(FileDecision::Yes);
+    let mut all = tool_list(FileDecision::Yes);
     if let Some(file) = &mut all.file {
         file.servers[0].taken = true;
     }
     all.servers[1].notes = vec!["2 tools are skipped: another tool has the same name.".into()];
     stage.event(Event::Tool(ToolEvent::ServersChanged));
-    stage.reply(asked, Answer::Toolbox(all));
+    stage.reply(asked, Answer::ToolList(all));
     let screen = stage.press("g").screen(120, 35);
     assert!(screen.contains("1 skipped  used"), "{screen}");
     assert!(screen.contains("Skipped: your settings have a server with this name."), "{screen}");

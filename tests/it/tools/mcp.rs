@@ -7,7 +7,7 @@ use crate::support::mcp::{MODE, WORK, WORKS, serve, spec};
 use crate::support::server::{Server as Http, json as answer};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::BranchId;
-use pleach::domain::tool::cards::{FileDecision, ServerCard, ToolCard, Toolbox};
+use pleach::domain::tool::cards::{FileDecision, ServerCard, ToolCard, ToolList};
 use pleach::domain::tool::consent::{Consent, PendingApproval, Rule, ToolEffect, Verdict};
 use pleach::domain::tool::mcp::{
     ConfiguredServers, FolderFile, Secret, Server, ServerSpec, ServerState, ServerTransport, ToolServers, offered_name,
@@ -353,15 +353,15 @@ fn open(bench: &Bench, named: &Arc<Mutex<ConfiguredServers>>, rules: Vec<Rule>, 
 }
 
 impl Setup {
-    fn toolbox(&mut self, act: ServerAct) -> Toolbox {
+    fn tool_list(&mut self, act: ServerAct) -> ToolList {
         match self.client.must(Request::Tool(ToolRequest::Servers(Some(self.branch), act))) {
-            Answer::Toolbox(all) => *all,
+            Answer::ToolList(all) => *all,
             other => panic!("{other:?}"),
         }
     }
 
     fn card(&mut self, name: &str) -> ServerCard {
-        let all = self.toolbox(ServerAct::Settle);
+        let all = self.tool_list(ServerAct::Settle);
         all.servers.into_iter().find(|server| server.name == name).unwrap()
     }
 
@@ -421,12 +421,12 @@ fn rule(tool: &str, verdict: Verdict) -> Rule {
 fn server_tool_is_planned_approved_and_called() {
     let answers = vec![call("mcp__s__echo", &json!({"text": "hi there"})), text("Done.")];
     let mut setup = setup(vec![spec("s", "plain")], answers, Vec::new());
-    setup.toolbox(ServerAct::List);
+    setup.tool_list(ServerAct::List);
     let card = setup.card("s");
     assert_eq!((card.state.clone(), card.tools.len()), (ServerState::Ready, 2));
     assert!(card.tools.iter().all(ToolCard::is_sent), "even if it was shown before approval");
     assert_eq!(card.tokens, card.tools.iter().map(|tool| tool.tokens).sum::<u32>());
-    let all = setup.toolbox(ServerAct::List);
+    let all = setup.tool_list(ServerAct::List);
     assert_eq!(all.tokens, setup.cost(), "the list shows the tokens that a plan counts");
     let asking = setup.turn("Echo it.", &yes()).expect("it needs approval");
     let effect = ToolEffect::Foreign { server: "s".into(), tool: "echo".into(), looks: true };
@@ -475,7 +475,7 @@ fn tools_are_disabled_on_a_branch_and_restored_by_undo() {
     assert!(setup.done(off(&["s/echo"])).contains("Switched s/echo off. u undoes it."));
     let less = setup.cost();
     assert!(less < whole);
-    assert_eq!(setup.toolbox(ServerAct::List).tokens, less);
+    assert_eq!(setup.tool_list(ServerAct::List).tokens, less);
     let costs = setup.client.whole_plan(setup.branch, &message("Hello")).tool_costs.clone();
     let each: Vec<(&str, bool)> = costs.iter().map(|tool| (tool.name.as_str(), tool.on)).collect();
     assert_eq!(each, [("echo", true), ("mcp__s__echo", false), ("mcp__s__act", true)], "each tool is in the plan");
@@ -544,7 +544,7 @@ fn tool_descriptions_are_approved_again_after_a_change() {
     setup.card("s");
     let whole = setup.cost();
     setup.named.lock().unwrap().servers = vec![spec("s", "drift")];
-    setup.toolbox(ServerAct::List);
+    setup.tool_list(ServerAct::List);
     let card = setup.card("s");
     let alarmed = |event: &Event| matches!(event, Event::Program(ProgramEvent::Alarm(notice)) if notice.contains("describes echo differently"));
     setup.client.wait(0, alarmed);
@@ -682,7 +682,7 @@ fn folder_file_needs_approval_of_its_exact_text() {
     let mut setup = setup(Vec::new(), Vec::new(), Vec::new());
     let digest = Hash::of(b"one");
     setup.named.lock().unwrap().file = Some(folder_file("one", vec![spec("s", "plain")]));
-    let all = setup.toolbox(ServerAct::Settle);
+    let all = setup.tool_list(ServerAct::Settle);
     let file = all.file.unwrap();
     assert_eq!((file.word, file.servers[0].command.as_str()), (FileDecision::Waits, "stub s"));
     assert!(all.servers.iter().all(|server| server.name != "s"), "nothing is started");
@@ -690,13 +690,13 @@ fn folder_file_needs_approval_of_its_exact_text() {
     setup.done(ServerAct::File { digest, yes: true });
     assert_eq!(setup.card("s").tools.len(), 2);
     setup.named.lock().unwrap().file = Some(folder_file("two", vec![spec("s", "plain")]));
-    let all = setup.toolbox(ServerAct::Settle);
+    let all = setup.tool_list(ServerAct::Settle);
     assert_eq!(all.file.unwrap().word, FileDecision::Waits, "a changed text needs approval again");
     assert!(all.servers.iter().all(|server| server.name != "s"), "and its servers were stopped");
     let stale = Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest, yes: true }));
     assert!(setup.client.ask(stale).unwrap_err().to_string().contains("changed in the meantime"));
     setup.done(ServerAct::File { digest: Hash::of(b"two"), yes: false });
-    assert_eq!(setup.toolbox(ServerAct::Settle).file.unwrap().word, FileDecision::No);
+    assert_eq!(setup.tool_list(ServerAct::Settle).file.unwrap().word, FileDecision::No);
 }
 
 #[test]
@@ -708,13 +708,13 @@ fn untrusted_folder_starts_no_server() {
     let named = Arc::new(Mutex::new(ConfiguredServers { servers: vec![spec("s", "plain")], file: None }));
     let (client, branch) = open(&bench, &named, Vec::new(), true);
     let mut setup = Setup { client, branch, model, bench, named };
-    let all = setup.toolbox(ServerAct::Settle);
+    let all = setup.tool_list(ServerAct::Settle);
     assert_eq!((all.trusted, all.servers.len(), setup.cost()), (false, 1, 0));
     setup.client.must(Request::Tool(ToolRequest::Trust { trusted: true }));
     assert_eq!(setup.card("s").state, ServerState::Ready, "approval starts them");
     assert!(setup.cost() > 0);
     setup.client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
-    assert_eq!(setup.toolbox(ServerAct::Settle).servers.len(), 1, "and revoking stops them");
+    assert_eq!(setup.tool_list(ServerAct::Settle).servers.len(), 1, "and revoking stops them");
 }
 
 #[test]
@@ -854,7 +854,7 @@ fn third_party_server_serves_a_whole_turn() {
     let card = setup.card("everything");
     assert_eq!(card.state, ServerState::Ready, "{}", card.tail);
     assert!(card.tools.len() >= 8, "{:?}", card.tools.iter().map(|tool| &tool.tool).collect::<Vec<_>>());
-    assert_eq!(setup.toolbox(ServerAct::List).tokens, setup.cost());
+    assert_eq!(setup.tool_list(ServerAct::List).tokens, setup.cost());
     let asking = setup.turn("What is 19 and 23?", &yes()).expect("get-sum needs approval");
     assert_eq!(asking.tool, "mcp__everything__get-sum");
     let traces = setup.client.open().traces.clone();

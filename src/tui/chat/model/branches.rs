@@ -1,5 +1,6 @@
 //! State of the branches panel: the tree of branches and, below it, the newest ends of the message tree without a
-//! branch. Rows are rebuilt when branches change. Not for: other nodes (`screens::tree`).
+//! branch. Rows are rebuilt when branches change.
+//! Not for: other nodes (`screens::tree`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::plain_text;

@@ -120,12 +120,11 @@ fn own_name(name: &str) -> &str {
 
 /// The mention being typed before a column of a line: the column of its `@` and the text after it.
 pub fn mention(line: &str, column: usize) -> Option<(usize, String)> {
-    let before: Vec<char> = line.chars().take(column).collect();
-    let at = before.iter().rposition(|c| *c == '@')?;
-    let word = &before[at + 1..];
-    let begins = at.checked_sub(1).is_none_or(|left| before[left].is_whitespace() || "([{\"'`".contains(before[left]));
-    let plain = word.len() <= 200 && !word.iter().any(|c| c.is_whitespace() || c.is_control());
-    (begins && plain).then(|| (at, word.iter().collect()))
+    let end = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+    let (before, word) = line[..end].rsplit_once('@')?;
+    let begins = before.chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'`".contains(c));
+    let plain = word.chars().count() <= 200 && !word.chars().any(|c| c.is_whitespace() || c.is_control());
+    (begins && plain).then(|| (before.chars().count(), word.to_owned()))
 }
 
 /// Whether a name occurs in the text as a whole word.

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 /// How many new messages at the end of a path are appended at most; more cause a rebuild.
 const MAX_APPENDED: usize = 1_000;
 
-/// What the scroll position is anchored to.
+/// The anchor of the scroll position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ScrollAnchor {
     /// The end of the conversation stays visible.

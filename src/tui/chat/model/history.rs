@@ -26,7 +26,7 @@ impl History {
         }
     }
 
-    /// Inserts messages of earlier runs of the program, oldest first, before those of this run.
+    /// Inserts messages of earlier runs of the program, oldest first, before the messages of this run.
     pub fn seed(&mut self, earlier: impl Iterator<Item = Arc<str>>) {
         let own = std::mem::take(&mut self.texts);
         for text in earlier.chain(own).filter(|text| !text.trim().is_empty()) {

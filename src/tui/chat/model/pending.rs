@@ -4,7 +4,7 @@
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::planning::draft::Draft;
 
-/// How long a call waits for its plan before the person is told, in milliseconds.
+/// How long a call waits for its plan before a notice says so, in milliseconds.
 pub const NOTIFY_AFTER_MS: u64 = 300;
 
 /// The purpose of a request about the next turn.
@@ -18,7 +18,7 @@ pub enum TurnPending {
         draft: Draft,
         /// When it was submitted, in milliseconds since the program began.
         since: u64,
-        /// Whether the person was told that it waits.
+        /// Whether a notice said that it waits.
         notified: bool,
     },
     /// To take over asking on a branch from another program.
@@ -28,8 +28,8 @@ pub enum TurnPending {
 }
 
 impl TurnPending {
-    /// When to tell the person that the call waits for its plan, in milliseconds since the program began; None if there
-    /// is no need.
+    /// When a notice has to say that the call waits for its plan, in milliseconds since the program began; None if none
+    /// has to.
     pub fn notify_at(&self) -> Option<u64> {
         match self {
             Self::Ask { since, notified: false, .. } => Some(since + NOTIFY_AFTER_MS),

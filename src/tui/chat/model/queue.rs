@@ -96,7 +96,7 @@ impl Queue {
     }
 
     /// The texts of a branch's queued messages, joined by empty lines.
-    pub fn words(&self, branch: BranchId) -> Arc<str> {
+    pub fn text(&self, branch: BranchId) -> Arc<str> {
         match self.of(branch) {
             [] => Arc::from(""),
             [one] => one.draft.text.clone(),
@@ -149,7 +149,7 @@ mod tests {
         assert!(queue.remove_sent(branch, &draft("one")));
         assert!(queue.hold(branch) && queue.is_held(branch));
         assert_eq!(queue.next(branch, false), None);
-        assert_eq!(&*queue.words(branch), "two");
+        assert_eq!(&*queue.text(branch), "two");
         assert_eq!(queue.next(branch, true), Some(draft("two")));
         assert_eq!(queue.unqueue_last(branch), None, "it is on its way");
         assert!(queue.remove_sent(branch, &draft("two")) && queue.of(branch).is_empty());

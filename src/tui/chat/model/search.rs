@@ -104,9 +104,9 @@ impl ConversationSearch {
         self.texts.insert(slot, (content, Arc::from(comparable(text))));
     }
 
-    /// Searches for other words. The first match at or after the place where the search began becomes the current one.
-    pub fn search(&mut self, words: &str, path: &[Slot]) {
-        self.query = comparable(words);
+    /// Searches for another query. The first match at or after the place where the search began becomes the current one.
+    pub fn search(&mut self, query: &str, path: &[Slot]) {
+        self.query = comparable(query);
         self.matches = self.find(path);
         let from = self.began.0;
         let last = self.matches.len().saturating_sub(1);

@@ -26,14 +26,14 @@ pub(crate) fn lease(model: &mut Model, out: &mut Vec<Cmd>) {
     act(model, Act::Lease { toggle: true }, false, out);
 }
 
-/// Switches whether the next call searches older messages: always, never, or as the mode says.
+/// Switches whether the next call searches older messages: always, never, or by the mode.
 pub(crate) fn search(model: &mut Model) {
     model.composer.search = model.composer.search.next();
     model.status.say(Severity::Notice, model.composer.search.sentence(), model.now);
     model.plan.hurry(model.now);
 }
 
-/// Makes the selected message the one that is replied to.
+/// Makes the next message a reply to the selected message.
 pub(crate) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
     act(model, Act::Reply, true, out);
 }
@@ -51,7 +51,7 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     let (items, act) = match (crate::tui::screens::request::update::selected_items(model), act) {
         (Some(items), Act::Set { kind, .. }) => (items, Act::Set { kind, toggle: all_have(kind) }),
         (Some(items), Act::Lease { .. }) => (items, Act::Lease { toggle: all_have(MarkKind::leased(1)) }),
-        _ => (selected_item(model, message).into_iter().collect(), act),
+        (_, act) => (selected_item(model, message).into_iter().collect(), act),
     };
     if items.is_empty() {
         model.status.say(Severity::Notice, "Select an item first.", model.now);
@@ -65,13 +65,13 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
     let out_key = model.keys.key_of(Action::Exclude).unwrap_or_default();
     let Some(tool) = tool else {
         let key = model.keys.key_in(Action::Open, When::Panel);
-        let words = format!("{key} lists the tools; {out_key} disables or enables a tool.");
-        return model.status.say(Severity::Notice, words, model.now);
+        let text = format!("{key} lists the tools; {out_key} disables or enables a tool.");
+        return model.status.say(Severity::Notice, text, model.now);
     };
     if !matches!(act, Act::Set { kind: MarkKind::Exclude, .. }) {
-        let words =
+        let text =
             format!("Every request on this branch includes the tool, or none does: {out_key} disables or enables it.");
-        return model.status.say(Severity::Notice, words, model.now);
+        return model.status.say(Severity::Notice, text, model.now);
     }
     let act = ServerAct::Switch { keys: vec![tool.name], on: !tool.on };
     send(model, ToolRequest::Servers(Some(branch), act), ToolsPending::Change, out);
@@ -202,7 +202,7 @@ pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<C
     let kept = model.session.as_ref().map_or(0, |session| model.conversation.after(&session.tree, id));
     let messages = counted(kept as u64, "message");
     let are = if kept == 1 { "is" } else { "are" };
-    let words = format!(
+    let text = format!(
         "{name} will end at the new answer. The {messages} after the question {are} kept as another version; {} returns \
          to them.",
         model.key_anywhere(Action::Undo)
@@ -213,10 +213,10 @@ pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<C
         ('f', "fork first, and regenerate on the fork", Choice::ForkAndSend(branch, draft)),
         ('y', "yes, regenerate here", Choice::Regenerate(id)),
     ];
-    questions::open(model, "Regenerate an earlier answer?", vec![words], choices);
+    questions::open(model, "Regenerate an earlier answer?", vec![text], choices);
 }
 
-/// If a turn moved a branch's head off its former path, tells how many messages are kept and how to return to them.
+/// If a turn moved a branch's head off its former path, shows how many messages are kept and the key that returns to them.
 pub(crate) fn report_moved_head(model: &mut Model, branch: BranchId, before: Option<NodeId>) {
     let Some(session) = &model.session else { return };
     let Some(here) = session.find(branch) else { return };
@@ -265,7 +265,7 @@ pub(crate) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
     send(model, BranchRequest::Sibling { branch, node, step }, pending, out);
 }
 
-/// Selects the message whose version was switched, and tells which version it is.
+/// Selects the message whose version was switched, and shows its number.
 pub(crate) fn version(model: &mut Model, at: usize) {
     model.conversation.select(at);
     let Some(session) = &model.session else { return };

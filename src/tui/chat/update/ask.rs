@@ -37,15 +37,16 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
         return None;
     }
     let plan = model.plan.exactly(branch, &draft);
-    if plan.is_none() && model.plan.blocked(branch).is_some() && model.plan.current() {
-        questions::blocked_here(model, branch);
+    if let (None, Some(blocked), true) = (plan, model.plan.blocked(branch), model.plan.current()) {
+        let failure = Failure::user(blocked.sentence());
+        questions::blocked(model, branch, &failure);
         return None;
     }
     ask(model, branch, draft, plan, out);
     None
 }
 
-/// Handles Enter on a draft that is being sent: if the person was told that it waits, sends it without searching.
+/// Handles Enter on a draft that is being sent: if a notice said that it waits, sends it without searching.
 /// Returns false if the draft is not being sent.
 fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
@@ -62,7 +63,7 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
     true
 }
 
-/// Tells the person when a call has waited long for its plan, and what can be done.
+/// Shows a notice when a call has waited long for its plan, with the keys that help.
 pub(crate) fn report_waiting(model: &mut Model) {
     let (now, mut late) = (model.now, false);
     for pending in model.requests.pending.values_mut() {
@@ -131,8 +132,8 @@ pub(crate) fn complete(model: &mut Model) -> bool {
     true
 }
 
-/// Handles Enter on a command: returns the selected completion if one was chosen or the line is no command, and
-/// otherwise the line. Returns None while the completion needs arguments.
+/// Handles Enter on a command line. Returns the selected completion if a person chose it or the line is not a command,
+/// otherwise the line; None while the completion needs arguments.
 fn command_line(model: &mut Model) -> Option<String> {
     let line = model.composer.first_line().to_owned();
     let chosen = slash::choices(&line, &model.input.recent_commands).get(model.composer.choice).copied();

@@ -121,8 +121,7 @@ pub(crate) fn archive(model: &mut Model, out: &mut Vec<Cmd>) {
     let archived = !branch.archived;
     if archived && model.is_current(id) {
         let text = "This is the current branch. Switch to another branch before you archive it.";
-        model.status.say(Severity::Trouble, text, model.now);
-        return;
+        return model.status.say(Severity::Notice, text, model.now);
     }
     send(model, BranchRequest::Archive { branch: id, archived }, Pending::Act, out);
 }

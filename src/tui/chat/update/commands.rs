@@ -1,5 +1,5 @@
-//! Runs slash commands: each becomes the request or screen that corresponds to the command line's command. What the
-//! command line would only print is printed by its own code and shown as text.
+//! Runs slash commands: each becomes the request or screen that corresponds to the command line's command. A command that
+//! only prints runs in the command line's own code, and its output is shown as text.
 //! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), or keys (`update::actions`).
 
 use super::{acts, ask, branches, focus, printed, questions, queueing, state, tags};
@@ -27,7 +27,7 @@ use crate::domain::summary::draft::{AutoSummaryOverride, SummaryAuthor};
 use crate::engine::api::{
     BranchRequest, CallRequest, Draft, DraftKind, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks,
 };
-use crate::tui::model::panes::Shape;
+use crate::tui::model::panels::Shape;
 use crate::tui::model::pending::SessionPending;
 use crate::tui::model::session::Session;
 use crate::tui::screens::question::model::Act;
@@ -35,7 +35,7 @@ use crate::tui::screens::race::model::RacePending;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
 use crate::tui::update::prelude::*;
-use crate::tui::update::{actions, panes, settings};
+use crate::tui::update::{actions, panels, settings};
 
 /// A function that resolves a name to a message.
 type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
@@ -92,7 +92,6 @@ fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
     }
 }
 
-#[deny(clippy::wildcard_enum_match_arm)]
 #[allow(clippy::too_many_lines, reason = "a table: one line or a few for each command")]
 fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) -> Way {
     match command {
@@ -267,7 +266,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
     if let SettingCommand::Layout { name: Some(name) } = command
         && let Some(shape) = Shape::from_name(name)
     {
-        panes::shape(model, shape, out);
+        panels::shape(model, shape, out);
         return Way::Done;
     }
     if matches!(command, SettingCommand::Lane { command: Some(_), .. }) {
@@ -281,7 +280,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
     match command {
         SettingCommand::Model { .. } => screens::picker::update::models(model, out),
         SettingCommand::Policy { .. } => return Way::Run(Action::Policies),
-        SettingCommand::Layout { .. } => panes::next_shape(model, out),
+        SettingCommand::Layout { .. } => panels::next_shape(model, out),
         SettingCommand::Focus { .. } => focus::show(model),
         SettingCommand::Lane { .. } => {
             let lane = model.session.as_ref().map_or(Lane::Root, Session::lane);

@@ -4,7 +4,7 @@
 use crate::domain::base::failure::Failure;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::NamedSymbol;
-use crate::engine::api::{Answer, CodeAct, FileAct, FileList, ToolRequest};
+use crate::engine::api::{CodeAct, FileAct, FileList, ToolRequest};
 use crate::tui::chat::model::complete::{CompletionItem, CompletionPopup, CompletionSource, mention};
 use crate::tui::chat::model::pending::ComposerPending;
 use crate::tui::update::prelude::*;
@@ -54,7 +54,7 @@ fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
     let name =
         whole.trim_start_matches('@').trim_end_matches([',', '.', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`']);
     let same = popup.word.starts_with(name) || name.starts_with(&popup.word);
-    if name.is_empty() || !same || !whole.starts_with('@') || model.composer.brings(name) {
+    if name.is_empty() || !same || !whole.starts_with('@') || model.composer.has_attachment(name) {
         return;
     }
     let act = CodeAct::Names { typed: name.to_owned(), most: MAX_NAMES };
@@ -63,25 +63,22 @@ fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
     send(model, request, ComposerPending::Check(name.to_owned()), out);
 }
 
-/// Attaches the file or symbol with this name, if there is exactly one.
-pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut Vec<Cmd>) {
-    let symbol = match answer {
-        Answer::Files(list) if list.paths.contains(&name) => None,
-        Answer::Files(list) => {
-            if name.contains('/') && list.note.is_empty() {
-                let text = format!("There is no file {name} here; the message contains only its name.");
-                model.status.say(Severity::Notice, text, model.now);
-            }
-            return;
-        }
-        Answer::Symbols(symbols) => {
-            let mut same = symbols.into_iter().filter(|symbol| symbol.short == name);
-            let (Some(named), None) = (same.next(), same.next()) else { return };
-            Some(Box::new(named))
-        }
-        _ => return,
-    };
-    attach(model, name, symbol, out);
+/// Attaches the file with this name, if it is in the list.
+pub(crate) fn attach_file(model: &mut Model, name: String, list: &FileList, out: &mut Vec<Cmd>) {
+    if list.paths.contains(&name) {
+        attach(model, name, None, out);
+    } else if name.contains('/') && list.note.is_empty() {
+        let text = format!("There is no file {name} here; the message contains only its name.");
+        model.status.say(Severity::Notice, text, model.now);
+    }
+}
+
+/// Attaches the symbol with this name, if exactly one of these has it.
+pub(crate) fn attach_symbol(model: &mut Model, name: String, symbols: Vec<NamedSymbol>, out: &mut Vec<Cmd>) {
+    let mut same = symbols.into_iter().filter(|symbol| symbol.short == name);
+    if let (Some(named), None) = (same.next(), same.next()) {
+        attach(model, name, Some(Box::new(named)), out);
+    }
 }
 
 /// Requests the text of a file, or of a symbol if there is one, to attach it.
@@ -143,33 +140,25 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     true
 }
 
-/// Handles the text of a file or symbol, or why there is none.
-pub(crate) fn attached(model: &mut Model, name: &str, place: String, result: Result<Answer, Failure>) {
-    let result = result.map(|answer| match answer {
-        Answer::Attached { text, masked } => Some((text, masked, place)),
-        Answer::Source(found) => Some((Arc::from(&*found.text), found.masked, found.named.place())),
-        _ => None,
-    });
-    match result {
-        Ok(Some((text, masked, place))) => {
-            let bytes = grouped(text.len() as u64);
-            if !model.composer.attach(name, &place, text) {
-                return;
-            }
-            model.plan.touch(model.now);
-            let key = model.keys.key_named("expand-paste");
-            let secret = match masked {
-                0 => String::new(),
-                1 => " 1 possible secret is masked.".to_owned(),
-                n => format!(" {n} possible secrets are masked."),
-            };
-            let text = format!("Attached the current text of {place}, {bytes} bytes; {key} shows it.{secret}");
-            model.status.say(if masked > 0 { Severity::Trouble } else { Severity::Notice }, text, model.now);
-        }
-        Ok(None) => {}
-        Err(failure) => {
-            let text = format!("{} The message contains only its name.", failure.what);
-            model.status.say(Severity::Trouble, text, model.now);
-        }
+/// Attaches the text of the file or symbol at a place, in which so many possible secrets are masked.
+pub(crate) fn attached(model: &mut Model, name: &str, place: &str, text: Arc<str>, masked: usize) {
+    let bytes = grouped(text.len() as u64);
+    if !model.composer.attach(name, place, text) {
+        return;
     }
+    model.plan.touch(model.now);
+    let key = model.keys.key_named("expand-paste");
+    let secret = match masked {
+        0 => String::new(),
+        1 => " 1 possible secret is masked.".to_owned(),
+        n => format!(" {n} possible secrets are masked."),
+    };
+    let text = format!("Attached the current text of {place}, {bytes} bytes; {key} shows it.{secret}");
+    model.status.say(if masked > 0 { Severity::Trouble } else { Severity::Notice }, text, model.now);
+}
+
+/// Reports that the text of a file or symbol could not be read.
+pub(crate) fn not_attached(model: &mut Model, failure: &Failure) {
+    let text = format!("{} The message contains only its name.", failure.what);
+    model.status.say(Severity::Trouble, text, model.now);
 }

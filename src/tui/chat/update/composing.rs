@@ -32,8 +32,15 @@ pub(crate) fn answered(
 ) {
     use ComposerPending as P;
     match (pending, result) {
-        (P::Attach { name, place }, result) => completing::attached(model, &name, place, result),
-        (P::Check(name), Ok(answer)) => completing::known(model, name, answer, out),
+        (P::Attach { name, place }, Ok(Answer::Attached { text, masked })) => {
+            completing::attached(model, &name, &place, text, masked);
+        }
+        (P::Attach { name, .. }, Ok(Answer::Source(found))) => {
+            completing::attached(model, &name, &found.named.place(), Arc::from(found.text), found.masked);
+        }
+        (P::Attach { .. }, Err(failure)) => completing::not_attached(model, &failure),
+        (P::Check(name), Ok(Answer::Files(list))) => completing::attach_file(model, name, &list, out),
+        (P::Check(name), Ok(Answer::Symbols(list))) => completing::attach_symbol(model, name, list, out),
         (P::Complete, Ok(Answer::Files(list))) => completing::arrived(model, ticket, list),
         (P::Complete, Ok(Answer::Symbols(list))) => completing::store_symbols(model, ticket, list),
         (P::Save, Ok(_)) | (P::Check(_), Err(_)) => {}
@@ -43,43 +50,43 @@ pub(crate) fn answered(
                 earlier(model, &nodes);
             }
         }
-        (P::Complete | P::History(_), result) => show_answer(model, result),
+        (P::Attach { .. } | P::Check(_) | P::Complete | P::History(_), result) => show_answer(model, result),
     }
 }
 
 /// Saves the draft some time after it changed, and at once when the person leaves the branch or the program.
-pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn save_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.facts.demo {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    if let Some(left) = model.keep.branch.filter(|left| *left != branch) {
+    if let Some(left) = model.draft_save.branch.filter(|left| *left != branch) {
         let text = unsent(model, left, &model.composer.unsent_on(left));
         if !model.composer.is_saved(left, &text) {
-            store(model, left, text, out);
+            save_draft(model, left, text, out);
         }
-        model.keep = DraftSaveTime::default();
+        model.draft_save = DraftSaveTime::default();
     }
-    model.keep.branch = Some(branch);
+    model.draft_save.branch = Some(branch);
     for text in model.composer.take_cleared().into_iter().filter(|text| text.len() <= MAX_SAVED_BYTES) {
         send(model, BranchRequest::KeepCleared { branch, text }, ComposerPending::Save, out);
     }
     let written = model.composer.unsent();
     let text = unsent(model, branch, &written);
     if model.composer.is_saved(branch, &text) {
-        model.keep.due = None;
+        model.draft_save.due = None;
         return;
     }
-    let due = *model.keep.due.get_or_insert(model.now + SAVE_DELAY_MS);
+    let due = *model.draft_save.due.get_or_insert(model.now + SAVE_DELAY_MS);
     if model.now >= due || model.quit {
-        store(model, branch, text, out);
+        save_draft(model, branch, text, out);
     }
 }
 
 /// Handles that saving failed: schedules another attempt.
 fn save_failed(model: &mut Model, failure: &Failure) {
     model.composer.mark_unsaved();
-    model.keep.due = Some(model.now + SAVE_DELAY_MS);
+    model.draft_save.due = Some(model.now + SAVE_DELAY_MS);
     if !model.engine.unwritable {
         model.status.say(Severity::Trouble, failure.to_string(), model.now);
     }
@@ -87,11 +94,11 @@ fn save_failed(model: &mut Model, failure: &Failure) {
 
 /// The unsent text of a branch: its queued messages and its draft.
 pub(crate) fn unsent(model: &Model, branch: BranchId, written: &Arc<str>) -> Arc<str> {
-    joined(&model.queue.words(branch), written)
+    joined(&model.queue.text(branch), written)
 }
 
-fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>) {
-    model.keep.due = None;
+fn save_draft(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>) {
+    model.draft_save.due = None;
     let stored = if text.len() > MAX_SAVED_BYTES { Arc::from("") } else { text.clone() };
     model.composer.mark_saved(branch, text);
     send(model, BranchRequest::KeepDraft { branch, text: stored }, ComposerPending::Save, out);

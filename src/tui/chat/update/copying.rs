@@ -30,16 +30,16 @@ pub(crate) fn menu(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Shows the list for a loaded message.
 pub(crate) fn show(model: &mut Model, node: &Node) {
-    let words = words(node);
+    let text = text_of(node);
     let mut entries: Vec<Entry> = Vec::new();
-    for (at, block) in code_blocks(&words).into_iter().enumerate() {
+    for (at, block) in code_blocks(&text).into_iter().enumerate() {
         let first = block.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
         let language = if block.language.is_empty() { String::new() } else { format!(" {}", block.language) };
         let label = format!("code {}{language}: {first}", at + 1);
         entries.push(Entry { label, detail: sized(&block.text), choice: Choice::Copy(Arc::from(block.text)) });
     }
     let whole = |label: &str, detail: String, choice| Entry { label: label.to_owned(), detail, choice };
-    entries.push(whole("the message", sized(&words), Choice::Copy(Arc::from(words))));
+    entries.push(whole("the message", sized(&text), Choice::Copy(Arc::from(text))));
     entries.push(whole("this turn: question and answers", "Markdown".to_owned(), Choice::CopyTurn(node.head.id)));
     let detail = "Markdown, with possible secrets masked".to_owned();
     entries.push(whole("the whole branch", detail, Choice::CopyBranch));
@@ -53,9 +53,9 @@ fn sized(text: &str) -> String {
 }
 
 /// The text of a message, without an answer's state block.
-fn words(node: &Node) -> String {
-    let words = node.content.plain_text();
-    if node.head.role == Role::Assistant { state::strip(&words, node.head.end == End::Complete) } else { words }
+fn text_of(node: &Node) -> String {
+    let text = node.content.plain_text();
+    if node.head.role == Role::Assistant { state::strip(&text, node.head.end == End::Complete) } else { text }
 }
 
 /// Copies the turn of a message.
@@ -80,9 +80,9 @@ pub(crate) fn joined(order: &[NodeId], nodes: &[Arc<Node>]) -> String {
             Role::System => "instructions",
             Role::Tool => node.head.name.as_deref().unwrap_or("tool"),
         };
-        let words = words(node);
-        if !words.trim().is_empty() {
-            let _ = write!(text, "## {who}\n\n{}\n\n", words.trim_end());
+        let own = text_of(node);
+        if !own.trim().is_empty() {
+            let _ = write!(text, "## {who}\n\n{}\n\n", own.trim_end());
         }
     }
     text.truncate(text.trim_end().len());

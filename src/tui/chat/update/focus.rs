@@ -24,9 +24,9 @@ pub(crate) fn show(model: &mut Model) {
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Sets the focus; no words remove it.
-pub(crate) fn set(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+/// Sets the focus to these names; an empty text removes it.
+pub(crate) fn set(model: &mut Model, names: &str, out: &mut Vec<Cmd>) {
     let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) else { return };
-    overrides.focus = settings::focus(words);
+    overrides.focus = settings::focus(names);
     branches::set_overrides(model, overrides, out);
 }

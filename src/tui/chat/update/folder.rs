@@ -1,4 +1,4 @@
-//! The folder's own settings file: showing what it changes, and asking whether to use it.
+//! The folder's own settings file: showing its changes, and asking whether to use it.
 //! Not for: the folder's MCP servers (`screens::tools::update`), or trust in the folder (`questions`).
 
 use crate::domain::base::hash::Hash;
@@ -56,7 +56,7 @@ pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
 }
 
 /// Sends the decision about the file.
-pub(crate) fn say(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
+pub(crate) fn decide(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
     send(model, ToolRequest::FolderSettings(FolderAct::Say { digest, yes }), Pending::Act, out);
 }
 

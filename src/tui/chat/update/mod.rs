@@ -1,5 +1,8 @@
 //! Updates of the chat: sending, actions on the selected message, drafts, and the queue.
 //! Not for: drawing (`view`).
+//!
+//! Enums are matched exhaustively, as in `tui::update`.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 pub(crate) mod acts;
 pub(crate) mod ask;

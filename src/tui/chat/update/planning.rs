@@ -67,17 +67,17 @@ fn show(model: &mut Model, shown: DisplayedPlan) {
     model.plan.shown = Some(shown);
 }
 
-/// Tells the user once that the size of the window was adjusted.
+/// Shows once that the size of the window was adjusted.
 fn announce(model: &mut Model, shown: &DisplayedPlan) {
-    let said = |shown: &DisplayedPlan| match &shown.solved {
+    let adjustment = |shown: &DisplayedPlan| match &shown.solved {
         Planned::Plan { plan, .. } => {
             let adjusted = plan.warnings.iter().find(|warning| matches!(warning, Warning::WindowAdjusted { .. }));
             adjusted.map(Warning::sentence)
         }
         Planned::Blocked(_) => None,
     };
-    let before = model.plan.shown.as_ref().filter(|old| old.branch == shown.branch).and_then(said);
-    if let Some(text) = said(shown).filter(|text| Some(text) != before.as_ref()) {
+    let before = model.plan.shown.as_ref().filter(|old| old.branch == shown.branch).and_then(adjustment);
+    if let Some(text) = adjustment(shown).filter(|text| Some(text) != before.as_ref()) {
         model.status.say(Severity::Notice, text, model.now);
     }
 }

@@ -1,5 +1,5 @@
-//! Commands that the command line's own code runs: starting one, and showing what it printed.
-//! Not for: which commands those are (`commands`).
+//! Commands that run in the command line's own code: starting one, and showing its output.
+//! Not for: choosing these commands (`commands`).
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
@@ -41,7 +41,7 @@ fn shortened(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }
 
-/// Shows what a command printed: a short text as a notice, a longer one in a reader.
+/// Shows the output of a command: a short text as a notice, a longer one in a reader.
 pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
     let Printed { code, out, err } = printed;
     let (out, err) = (slashed(out.trim_end()), slashed(err.trim_end()));

@@ -41,7 +41,7 @@ pub(crate) fn trust(model: &mut Model) {
 }
 
 /// Asks whether to send the system prompt of an imported conversation, unless that was decided on the branch. At the
-/// start of the program (`asks` is false) a notice says it instead, because the first keys are the text of a message.
+/// start of the program (`asks` is false), a notice mentions it instead, because the first keys are the text of a message.
 pub(crate) fn imported_instructions(model: &mut Model, asks: bool) {
     let (Some(session), Some(branch)) = (&model.session, model.branch()) else { return };
     let undecided = |head: &&NodeHead| {
@@ -80,12 +80,6 @@ pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &
         ('n', "neither; continue writing", Act::Close),
     ];
     open(model, "An answer is still arriving", words, choices);
-}
-
-/// The displayed plan says that the required items do not fit: asks what to change.
-pub(crate) fn blocked_here(model: &mut Model, branch: BranchId) {
-    let sentence = model.plan.blocked(branch).map(|blocked| blocked.sentence()).unwrap_or_default();
-    blocked(model, branch, &Failure::user(sentence));
 }
 
 /// The required items do not fit: asks what to change.

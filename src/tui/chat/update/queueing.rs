@@ -129,7 +129,7 @@ fn first_words(text: &str) -> String {
     line.chars().take(60).collect()
 }
 
-/// Moves the newest queued message back into the composer, or tells that there is none.
+/// Moves the newest queued message back into the composer, or shows that there is none.
 pub(crate) fn take(model: &mut Model) {
     if !unqueue_last(model) {
         model.status.say(Severity::Notice, "No message is queued here.", model.now);

@@ -75,7 +75,7 @@ pub(crate) fn room(model: &mut Model, why: Option<String>) {
     }
 }
 
-/// What is on the screen and not in the store: a description, the role, and the text of each.
+/// The texts on the screen that are not in the store: a description, the role, and the text of each.
 fn lost(model: &mut Model) -> Vec<(String, &'static str, Arc<str>)> {
     let written_here = model.composer.unsent();
     let name = |id: BranchId| {
@@ -87,9 +87,9 @@ fn lost(model: &mut Model) -> Vec<(String, &'static str, Arc<str>)> {
         if !live.user.trim().is_empty() {
             found.push((format!("the question{}", name(*branch)), "user", live.user.clone()));
         }
-        let said = state::strip(&live.text, false);
-        if !said.trim().is_empty() {
-            found.push((format!("the answer{}", name(*branch)), "assistant", Arc::from(said)));
+        let answer = state::strip(&live.text, false);
+        if !answer.trim().is_empty() {
+            found.push((format!("the answer{}", name(*branch)), "assistant", Arc::from(answer)));
         }
     }
     let here = model.branch().map(|branch| branch.id);

@@ -20,10 +20,10 @@ pub(crate) fn open(model: &mut Model) {
 /// Searches for the typed text.
 pub(crate) fn typed(model: &mut Model) {
     let Some(screen) = model.layers.top::<ConversationSearchScreen>() else { return };
-    let words = screen.text.clone();
+    let query = screen.text.clone();
     let conversation = &mut model.conversation;
     let Some(search) = &mut conversation.search else { return };
-    search.search(&words, &conversation.path);
+    search.search(&query, &conversation.path);
     if search.current().is_none() {
         (conversation.cursor, conversation.place) = search.began;
     }

@@ -9,7 +9,7 @@ use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::tree::model::TreeScreen;
 use crate::tui::update::prelude::*;
 
-/// Toggles the star of the meant message.
+/// Toggles the star of the selected message.
 pub(crate) fn favourite(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(node) = wanted(model) {
         put(model, node, TagAct::Favourite(None), out);
@@ -17,9 +17,9 @@ pub(crate) fn favourite(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Handles `/label NAME`.
-pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
+pub(crate) fn named(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     if let Some(node) = wanted(model) {
-        put(model, node, TagAct::Label(words.to_owned()), out);
+        put(model, node, TagAct::Label(name.to_owned()), out);
     }
 }
 
@@ -32,14 +32,13 @@ pub(crate) fn put(model: &mut Model, node: NodeId, act: TagAct, out: &mut Vec<Cm
 /// The message to tag: the selected one, or the head of the selected branch, or else the head of the current branch.
 fn wanted(model: &mut Model) -> Option<NodeId> {
     let (alone, tree) = (model.layers.is_empty(), model.layers.on::<TreeScreen>());
-    let found = match model.focus {
-        _ if tree => acts::selected_node(model),
-        Focus::Branches if alone => {
-            let of = |id| model.session.as_ref()?.find(id)?.head;
-            model.panel.selected().map_or_else(|| model.panel.selected_end().map(|end| end.node), of)
-        }
-        Focus::Conversation if alone => acts::selected_node(model),
-        _ => model.branch().and_then(|branch| branch.head),
+    let found = if tree || alone && model.focus == Focus::Conversation {
+        acts::selected_node(model)
+    } else if alone && model.focus == Focus::Branches {
+        let of = |id| model.session.as_ref()?.find(id)?.head;
+        model.panel.selected().map_or_else(|| model.panel.selected_end().map(|end| end.node), of)
+    } else {
+        model.branch().and_then(|branch| branch.head)
     };
     if found.is_none() {
         model.status.say(Severity::Notice, "Select a message to label.", model.now);
@@ -47,6 +46,7 @@ fn wanted(model: &mut Model) -> Option<NodeId> {
     found
 }
 
+/// Asks for the name of the selected message.
 pub(crate) fn prompt(model: &mut Model) {
     let Some(node) = wanted(model) else { return };
     let Some(session) = &model.session else { return };

@@ -1,6 +1,7 @@
-//! Draws the composer: what will be sent, the text, the keys, the completions above it, and the notice.
+//! Draws the composer: facts about the message, its text, the keys, the completions above it, and the notice.
 //! Not for: editing (`chat::model::composer`).
 
+use crate::domain::base::safe_text::Safe;
 use crate::domain::code::symbols::NamedSymbol;
 use crate::domain::planning::draft::DraftKind;
 use crate::tui::chat::model::complete::CompletionPopup;
@@ -9,7 +10,6 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::with_bound_keys;
 use crate::tui::model::status::Severity;
-use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::text::wrap;
 use crate::tui::view::MAX_HINTS;
 use crate::tui::view::prelude::*;
@@ -17,6 +17,8 @@ use ratatui::widgets::Widget;
 
 /// The most rows of the list of commands.
 const MENU_ROWS: u16 = 10;
+/// The most rows of a notice.
+const MAX_NOTICE_ROWS: u16 = 4;
 
 /// The height that the text would use: at least one row, at most a third of the screen.
 pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
@@ -59,16 +61,16 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     }
     if view.model.composer.is_empty() {
         let key = view.key(Action::Leave);
-        let words = if focus {
+        let text = if focus {
             " Type a message, / for commands, @ for files".to_owned()
-        } else if screen_open(view.model) {
-            // The key closes the screen.
-            String::new()
-        } else {
+        } else if view.model.layers.is_empty() {
             format!(" {key} to type")
+        } else {
+            // The key closes the screen, which says so itself.
+            String::new()
         };
         let place = Rect { x: room.x + 1, width: room.width.saturating_sub(1), ..room };
-        paint::line(view.theme, &paint::cut(view.theme, Ink::Dim, &words, usize::from(place.width)), place, buf);
+        paint::line(view.theme, &paint::cut(view.theme, Ink::Dim, &text, usize::from(place.width)), place, buf);
     }
 }
 
@@ -98,14 +100,14 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
     }
     if let DraftKind::Edit(node) = model.composer.kind() {
         let key = view.key(Action::Leave);
-        let words = match model.conversation.later_than(&session.tree, node) {
+        let text = match model.conversation.later_than(&session.tree, node) {
             0 => format!("editing your message; {key} restores the draft"),
             later => {
                 let later = text::counted(later as u64, "later message");
                 format!("editing an earlier message; {later} kept as another version; {key} restores the draft")
             }
         };
-        parts.push((Ink::Warn, words));
+        parts.push((Ink::Warn, text));
     }
     if session.branch().is_some_and(|branch| branch.reply.is_some()) {
         parts.push((Ink::Warn, "reply".into()));
@@ -121,14 +123,14 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
     }
     parts.extend(files(view));
     parts.extend(summary(view));
-    parts.extend(super::next_request::unmet(view).map(|words| (Ink::Warn, words)));
+    parts.extend(super::next_request::unmet(view).map(|text| (Ink::Warn, text)));
     let mut line = Line::new();
-    for (at, (ink, words)) in parts.iter().enumerate() {
+    for (at, (ink, text)) in parts.iter().enumerate() {
         if at > 0 {
             line.push(Ink::Border, &rule);
         }
         let room = usize::from(area.width).saturating_sub(line.width() + 4);
-        line.push(*ink, &text::fit(words, room, view.theme.glyphs.ellipsis));
+        line.push(*ink, &text::fit(text, room, view.theme.glyphs.ellipsis));
     }
     line
 }
@@ -164,14 +166,17 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     use Action as A;
     let waits = view.model.branch().is_some_and(|branch| !view.model.queue.of(branch.id).is_empty());
     match (view.model.focus, view.model.live_here().is_some()) {
+        (Focus::Composer, _) if view.model.popup.as_ref().is_some_and(|popup| popup.selected().is_some()) => {
+            &[(A::Send, "accept"), (A::Leave, "close the list"), (A::Help, "help")]
+        }
+        (Focus::Composer, _) if view.model.composer.listing() => {
+            &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")]
+        }
         (Focus::Composer, true) if waits => {
             &[(A::Leave, "edit queued"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
-        }
-        (Focus::Composer, false) if view.model.composer.listing() => {
-            &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")]
         }
         (Focus::Composer, false) if view.model.composer.commanding() => {
             &[(A::Send, "run"), (A::Complete, "complete"), (A::Help, "help")]
@@ -219,42 +224,15 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     }
 }
 
-/// Whether a tool call needs approval.
-enum ApprovalState {
-    Absent,
-    /// A call of any branch waits.
-    Waits,
-    /// The approval is open, so keys go there.
-    Open,
-}
-
-fn approval_state(model: &Model) -> ApprovalState {
-    if model.layers.on::<ApprovalScreen>() {
-        ApprovalState::Open
-    } else if model.live.values().any(|live| live.asks.is_some()) {
-        ApprovalState::Waits
-    } else {
-        ApprovalState::Absent
-    }
-}
-
-/// Whether a screen other than an approval is open.
-fn screen_open(model: &Model) -> bool {
-    !model.layers.is_empty() && !model.layers.on::<ApprovalScreen>()
-}
-
+/// The keys of the focused pane; none while a screen is open, which names its own keys.
 fn hints(view: &ViewContext<'_>, width: usize) -> Line {
     let mut line = Line::new();
-    // The approval names its own keys.
-    let (first, words): (&[_], _) = match approval_state(view.model) {
-        ApprovalState::Open => (&[(Action::Leave, "type")], [].as_slice()),
-        ApprovalState::Waits => (&[(Action::AnswerTool, "answer")], hint_words(view)),
-        ApprovalState::Absent => (&[], hint_words(view)),
-    };
-    // Beside an open screen, the key for leaving closes the screen, which says so itself.
-    let leaves = !screen_open(view.model);
-    let words = words.iter().filter(|(action, _)| leaves || *action != Action::Leave);
-    for (action, word) in first.iter().chain(words).take(MAX_HINTS) {
+    if !view.model.layers.is_empty() {
+        return line;
+    }
+    let waits = view.model.live.values().any(|live| live.asks.is_some());
+    let first = waits.then_some(&(Action::AnswerTool, "answer"));
+    for (action, word) in first.into_iter().chain(hint_words(view)).take(MAX_HINTS) {
         let Some(key) = hint_key(view, *action) else { continue };
         let sep = if line.pieces.is_empty() { "" } else { "  " };
         if line.width() + sep.len() + text::width(&key) + word.len() + 6 > width {
@@ -272,8 +250,8 @@ fn hint_key(view: &ViewContext<'_>, action: Action) -> Option<String> {
     if action == Action::Leave {
         return view.model.keys.best(|b| b.run == action && b.when == When::Always).map(|b| b.on.to_string());
     }
-    let here = |place| view.model.keys.best(|b| b.run == action && b.when == place && b.on.count() == 1);
-    let key = view.model.places().into_iter().find_map(here)?.on.to_string();
+    let here = |place: &When| view.model.keys.best(|b| b.run == action && b.when == *place && b.on.count() == 1);
+    let key = view.model.places().iter().find_map(here)?.on.to_string();
     Some(match key.strip_prefix("Ctrl+").filter(|rest| !rest.contains(' ')) {
         Some(rest) => format!("^{}", rest.to_uppercase()),
         None => key,
@@ -357,8 +335,8 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
 fn command(view: &ViewContext<'_>, row: &CommandRow, (widest, width): (usize, usize), whole: bool) -> Line {
     let ellipsis = view.theme.glyphs.ellipsis;
     let name = format!("/{} ", row.name);
-    let words = text::fit(&row.words, widest.saturating_sub(text::width(&name)), ellipsis);
-    let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &words);
+    let text = text::fit(&row.words, widest.saturating_sub(text::width(&name)), ellipsis);
+    let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &text);
     let pad = (widest + 2).saturating_sub(line.width()).max(2);
     let room = width.saturating_sub(line.width() + pad);
     let does = if whole { row.sentence.as_str() } else { row.short() };
@@ -394,8 +372,8 @@ fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
         line.push(Ink::Dim, &format!("  {}", text::fit(&folder, room, view.theme.glyphs.ellipsis)));
         let key = |action| view.key_in(action, When::Composer);
         let accepts = || format!("{} or {} accepts", key(Action::Complete), key(Action::Send));
-        let words = if at == popup.cursor { accepts() } else { String::new() };
-        paint::pair(view.theme, &line, &Line::of(Ink::Dim, &words), place, buf);
+        let text = if at == popup.cursor { accepts() } else { String::new() };
+        paint::pair(view.theme, &line, &Line::of(Ink::Dim, &text), place, buf);
         if at == popup.cursor {
             paint::select(view.theme, place, buf);
         }
@@ -405,31 +383,49 @@ fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
     }
 }
 
-/// Draws the current notice on one row; a longer one is cut at its end.
+/// Draws the current notice on the rows of the area; a longer one is cut at its end.
 pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let Some(said) = view.model.status.shown() else { return };
+    let Some(shown) = view.model.status.shown() else { return };
     paint::clear(area, buf);
-    let (ink, sign) = match said.weight {
+    let (ink, sign) = match shown.severity {
         Severity::Notice => (Ink::Accent, view.theme.glyphs.dot),
         Severity::Trouble => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
-    let text = with_bound_keys(&view.model.keys, &said.text);
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let shown = text::fit(&words.join(" "), notice_room(view.model, area.width), view.theme.glyphs.ellipsis);
-    let line = Line::of(ink, &format!(" {sign} {shown}")).with(Ink::Dim, &notice_tail(view.model));
-    paint::line(view.theme, &line, area, buf);
+    let mut rows = wrapped_notice(view.model, area.width);
+    if rows.len() > usize::from(area.height) {
+        let rest = rows.split_off(usize::from(area.height) - 1).join(" ");
+        rows.push(text::fit(&rest, notice_room(view.model, area.width), view.theme.glyphs.ellipsis));
+    }
+    let last = rows.len() - 1;
+    for (at, (row, place)) in rows.iter().zip(area.rows()).enumerate() {
+        let lead = if at == 0 { sign.to_owned() } else { " ".repeat(text::width(sign)) };
+        let tail = if at == last { notice_tail(view.model) } else { String::new() };
+        let line = Line::of(ink, &format!(" {lead} {row}")).with(Ink::Dim, &tail);
+        paint::line(view.theme, &line, place, buf);
+    }
 }
 
-/// How many rows the current notice uses: 0 without a notice.
-pub(crate) fn notice_rows(model: &Model) -> u16 {
-    u16::from(model.status.shown().is_some())
+/// The rows of the current notice at this width; none without a notice.
+fn wrapped_notice(model: &Model, width: u16) -> Vec<String> {
+    let Some(shown) = model.status.shown() else { return Vec::new() };
+    let text = with_bound_keys(&model.keys, &shown.text);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    wrap::rows(Safe::line(&words.join(" ")).as_str(), notice_room(model, width), 0)
+}
+
+/// How many rows the current notice gets at this width, on a screen of this height: at most a sixth of them, and at
+/// most four; 0 without a notice.
+pub(crate) fn notice_rows(model: &Model, width: u16, height: u16) -> u16 {
+    let wanted = u16::try_from(wrapped_notice(model, width).len()).unwrap_or(u16::MAX);
+    wanted.min((height / 6).clamp(1, MAX_NOTICE_ROWS))
 }
 
 fn notice_room(model: &Model, width: u16) -> usize {
     usize::from(width).saturating_sub(notice_tail(model).len() + 4).max(1)
 }
 
+/// The number of other notices, and the key that dismisses this one.
 fn notice_tail(model: &Model) -> String {
     match model.status.more() {
         0 => String::new(),

@@ -1,16 +1,16 @@
-//! Draws the empty conversation: what the program is for, the first steps, and the model servers found.
+//! Draws the empty conversation: the purpose of the program, the first steps, and the model servers found.
 //! Not for: empty panels, which draw their own text.
 
 use crate::tui::model::session::Session;
 use crate::tui::view::prelude::*;
 
 pub(crate) fn opening(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let words = if view.model.requests.pending.is_empty() {
+    let text = if view.model.requests.pending.is_empty() {
         format!("No session is open.\n{} lists your sessions.", view.key(Action::Sessions))
     } else {
         "Opening the session".to_owned()
     };
-    paint::lines(view.theme, &TextRows::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
+    paint::lines(view.theme, &TextRows::plain(&text, usize::from(area.width), Ink::Dim), area, buf);
 }
 
 /// First steps while no model is configured.
@@ -28,14 +28,14 @@ const TOUR: &str = "take the tour: nine steps, a few minutes, offline, not saved
 pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
     let mut rows = Vec::new();
-    let mut say = |words: &str, ink: Ink| rows.extend(TextRows::plain(words, width, ink));
+    let mut say = |text: &str, ink: Ink| rows.extend(TextRows::plain(text, width, ink));
     say("pleach shows every request before it is sent, and lets you change it.", Ink::Heading);
     say("Branch the conversation anywhere; compare, go back, undo.", Ink::Dim);
     say("", Ink::Text);
     if let Some(Err(failure)) = session.settings().map(|settings| settings.ready.clone()) {
         say(&failure.what, Ink::Warn);
-        for words in [&failure.kept, &failure.todo].into_iter().filter(|words| !words.is_empty()) {
-            say(words, Ink::Text);
+        for text in [&failure.kept, &failure.todo].into_iter().filter(|text| !text.is_empty()) {
+            say(text, Ink::Text);
         }
         say("", Ink::Text);
         rows.extend(steps(view, &NOT_SET_UP, width));
@@ -51,8 +51,8 @@ pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, buf: &
         let key = view.key_in(Action::Send, When::Composer);
         rows.extend(TextRows::plain(&format!("Or type a message and press {key}: {then}."), width, Ink::Text));
         if !session.workspace.1 {
-            let words = "This folder is not trusted: no tools, no code. /trust-folder changes that.";
-            rows.extend(TextRows::plain(words, width, Ink::Dim));
+            let text = "This folder is not trusted: no tools, no code. /trust-folder changes that.";
+            rows.extend(TextRows::plain(text, width, Ink::Dim));
         }
         if view.model.facts.first_start {
             rows.push(Line::new());
@@ -68,15 +68,15 @@ pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, buf: &
 fn steps(view: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Line> {
     let keys: Vec<String> = all.iter().map(|(action, _)| view.key(*action)).collect();
     let wide = keys.iter().map(|key| text::width(key)).max().unwrap_or(0);
-    let one = |((_, words), key): (&(Action, &str), &String)| {
+    let one = |((_, text), key): (&(Action, &str), &String)| {
         let room = width.saturating_sub(wide + 2).max(1);
         let key = format!("{key}{}  ", " ".repeat(wide - text::width(key)));
-        let words = TextRows::plain(words, room, Ink::Text).into_iter().enumerate();
+        let text = TextRows::plain(text, room, Ink::Text).into_iter().enumerate();
         let line = |(nth, row): (usize, Line)| {
             let lead = if nth == 0 { key.clone() } else { " ".repeat(wide + 2) };
             Line::of(Ink::Accent, &lead).and(row)
         };
-        words.map(line).collect::<Vec<Line>>()
+        text.map(line).collect::<Vec<Line>>()
     };
     all.iter().zip(&keys).flat_map(one).collect()
 }
@@ -97,18 +97,18 @@ fn found(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
         let line = Line::of(Ink::Good, &format!("{} ", glyphs.ok)).with(Ink::Text, name);
         rows.push(cut(view, &line.with(Ink::Dim, &format!(": {}", finding.text)), width));
     }
-    for (sign, words, state) in [(glyphs.fail, "not running:", Some(false)), (glyphs.dot, "no key:", None)] {
+    for (sign, text, state) in [(glyphs.fail, "not running:", Some(false)), (glyphs.dot, "no key:", None)] {
         let names: Vec<&str> = servers(state).map(|(name, _)| name).collect();
         if !names.is_empty() {
-            rows.extend(TextRows::plain(&format!("{sign} {words} {}", names.join(", ")), width, Ink::Dim));
+            rows.extend(TextRows::plain(&format!("{sign} {text} {}", names.join(", ")), width, Ink::Dim));
         }
     }
-    for words in [
+    for text in [
         "For a real model, set OPENAI_API_KEY (or another key) and restart pleach;",
         "for your own server, set OPENAI_BASE_URL=http://localhost:PORT/v1;",
         "or add a profile to config.toml (pleach config path prints its path).",
     ] {
-        rows.extend(TextRows::plain(words, width, Ink::Text));
+        rows.extend(TextRows::plain(text, width, Ink::Text));
     }
     rows
 }

@@ -39,13 +39,13 @@ fn place(view: &ViewContext<'_>, room: usize) -> Line {
         0 => ("focus", first.clone()),
         more => ("focus", format!("{first} +{more}")),
     });
-    for (name, words) in [topic, task, focus].into_iter().flatten() {
-        let words = text::fit(&words, (room / 4).max(8), glyphs.ellipsis);
-        if line.width() + name.len() + text::width(&words) + 4 > room {
+    for (name, text) in [topic, task, focus].into_iter().flatten() {
+        let text = text::fit(&text, (room / 4).max(8), glyphs.ellipsis);
+        if line.width() + name.len() + text::width(&text) + 4 > room {
             break;
         }
         line.push(Ink::Dim, &format!(" {} {name} ", glyphs.dot));
-        line.push(Ink::Accent, &words);
+        line.push(Ink::Accent, &text);
     }
     let left = room.saturating_sub(line.width());
     Line::of(Ink::Dim, &text::fit(&session.card.title, left, glyphs.ellipsis)).and(line)
@@ -75,8 +75,8 @@ fn all_facts(view: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
     let mut facts = Vec::new();
     if model.facts.demo {
         let short = format!("demo {} not saved", view.theme.glyphs.dot);
-        let words = if room < WIDE { &short } else { "demo, nothing is saved" };
-        facts.push((6, Line::of(Ink::Warn, words)));
+        let text = if room < WIDE { &short } else { "demo, nothing is saved" };
+        facts.push((6, Line::of(Ink::Warn, text)));
     }
     if let Some(settings) = model.session.as_ref().and_then(|session| session.settings()) {
         facts.push((2, Line::of(Ink::Text, &settings.model.name)));
@@ -87,8 +87,8 @@ fn all_facts(view: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
     match model.plan.shown.as_ref().map(|shown| &shown.solved) {
         Some(Planned::Plan { plan, cost, .. }) => {
             if let Some(cost) = cost.as_ref().filter(|cost| cost.micro > 0) {
-                let words = text::about_money(view.theme.glyphs.about, cost.micro);
-                facts.push((0, Line::of(Ink::Text, &words)));
+                let text = text::about_money(view.theme.glyphs.about, cost.micro);
+                facts.push((0, Line::of(Ink::Text, &text)));
             }
             if !model.context_in_view() {
                 let glyphs = &view.theme.glyphs;

@@ -38,7 +38,7 @@ const TOOL_BYTES: usize = 200_000;
 /// A width at which no row of a searched text wraps.
 const SEARCHED_WIDTH: usize = 100_000;
 
-/// What blocks are built from.
+/// Builds blocks from the model, at a width.
 pub(crate) struct BlockBuilder<'a> {
     pub(crate) model: &'a Model,
     pub(crate) session: &'a Session,
@@ -143,8 +143,7 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// The figures of a call, ` · 1,204 in (600 cached) · 310 out · $0.0011`: those that are known, shortened to
-    /// fit.
+    /// The known figures of a call, shortened to fit: ` · 1,204 in (600 cached) · 310 out · $0.0011`.
     fn account(&self, run: &RunCard, room: usize) -> String {
         let dot = self.dot();
         let usage = &run.usage;
@@ -152,7 +151,7 @@ impl BlockBuilder<'_> {
         let cost = run.cost_micro.map_or_else(String::new, |micro| dot.clone() + &text::money(micro));
         let (full, less) = (usage.to_text(run.est_total, &dot), bare.to_text(run.est_total, &dot));
         let ways = [full + &cost, less.clone() + &cost, less];
-        let fits = ways.into_iter().map(|words| dot.clone() + &words).find(|words| text::width(words) <= room);
+        let fits = ways.into_iter().map(|text| dot.clone() + &text).find(|text| text::width(text) <= room);
         fits.unwrap_or_default()
     }
 
@@ -173,9 +172,9 @@ impl BlockBuilder<'_> {
         cache.rows(of, self.width, || self.wrap(head, &node.content, opened, width))
     }
 
-    /// The text of a message that is searched: what is shown when the message is expanded.
+    /// The text of a message for the search: all text that the expanded message shows.
     pub(crate) fn searched_text(&self, head: &NodeHead, content: &Content) -> String {
-        matches::words(&self.wrap(head, content, true, SEARCHED_WIDTH))
+        matches::text_of(&self.wrap(head, content, true, SEARCHED_WIDTH))
     }
 
     fn wrap(&self, head: &NodeHead, content: &Content, opened: bool, width: usize) -> Vec<Line> {
@@ -189,16 +188,16 @@ impl BlockBuilder<'_> {
                 Part::Text { .. } | Part::Call { .. } | Part::Reply { .. } => {}
             }
         }
-        let words = content.plain_text();
+        let text = content.plain_text();
         match head.role {
             Role::Assistant => {
-                rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));
+                rows.extend(self.filled(&state::strip(&text, head.end == End::Complete), width, opened));
             }
             Role::Tool => {
-                rows.extend(TextRows::plain(&words[..words.floor_char_boundary(TOOL_BYTES)], width, Ink::Code));
+                rows.extend(TextRows::plain(&text[..text.floor_char_boundary(TOOL_BYTES)], width, Ink::Code));
             }
-            Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),
-            Role::User | Role::System => rows.extend(self.folded(&words, width)),
+            Role::User | Role::System if opened => rows.extend(self.filled(&text, width, true)),
+            Role::User | Role::System => rows.extend(self.folded(&text, width)),
         }
         let unanswered = usize::from(head.calls).saturating_sub(self.answered(head));
         if unanswered > 0 {
@@ -236,14 +235,14 @@ impl BlockBuilder<'_> {
         rows
     }
 
-    fn folded(&self, words: &str, width: usize) -> Vec<Line> {
-        if words.len() <= FOLD_BYTES && words.lines().count() <= FOLD_ROWS {
-            return self.filled(words, width, false);
+    fn folded(&self, text: &str, width: usize) -> Vec<Line> {
+        if text.len() <= FOLD_BYTES && text.lines().count() <= FOLD_ROWS {
+            return self.filled(text, width, false);
         }
-        let shown = words.floor_char_boundary(FOLD_BYTES);
-        let mut rows = self.filled(&words[..shown], width, true);
+        let shown = text.floor_char_boundary(FOLD_BYTES);
+        let mut rows = self.filled(&text[..shown], width, true);
         rows.truncate(FOLD_ROWS);
-        let (shown, bytes) = (text::number(shown as u64), text::number(words.len() as u64));
+        let (shown, bytes) = (text::number(shown as u64), text::number(text.len() as u64));
         let sign = self.theme.glyphs.folded;
         let line = format!("{sign} the first {shown} of {bytes} bytes{}", self.opens());
         rows.push(Line::of(Ink::Accent, &text::fit(&line, width, self.theme.glyphs.ellipsis)));
@@ -262,19 +261,19 @@ impl BlockBuilder<'_> {
         };
         line.push(Ink::Tool, &trace.title());
         let fixed = self.model.tools.fixes.get(&head.id);
-        let words = fixed.map_or(0, |(_, words)| (text::width(words) + 3).min(usize::from(self.width) / 2));
-        let room = usize::from(self.width).saturating_sub(line.width() + 14 + words).min(60);
+        let reserved = fixed.map_or(0, |(_, text)| (text::width(text) + 3).min(usize::from(self.width) / 2));
+        let room = usize::from(self.width).saturating_sub(line.width() + 14 + reserved).min(60);
         line.push(Ink::Dim, &format!(" {} ", text::fit(&argument(&trace.args), room, glyphs.ellipsis)));
         let (ink, sign) = tools::sign(self.theme, trace.status);
         line.push(ink, sign);
         line.push(Ink::Dim, &format!(" {}", text::duration(trace.duration_ms)));
         let failed = matches!(trace.status, Some(ToolStatus::Failed | ToolStatus::Refused));
-        let said = fixed.map(|(good, words)| (if *good { Ink::Good } else { Ink::Warn }, words.as_str()));
+        let note = fixed.map(|(good, text)| (if *good { Ink::Good } else { Ink::Warn }, text.as_str()));
         let preview = tools::preview(&head.preview);
-        if let Some((ink, words)) = said.or_else(|| failed.then_some((Ink::Dim, &*preview))) {
+        if let Some((ink, text)) = note.or_else(|| failed.then_some((Ink::Dim, &*preview))) {
             let room = usize::from(self.width).saturating_sub(line.width() + 3);
-            if room >= 12 && !words.is_empty() {
-                line.push(ink, &format!("{}{}", self.dot(), text::fit(words, room, glyphs.ellipsis)));
+            if room >= 12 && !text.is_empty() {
+                line.push(ink, &format!("{}{}", self.dot(), text::fit(text, room, glyphs.ellipsis)));
             }
         }
         line
@@ -333,9 +332,9 @@ impl BlockBuilder<'_> {
         if let Some(failure) = self.model.conversation.failed.get(&branch) {
             let width = usize::from(self.width);
             let mut rows = TextRows::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
-            for (words, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
-                if !words.is_empty() {
-                    rows.extend(TextRows::plain(words, width, ink));
+            for (text, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
+                if !text.is_empty() {
+                    rows.extend(TextRows::plain(text, width, ink));
                 }
             }
             block.own(rows);
@@ -395,8 +394,8 @@ impl BlockBuilder<'_> {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
             let why = retry.why.trim_end_matches('.');
             let key = view.key(Action::Leave);
-            let words = format!("{why}. Attempt {} starts in {seconds} s; {key} stops.", retry.attempt);
-            block.own(TextRows::plain(&words, width, Ink::Warn));
+            let text = format!("{why}. Attempt {} starts in {seconds} s; {key} stops.", retry.attempt);
+            block.own(TextRows::plain(&text, width, Ink::Warn));
         }
         block.own(vec![Line::new()]);
     }
@@ -454,13 +453,13 @@ impl BlockBuilder<'_> {
     }
 
     /// The rows of a Markdown text; long code blocks are folded unless `opened`.
-    fn filled(&self, words: &str, width: usize, opened: bool) -> Vec<Line> {
-        if words.trim().is_empty() {
+    fn filled(&self, text: &str, width: usize, opened: bool) -> Vec<Line> {
+        if text.trim().is_empty() {
             return Vec::new();
         }
         let look = self.look();
         let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
-        TextRows::drawn(words.trim_end(), width, Ink::Text, look)
+        TextRows::drawn(text.trim_end(), width, Ink::Text, look)
     }
 }
 

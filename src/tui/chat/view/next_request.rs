@@ -1,4 +1,4 @@
-//! Draws the panel of the next request: the meter, its sections with the most interesting items, what is left out, and
+//! Draws the panel of the next request: the meter, its sections with the most interesting items, the items left out, and
 //! warnings.
 //! Not for: actions on items (`screens::request`).
 
@@ -37,8 +37,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         (Some(plan), _) => rows(view, plan, inside, buf),
         (None, Some(blocked)) => full(view, blocked, inside, buf),
         (None, None) => {
-            let words = "Shows what the next request includes and what it leaves out.";
-            paint::lines(view.theme, &TextRows::plain(words, usize::from(inside.width), Ink::Dim), inside, buf);
+            let text = "Shows what the next request includes and what it leaves out.";
+            paint::lines(view.theme, &TextRows::plain(text, usize::from(inside.width), Ink::Dim), inside, buf);
         }
     }
 }
@@ -62,8 +62,8 @@ fn rows(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer
         all.push(group.line);
         all.extend(group.items.into_iter().take(shown).map(|row| item(view, row, usize::from(area.width))));
         if shown > 0 && hidden > 0 {
-            let words = format!("   {}{hidden} more", view.theme.glyphs.ellipsis);
-            all.push((Line::of(Ink::Dim, &words), Line::new()));
+            let text = format!("   {}{hidden} more", view.theme.glyphs.ellipsis);
+            all.push((Line::of(Ink::Dim, &text), Line::new()));
         }
     }
     all.extend(tail);
@@ -123,7 +123,7 @@ fn named(section: Section) -> bool {
 }
 
 /// Distributes `rows` rows among the groups' items, one in turn to each group. A group that is not listed completely
-/// needs one more row to say so.
+/// needs one more row for the number of the others.
 fn share(wanted: &[usize], rows: usize) -> Vec<usize> {
     let mut given = vec![0; wanted.len()];
     let cost = |at: usize, given: usize| given + usize::from(given > 0 && given < wanted[at]);
@@ -177,8 +177,8 @@ fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     }
     rows.extend(cached(view, width));
     let warnings = plan.warnings.iter().map(Warning::sentence).chain(unmet(view));
-    for words in warnings {
-        rows.extend(TextRows::plain(&words, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
+    for text in warnings {
+        rows.extend(TextRows::plain(&text, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
     }
     if view.focused(Focus::Context) {
         let (key, open) = (view.key(Action::Context), view.key_in(Action::Open, When::Panel));
@@ -217,9 +217,9 @@ pub(crate) fn unmet(view: &ViewContext<'_>) -> Option<String> {
             MarkKind::Exclude | MarkKind::ExcludeOnce => {}
         }
     }
-    let words: Vec<String> = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
+    let parts: Vec<String> = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
     let why = if all_over_budget { ": over budget" } else { "" };
-    (!words.is_empty()).then(|| format!("{} left out{why}", words.join(", ")))
+    (!parts.is_empty()).then(|| format!("{} left out{why}", parts.join(", ")))
 }
 
 /// Whether a size limit left the item out: the budget, or the share of it that its kind may take.
@@ -237,7 +237,7 @@ fn is_over_budget(reason: &Reason) -> bool {
     )
 }
 
-/// `Cached prefix ≈ 82 %`, or what an edit loses: `Cached ≈ 82 %, was 92 % +$0.0123`, without the sign or the cost if
+/// `Cached prefix ≈ 82 %`, or the loss by an edit: `Cached ≈ 82 %, was 92 % +$0.0123`, without the sign or the cost if
 /// they do not fit in `width` columns, and without a cost below $0.0001.
 fn cached(view: &ViewContext<'_>, width: usize) -> Option<Pair> {
     let now = ReusedPrefix::of(view.model.plan.shown.as_ref()?).filter(|now| now.tokens > 0)?;
@@ -248,9 +248,9 @@ fn cached(view: &ViewContext<'_>, width: usize) -> Option<Pair> {
     let label = Line::of(Ink::Dim, "Cached");
     let short = format!("{} %, was {before} % +{}", now.percent(), text::money(cost));
     let priced = [format!("{} {short}", view.theme.glyphs.about), short];
-    let fits = |words: &String| cost >= 100 && label.width() + 1 + text::width(words) <= width;
-    let words = priced.into_iter().find(fits).unwrap_or_else(|| format!("{value}, was {before} %"));
-    Some((label, Line::of(Ink::Warn, &words)))
+    let fits = |text: &String| cost >= 100 && label.width() + 1 + text::width(text) <= width;
+    let text = priced.into_iter().find(fits).unwrap_or_else(|| format!("{value}, was {before} %"));
+    Some((label, Line::of(Ink::Warn, &text)))
 }
 
 fn full(view: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
@@ -284,7 +284,7 @@ mod tests {
     fn rows_are_distributed_among_items() {
         assert_eq!(share(&[2, 0, 3], 100), [2, 0, 3], "all are named where there is room");
         assert_eq!(share(&[2, 9], 0), [0, 0]);
-        assert_eq!(share(&[9], 1), [0], "one row would only say that there are more");
+        assert_eq!(share(&[9], 1), [0], "one row would only show the number of the others");
         assert_eq!(share(&[9], 2), [1]);
         assert_eq!(share(&[1, 9], 3), [1, 1]);
         for rows in 0..40 {

@@ -54,12 +54,12 @@ pub(crate) fn panel(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 
 pub(crate) fn draw_empty(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let trusted = view.model.session.as_ref().is_some_and(|session| session.workspace.1);
-    let words = if trusted {
+    let text = if trusted {
         "No tool calls yet. The model may read files in this folder."
     } else {
         "No tools: this folder is not trusted. /trust-folder changes that."
     };
-    paint::lines(view.theme, &TextRows::plain(words, usize::from(area.width), Ink::Dim), area, buf);
+    paint::lines(view.theme, &TextRows::plain(text, usize::from(area.width), Ink::Dim), area, buf);
 }
 
 fn list(view: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area: Rect, buf: &mut Buffer) {

@@ -117,7 +117,7 @@ const MANY: usize = 9;
 fn groups(view: &ViewContext<'_>) -> Vec<KeyGroup> {
     let model = view.model;
     let typed = &model.input.sequence;
-    let mut keys: Vec<_> = model.keys.continuations(typed, &model.places()).into_iter().collect();
+    let mut keys: Vec<_> = model.keys.continuations(typed, model.places()).into_iter().collect();
     let grouped = keys.len() >= MANY;
     if grouped {
         keys.sort_by_key(|(_, binding)| binding.run.group());

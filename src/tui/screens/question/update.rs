@@ -59,7 +59,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             approval::update::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
         Act::FolderServers(digest, yes) => tools::update::decide_file(model, digest, yes, out),
-        Act::FolderSettings(digest, yes) => folder::say(model, digest, yes, out),
+        Act::FolderSettings(digest, yes) => folder::decide(model, digest, yes, out),
         Act::Trust(trusted) => trusted_now(model, trusted, out),
     }
 }

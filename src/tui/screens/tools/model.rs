@@ -2,7 +2,7 @@
 //! Not for: the state of tools and servers (`domain::tool::cards`) or drawing (`view`).
 
 use crate::domain::base::ids::BranchId;
-use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
+use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, ToolList};
 use crate::tui::model::list::shift;
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub struct ToolsScreen {
     /// The branch on which tools are switched.
     pub branch: BranchId,
     /// The tools and servers; None until they are loaded.
-    pub toolbox: Option<Box<Toolbox>>,
+    pub tool_list: Option<Box<ToolList>>,
     /// Ticket of the newest request.
     pub ticket: u64,
     /// Index of the line under the cursor.
@@ -46,7 +46,7 @@ impl ToolsScreen {
     pub fn new(branch: BranchId, ticket: u64) -> Self {
         Self {
             branch,
-            toolbox: None,
+            tool_list: None,
             ticket,
             cursor: 0,
             folded: BTreeSet::new(),
@@ -59,7 +59,7 @@ impl ToolsScreen {
 
     /// The lines of the list.
     pub fn entries(&self) -> Vec<ListEntry> {
-        let Some(all) = &self.toolbox else { return Vec::new() };
+        let Some(all) = &self.tool_list else { return Vec::new() };
         let mut entries: Vec<ListEntry> = all.file.iter().map(|_| ListEntry::File).collect();
         for (at, server) in all.servers.iter().enumerate() {
             entries.push(ListEntry::Server(at));
@@ -79,7 +79,7 @@ impl ToolsScreen {
     pub fn server(&self, entry: ListEntry) -> Option<&ServerCard> {
         match entry {
             ListEntry::File => None,
-            ListEntry::Server(at) | ListEntry::Tool(at, _) => self.toolbox.as_ref()?.servers.get(at),
+            ListEntry::Server(at) | ListEntry::Tool(at, _) => self.tool_list.as_ref()?.servers.get(at),
         }
     }
 
@@ -93,7 +93,7 @@ impl ToolsScreen {
 
     /// The folder's file of servers, if it needs a decision and could be used.
     pub fn waiting_file(&self) -> Option<&FileCard> {
-        let all = self.toolbox.as_ref().filter(|all| all.trusted && all.enabled)?;
+        let all = self.tool_list.as_ref().filter(|all| all.trusted && all.enabled)?;
         all.file.as_ref().filter(|file| {
             file.word == FileDecision::Waits && file.fault.is_none() && file.servers.iter().any(|one| !one.taken)
         })
@@ -109,9 +109,9 @@ impl ToolsScreen {
 
     /// Stores the tools. The cursor stays on its line. When they are first shown beside other servers, the built-in
     /// tools are folded.
-    pub fn show(&mut self, all: Box<Toolbox>) {
+    pub fn show(&mut self, all: Box<ToolList>) {
         let selected = self.entry().and_then(|entry| self.name(entry));
-        let first = self.toolbox.is_none();
+        let first = self.tool_list.is_none();
         let own = all.servers.first().map(|server| server.key.clone());
         let others = all.servers.len() > 1 || all.file.is_some();
         if first && others {
@@ -122,7 +122,7 @@ impl ToolsScreen {
         if let Some(server) = of {
             self.folded.remove(&server.key);
         }
-        self.toolbox = Some(all);
+        self.tool_list = Some(all);
         let entries = self.entries();
         let found = match wanted {
             Some(name) => entries.iter().position(|entry| self.tool(*entry).is_some_and(|tool| tool.name == name)),
@@ -205,26 +205,26 @@ mod tests {
         }
     }
 
-    fn toolbox(servers: Vec<ServerCard>) -> Box<Toolbox> {
-        Box::new(Toolbox { built: true, trusted: true, enabled: true, file: None, servers, tokens: 0 })
+    fn tool_list(servers: Vec<ServerCard>) -> Box<ToolList> {
+        Box::new(ToolList { built: true, trusted: true, enabled: true, file: None, servers, tokens: 0 })
     }
 
     #[test]
     fn the_selection_stays_on_its_tool() {
         let mut screen = ToolsScreen::new(BranchId(uuid::Uuid::nil()), 1);
         assert_eq!(screen.entry(), None);
-        screen.show(toolbox(vec![card("own", 3), card("a", 2)]));
+        screen.show(tool_list(vec![card("own", 3), card("a", 2)]));
         assert_eq!(
             screen.entries(),
             [ListEntry::Server(0), ListEntry::Server(1), ListEntry::Tool(1, 0), ListEntry::Tool(1, 1)]
         );
         screen.step(9);
         assert_eq!(screen.tool(ListEntry::Tool(1, 1)).map(|tool| tool.tool.as_str()), Some("t1"));
-        screen.show(toolbox(vec![card("own", 3), card("b", 1), card("a", 2)]));
+        screen.show(tool_list(vec![card("own", 3), card("b", 1), card("a", 2)]));
         assert_eq!(screen.entry(), Some(ListEntry::Tool(2, 1)), "also after another server was added before it");
         screen.fold();
         assert_eq!(screen.entry(), Some(ListEntry::Server(2)));
-        screen.show(toolbox(vec![card("own", 3)]));
+        screen.show(tool_list(vec![card("own", 3)]));
         assert_eq!(screen.entry(), Some(ListEntry::Server(0)), "a deleted item is not selected");
     }
 }

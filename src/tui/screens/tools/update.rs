@@ -4,7 +4,7 @@
 use super::model::{ListEntry, ToolsPending, ToolsScreen};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
-use crate::domain::tool::cards::{FileCard, Toolbox};
+use crate::domain::tool::cards::{FileCard, ToolList};
 use crate::engine::api::{Answer, ServerAct, ToolRequest};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
@@ -20,7 +20,7 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (ToolsPending::List, Ok(Answer::Toolbox(all))) => arrived(model, ticket, all),
+        (ToolsPending::List, Ok(Answer::ToolList(all))) => arrived(model, ticket, all),
         (ToolsPending::List, Err(failure)) => {
             model.layers.close::<ToolsScreen>(|screen| screen.ticket == ticket);
             show_failure(model, &failure);
@@ -71,7 +71,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Stores the list, and asks about servers in the folder that need a decision.
-fn arrived(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
+fn arrived(model: &mut Model, ticket: u64, all: Box<ToolList>) {
     let rows = usize::from(model.size.1);
     let is_it = |screen: &ToolsScreen| screen.ticket == ticket;
     let on_top = top(model).is_some_and(is_it);
@@ -150,7 +150,7 @@ pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((screen, entry)) = top(model).and_then(|screen| Some((screen, screen.entry()?))) else { return };
     if entry == ListEntry::File {
         let rows = usize::from(model.size.1);
-        let file = screen.toolbox.as_ref().and_then(|all| all.file.as_ref()).filter(|file| file.fault.is_none());
+        let file = screen.tool_list.as_ref().and_then(|all| all.file.as_ref()).filter(|file| file.fault.is_none());
         let question = file.map(|file| ask_file(file, rows));
         model.layers.extend(question);
         return;

@@ -11,7 +11,7 @@
 //! Not for: the state of tools and servers (`domain::tool::cards`).
 
 use super::model::{ListEntry, ToolsScreen};
-use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
+use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, ToolList};
 use crate::domain::tool::mcp::{OUTSIDE, Origin, ServerState};
 use crate::tui::view::prelude::*;
 
@@ -24,7 +24,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf
     let inside = view.screen(Line::of(Ink::Heading, "Tools and servers"), keys, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     let width = usize::from(room.width).max(1);
-    let Some(all) = &screen.toolbox else {
+    let Some(all) = &screen.tool_list else {
         paint::lines(view.theme, &TextRows::plain("Loading.", width, Ink::Dim), room, buf);
         return (0, 0);
     };
@@ -69,7 +69,7 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
 }
 
 /// How many tools every request contains, or why none.
-fn head(all: &Toolbox) -> (String, Ink) {
+fn head(all: &ToolList) -> (String, Ink) {
     if !all.trusted {
         return ("Not trusted: no tools are offered and no server is started. /trust-folder".into(), Ink::Warn);
     }
@@ -116,7 +116,7 @@ fn list(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buff
 }
 
 fn file_line(view: &ViewContext<'_>, screen: &ToolsScreen) -> (Line, Line) {
-    let Some(file) = screen.toolbox.as_ref().and_then(|all| all.file.as_ref()) else { return Default::default() };
+    let Some(file) = screen.tool_list.as_ref().and_then(|all| all.file.as_ref()) else { return Default::default() };
     let (sign, ink, words) = match (&file.fault, file.word) {
         (Some(_), _) => (view.theme.glyphs.fail, Ink::Danger, "can't be read"),
         (None, FileDecision::Waits) => (view.theme.glyphs.running, Ink::Warn, "needs approval"),
@@ -187,7 +187,7 @@ fn details(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut B
     let width = usize::from(area.width).saturating_sub(1).max(1);
     let rows = match screen.entry() {
         Some(ListEntry::File) => {
-            screen.toolbox.as_ref().and_then(|all| all.file.as_ref()).map(|file| file_rows(file, width))
+            screen.tool_list.as_ref().and_then(|all| all.file.as_ref()).map(|file| file_rows(file, width))
         }
         Some(entry) => match (screen.server(entry), screen.tool(entry)) {
             (Some(server), Some(tool)) => Some(tool_rows(view, server, tool, width)),

@@ -1,4 +1,4 @@
-//! The composer: the message being written with its folded pastes and attached files, and what it is for.
+//! The composer: the message being written, with its purpose, its folded pastes, and its attached files.
 //! Not for: sending (`update`) or commands (`slash`).
 
 mod drafts;
@@ -172,8 +172,8 @@ impl Composer {
         if self.commanding() { Draft::default() } else { self.draft() }
     }
 
-    /// Inserts a paste. A long one, one with invisible characters, or one that contains the placeholder of another paste
-    /// is folded into a placeholder.
+    /// Inserts a paste. A paste that is long, has invisible characters, or contains the placeholder of another paste is
+    /// folded into a placeholder.
     pub fn paste(&mut self, raw: &str) {
         let text = line_ends(raw);
         let lines = text.split('\n').count();
@@ -215,7 +215,7 @@ impl Composer {
     }
 
     /// Whether a name in the text has an attachment.
-    pub fn brings(&self, name: &str) -> bool {
+    pub fn has_attachment(&self, name: &str) -> bool {
         self.files.iter().any(|file| file.token.strip_prefix('@') == Some(name))
     }
 
@@ -246,7 +246,7 @@ impl Composer {
         true
     }
 
-    /// Replaces the text and what it is for.
+    /// Replaces the text and its purpose.
     pub fn set(&mut self, text: &str, kind: DraftKind) {
         self.clear();
         self.kind = kind;

@@ -43,7 +43,7 @@ impl Saved {
     }
 }
 
-/// What editing a sent message replaced in the composer.
+/// The contents of the composer that editing a sent message replaced.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReplacedDraft {
     pub(super) draft: Saved,
@@ -71,7 +71,7 @@ pub(super) fn expand(lines: &[String], pastes: &[Paste], files: &[Attached]) -> 
     let shown = lines.join("\n");
     let mut text = String::with_capacity(shown.len());
     let mut rest = shown.as_str();
-    // Only what is shown can contain placeholders: a pasted text is not searched for others.
+    // Only the shown text can contain placeholders: a pasted text is not searched for others.
     while let Some((at, paste)) = first_paste(rest, pastes) {
         text.push_str(&rest[..at]);
         text.push_str(&paste.text);

@@ -1,7 +1,7 @@
-//! The arrangement of the panes: layouts, hiding and resizing. Every change is saved for the current size of the screen.
+//! The arrangement of the panels: layouts, hiding, and resizing. Every change is saved for the current size of the screen.
 //! Not for: rows and columns of the panes (`view::layout`).
 
-use crate::tui::model::panes::{Arrangement, MIN_TOOLS, Shape, sidebar_widths};
+use crate::tui::model::panels::{Arrangement, MIN_TOOLS, Shape, sidebar_widths};
 use crate::tui::model::pointer::Border;
 use crate::tui::msg::FileCmd;
 use crate::tui::update::prelude::*;
@@ -10,7 +10,7 @@ use crate::tui::update::prelude::*;
 const STEP: u16 = 2;
 
 /// Topic of notices about the arrangement.
-const TOPIC: &str = "panes";
+const TOPIC: &str = "panels";
 
 /// Switches to the next layout.
 pub(crate) fn next_shape(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -27,7 +27,7 @@ pub(crate) fn even(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Switches to a layout.
 pub(crate) fn shape(model: &mut Model, shape: Shape, out: &mut Vec<Cmd>) {
-    let words = match shape {
+    let effect = match shape {
         Shape::Wide => "panels beside the conversation",
         Shape::Narrow => "one pane at a time",
         Shape::Zen => "only the conversation and the composer",
@@ -37,40 +37,39 @@ pub(crate) fn shape(model: &mut Model, shape: Shape, out: &mut Vec<Cmd>) {
         model.focus = Focus::Composer;
     }
     let layout = Arrangement { layout: shape, ..model.arrangement() };
-    put(model, layout, &format!("Layout {}: {words}. {key} switches to the next.", shape.name()), out);
+    put(model, layout, &format!("Layout {}: {effect}. {key} switches to the next.", shape.name()), out);
 }
 
-fn put(model: &mut Model, arrangement: Arrangement, said: &str, out: &mut Vec<Cmd>) {
-    let size = model.size;
-    model.display.arrangements.put(size, arrangement);
-    if !said.is_empty() {
-        model.status.report(TOPIC, said, model.now);
-    }
-    out.push(Cmd::File(FileCmd::KeepPanes));
+/// Changes the arrangement, shows a notice about it, and saves it.
+fn put(model: &mut Model, arrangement: Arrangement, notice: &str, out: &mut Vec<Cmd>) {
+    model.display.arrangements.put(model.size, arrangement);
+    model.status.report(TOPIC, notice, model.now);
+    out.push(Cmd::File(FileCmd::SaveArrangement));
 }
 
-pub(crate) fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
+/// Hides a panel, or shows it again.
+pub(crate) fn hide(model: &mut Model, panel: Focus, out: &mut Vec<Cmd>) {
     let mut next = model.arrangement();
-    let (name, run, away) = match pane {
+    let (name, run, away) = match panel {
         Focus::Branches => ("Branches", Action::HideBranches, &mut next.no_branches),
         Focus::Context => ("Next request", Action::HideContext, &mut next.no_context),
         Focus::Tools | Focus::Composer | Focus::Conversation => ("Tools", Action::HideTools, &mut next.no_tools),
     };
     *away = !*away;
     let hidden = *away;
-    if hidden && model.focus == pane {
+    if hidden && model.focus == panel {
         model.focus = Focus::Composer;
     }
     let key = model.keys.key_of(run).unwrap_or_else(|| format!("/{}", run.name()));
-    let said = if hidden {
+    let notice = if hidden {
         format!("The {name} panel is hidden; {key} shows it again.")
     } else {
         format!("The {name} panel is shown.")
     };
-    put(model, next, &said, out);
+    put(model, next, &notice, out);
 }
 
-/// Makes the focused pane wider or narrower. The conversation moves its right border.
+/// Makes the focused pane wider or narrower. The conversation and the composer move the border of a panel.
 pub(crate) fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
     if !model.side_by_side() {
         let text = "Panel widths apply only in the wide layout, at 100 columns or more.";
@@ -88,7 +87,7 @@ pub(crate) fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
         Focus::Conversation | Focus::Composer => (Border::Right, moved(right, !wider)),
     };
     pull(model, border, to);
-    out.push(Cmd::File(FileCmd::KeepPanes));
+    out.push(Cmd::File(FileCmd::SaveArrangement));
 }
 
 /// Moves a border: to this many columns of its sidebar, or rows of tools.

@@ -1,16 +1,16 @@
-//! Which panes are visible and how wide they are, by the arrangement, the size of the screen and the focus.
-//! Not for: rows and columns of each pane (`view::layout`), or saving arrangements (`config::panes`).
+//! Which panels are visible and how wide they are, by the arrangement, the size of the screen, and the focus.
+//! Not for: rows and columns of each pane (`view::layout`), or saving arrangements (`config::panels`).
 
 use super::Model;
 use super::focus::Focus;
-use crate::config::panes::{self, Class};
+use crate::config::panels::{self, Class};
 
 /// The arrangement for one class of screen sizes.
-pub type Arrangement = panes::Arrangement;
+pub type Arrangement = panels::Arrangement;
 /// The arrangements for all classes.
-pub type Arrangements = panes::Arrangements;
-/// The layout: which panes are visible together.
-pub type Shape = panes::Shape;
+pub type Arrangements = panels::Arrangements;
+/// The layout: which panels are visible together.
+pub type Shape = panels::Shape;
 
 /// The least width of a screen with two sidebars.
 pub const TWO_SIDEBARS: u16 = 160;
@@ -18,7 +18,7 @@ pub const TWO_SIDEBARS: u16 = 160;
 pub const MIN_SIDEBAR: u16 = 16;
 /// The least width that sidebars leave to the conversation.
 pub const MIN_CONVERSATION: u16 = 40;
-/// The least height of the pane of tools.
+/// The least height of the tools panel.
 pub const MIN_TOOLS: u16 = 4;
 
 /// The default widths of the left and the right sidebar, each with the line beside the conversation. Below 160 columns
@@ -51,7 +51,7 @@ impl Model {
         matches!(Class::of(self.size), Class::Middle | Class::Large) && self.arrangement().layout == Shape::Wide
     }
 
-    /// Whether the user hid a pane. A hidden pane with the focus is shown anyway, so that every pane can be reached.
+    /// Whether the person hid a panel. A hidden panel with the focus is shown anyway, so that every pane can be reached.
     pub fn hidden(&self, pane: Focus) -> bool {
         let arrangement = self.arrangement();
         let away = match pane {
@@ -63,7 +63,7 @@ impl Model {
         away || (arrangement.layout == Shape::Zen && !matches!(pane, Focus::Composer | Focus::Conversation))
     }
 
-    /// Whether the context panel is visible, so that its figures are not repeated elsewhere.
+    /// Whether the panel of the next request is visible, so that its figures are not repeated elsewhere.
     pub fn context_in_view(&self) -> bool {
         self.focus == Focus::Context || (self.side_by_side() && !self.hidden(Focus::Context))
     }
