@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 /// `models`.
 pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let answer = run.call(ProgramRequest::Models { profile: run.global.profile.clone() })?;
+    let answer = run.call(ProgramRequest::Models { profile: run.global.profile.clone(), unready: false })?;
     let Answer::Models(found) = answer else { return Err(unexpected(&answer)) };
     let answer = run.call(ProgramRequest::Meters)?;
     let Answer::Meters(learned) = answer else { return Err(unexpected(&answer)) };

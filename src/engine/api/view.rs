@@ -126,10 +126,8 @@ pub enum Answer {
     Replayed {
         /// The call.
         run: Box<RunCard>,
-        /// The digest of the body as rendered now.
-        digest: Hash,
-        /// The body as rendered now.
-        body: String,
+        /// The request as rendered now.
+        request: Box<RawRequest>,
     },
     /// A stored call that is being replayed.
     Replaying(Box<ReplayedCall>),

@@ -10,6 +10,7 @@ use crate::domain::planning::policy::Section;
 use crate::tui::chat::model::plan::ReusedPrefix;
 use crate::tui::model::focus::Focus;
 use crate::tui::screens::request::model_counts::RowCounts;
+use crate::tui::screens::request::model_titles::row_title;
 use crate::tui::view::prelude::*;
 
 pub(crate) use super::meter::ink as meter_ink;
@@ -160,7 +161,7 @@ fn item(view: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
     let title = match (row.title.trim(), row.turns) {
         ("", 2..) => text::counted(u64::from(row.turns), "turn"),
         ("", _) => row.reason.sentence(),
-        (title, _) => title.to_owned(),
+        (_, _) => row_title(row).trim().to_owned(),
     };
     let room = width.saturating_sub(value.width() + 5);
     let label = Line::of(ink, &format!("  {sign} ")).with(Ink::Dim, &text::fit(&title, room, glyphs.ellipsis));

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 pub struct RowCounts {
     /// Number of included rows.
     pub included: u64,
-    /// Number of items that are left out. A range counts as all its turns; a turn of which a card is included does not
-    /// count.
+    /// Number of items that are left out. A range counts as all its turns; a turn does not count if a card of it is
+    /// included.
     pub out: u64,
     /// Tokens of those items.
     pub out_tokens: u64,
@@ -20,7 +20,7 @@ pub struct RowCounts {
     pub widest: usize,
     /// Number of included cards by turn.
     cards: HashMap<u32, usize>,
-    /// Index of the row of each turn of which only cards are included.
+    /// Index of the row of each turn that is included only by cards.
     quoted: HashMap<u32, usize>,
 }
 
