@@ -109,6 +109,23 @@ fn shown(change: impl FnOnce(&mut ContextPlan)) -> Stage {
     stage
 }
 
+/// An imported message without a text has a row in the plan, but nothing to show.
+#[test]
+fn rows_of_empty_hidden_messages_are_neither_shown_nor_counted() {
+    let mut stage = shown(|plan| {
+        let mut blank = plan.rows[6].clone();
+        blank.atom = Atom::Message { node: Hash::of(b"blank") };
+        (blank.kind, blank.reason, blank.tokens) = (RowKind::Message, Reason::Hidden, 8);
+        (blank.title, blank.items, blank.source.turn) = (String::new(), Vec::new(), None);
+        plan.rows.push(blank);
+    });
+    let panel = stage.screen(140, 50);
+    assert!(panel.contains("Left out 1 ") && !panel.contains("Hidden in the"), "{panel}");
+    let list = stage.press("ctrl-o").screen(140, 50);
+    assert!(list.contains("1 left out") && list.contains("Left out 1, 900 tokens"), "{list}");
+    assert!(!list.contains("hidden"), "{list}");
+}
+
 #[test]
 fn titles_of_rows_have_no_markup() {
     let mut stage = shown(|plan| {
@@ -130,7 +147,7 @@ fn the_detail_pane_names_the_key_that_shows_more() {
     for size in [(80, 24), (140, 30)] {
         let mut stage = fixture::opened();
         stage.press("ctrl-o").screen(size.0, size.1);
-        let text = (0..40).map(|n| format!("Line {n}\n\n")).collect::<String>();
+        let text = "A line.\n\n".repeat(39) + "The last line.\n";
         let asked = |request: &Request| matches!(request, Request::Plan(PlanRequest::RowText { .. }));
         stage.reply(asked, Answer::Text(text.as_str().into()));
         let screen = stage.screen(size.0, size.1);
@@ -139,7 +156,7 @@ fn the_detail_pane_names_the_key_that_shows_more() {
             stage.press("J").screen(size.0, size.1);
         }
         let screen = stage.screen(size.0, size.1);
-        assert!(!screen.contains("─ J ") && screen.contains("Line 39"), "nothing more: {screen}");
+        assert!(!screen.contains("─ J ") && screen.contains("The last line."), "nothing more: {screen}");
     }
 }
 

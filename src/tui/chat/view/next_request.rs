@@ -95,7 +95,7 @@ fn groups<'a>(view: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
     let mut all: Vec<Group<'_>> =
         meter::parts(plan).into_iter().filter(|(part, _)| *part != Part::Free).map(one).collect();
     let counts = RowCounts::of(&plan.rows);
-    let out: Vec<&Row> = plan.excluded().filter(|row| counts.cards_of(row) == 0).collect();
+    let out: Vec<&Row> = plan.excluded().filter(|row| counts.left_out(row) > 0).collect();
     if !out.is_empty() {
         let line = (
             Line::of(Ink::Excluded, &format!("{} Left out {}", view.theme.glyphs.out, text::number(counts.out))),

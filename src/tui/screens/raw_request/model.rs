@@ -3,9 +3,8 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
-use crate::domain::call::request::{self, Block, BlockKind};
+use crate::domain::call::request::{self, Block, BlockKind, RawPart, RawRequest};
 use crate::domain::planning::draft::Draft;
-use crate::engine::api::{RawPart, RawRequest};
 use crate::tui::model::list::shift;
 use std::collections::HashSet;
 use std::ops::Range;

@@ -282,8 +282,8 @@ mod tests {
     use super::*;
     use crate::domain::base::hash::Hash;
     use crate::domain::base::ids::BranchId;
+    use crate::domain::call::request::RawRequest;
     use crate::domain::planning::draft::Draft;
-    use crate::engine::api::RawRequest;
     use proptest::prelude::*;
 
     fn raw(body: &str) -> RawRequestScreen {

@@ -1,7 +1,7 @@
 //! State of the request overlay: the list of the plan's rows under headings, the cursor, and the selection.
 //! Not for: solving the plan, or the effect of an action on it.
 
-use super::model_counts::RowCounts;
+use super::model_counts::{RowCounts, is_blank};
 use super::model_filter::{Group, Heading, ListArrangement, RowFilter};
 use super::model_preview::ActionPreview;
 use super::model_range::RangeTurn;
@@ -156,7 +156,7 @@ impl RequestScreen {
         let rows = content.rows();
         let filter = RowFilter::parse(&self.filter);
         let turn = |at: usize| self.counts.turn_of_card(&rows[at]).filter(|_| self.arrangement.group == Group::Section);
-        let matches = |at: usize| filter.matches(&rows[at]);
+        let matches = |at: usize| filter.matches(&rows[at]) && !is_blank(&rows[at]);
         let mut indices: Vec<usize> =
             (0..rows.len()).filter(|at| matches(*at) || turn(*at).is_some_and(matches)).collect();
         let mut entries = Vec::with_capacity(rows.len() + 16);
