@@ -303,7 +303,7 @@ impl Core {
     /// Handles requests about the program itself.
     fn on_program(&mut self, ticket: Ticket, request: ProgramRequest) -> Result<(), Failure> {
         let result = match request {
-            ProgramRequest::Models { profile } => return self.models(ticket, profile.as_deref()),
+            ProgramRequest::Models { profile, unready } => return self.models(ticket, profile.as_deref(), unready),
             ProgramRequest::Doctor => {
                 self.doctor(ticket);
                 return Ok(());

@@ -252,12 +252,13 @@ fn show(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
 pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(), Stop> {
     run.open(false)?;
     let answer = run.call(CallRequest::ReplayDryRun { run: id.to_owned() })?;
-    let Answer::Replayed { run: card, digest, body } = answer else { return Err(unexpected(&answer)) };
+    let Answer::Replayed { run: card, request: rendered } = answer else { return Err(unexpected(&answer)) };
+    let (digest, body) = (rendered.digest, &*rendered.body);
     let same = digest == card.request_digest;
     if request {
-        run.io.data(&body);
+        run.io.data(body);
         if run.io.out_tty {
-            run.io.end_line(&body);
+            run.io.end_line(body);
         }
     }
     let verdict = if same { "the same bytes" } else { "DIFFERENT bytes" };

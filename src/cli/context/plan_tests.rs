@@ -12,7 +12,7 @@ use crate::domain::planning::plan::{
     Basis, Blocked, BlockedRemedy, Budget, Form, Item, Reason, Remedy, RowKind, Scores, Source, Warning,
 };
 use crate::domain::planning::policy::{Layout, Section};
-use crate::engine::api::{Event, PlanRequest, Request, Ticket};
+use crate::engine::api::{Event, PlanRequest, RawRequest, Request, Ticket};
 
 fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> Row {
     Row {
@@ -173,7 +173,8 @@ fn replay_says_whether_the_bytes_are_the_same() {
     for (digest, code) in [(Hash([9; 32]), 0), (Hash([1; 32]), 1)] {
         let printed = execute(&["replay", "abc", "--dry-run", "--json"], move |ticket, _| {
             let run = Box::new(card(RunStatus::Complete));
-            vec![answer(ticket, Answer::Replayed { run, digest, body: BODY.into() })]
+            let request = RawRequest { body: BODY.into(), digest, parts: Vec::new(), tokens: 1, room: 2 };
+            vec![answer(ticket, Answer::Replayed { run, request: Box::new(request) })]
         });
         assert_eq!((printed.code, printed.json()["same"].as_bool()), (code, Some(code == 0)));
     }

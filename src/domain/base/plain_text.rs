@@ -54,10 +54,12 @@ fn read_mark<'a>(out: &mut String, rest: &'a str) -> &'a str {
     let (mark, after) = rest.split_at(run);
     let word = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace());
     let before = word(out.chars().last());
-    // An underscore inside a word is part of a name; a star between spaces is a character.
-    let inside = first == '_' && before && after.chars().next().is_some_and(char::is_alphanumeric);
+    // Underscores inside a word and double ones are part of a name; a star between spaces is a character, and one before
+    // `.` or `/` a pattern of file names.
+    let inside = first == '_' && (run == 2 || before && after.chars().next().is_some_and(char::is_alphanumeric));
     let alone = !before && !word(after.chars().next());
-    if first == '[' || inside || alone {
+    let pattern = first == '*' && after.starts_with(['.', '/']);
+    if first == '[' || inside || alone || pattern {
         out.push_str(mark);
     }
     after
@@ -96,6 +98,7 @@ mod tests {
             ("```rust fn main() {}", "fn main() {}"),
             ("2 * 3 = 6, snake_case stays", "2 * 3 = 6, snake_case stays"),
             ("_so_ it is", "so it is"),
+            ("*.rs in src/**/*.rs, __init__.py", "*.rs in src/**/*.rs, __init__.py"),
             ("a[0] and [x]", "a[0] and [x]"),
             ("-5 degrees", "-5 degrees"),
             ("plain", "plain"),

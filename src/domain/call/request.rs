@@ -1,9 +1,39 @@
 //! The body of a chat request as text: its parts, its faults, and its messages as one editable text and back.
 //! Not for: making a body from a plan (`context::render`) or counting its tokens (`context::render::checks`).
 
+use crate::domain::base::hash::Hash;
 use serde_json::Value;
 use std::fmt::{self, Write as _};
 use std::ops::Range;
+use std::sync::Arc;
+
+/// The exact bytes of a request, with their parts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RawRequest {
+    /// The body.
+    pub body: Arc<str>,
+    /// The BLAKE3 hash of the body.
+    pub digest: Hash,
+    /// The parts of its messages, in order.
+    pub parts: Vec<RawPart>,
+    /// Tokens in all.
+    pub tokens: u32,
+    /// The token budget.
+    pub room: u32,
+}
+
+/// A part of a message of a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RawPart {
+    /// The index of the message, from 0.
+    pub message: u32,
+    /// The length of its content as JSON, in bytes.
+    pub bytes: usize,
+    /// Its section and title, not sanitized.
+    pub title: String,
+    /// Its tokens.
+    pub tokens: u32,
+}
 
 /// The kind of a part of a body.
 #[derive(Clone, PartialEq, Eq, Debug)]

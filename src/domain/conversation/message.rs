@@ -246,6 +246,11 @@ impl NodeHead {
         self.preview.chars().count() < PREVIEW_CHARS
     }
 
+    /// Returns whether the message only keeps a position in the tree: it is hidden and has no text.
+    pub fn is_blank(&self) -> bool {
+        self.hidden && self.bytes == 0
+    }
+
     /// Returns the first words of `text` on one line of at most 100 characters.
     pub fn preview_of(text: &str) -> String {
         let mut line = String::new();

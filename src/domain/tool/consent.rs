@@ -133,29 +133,58 @@ impl FileChange {
 
     /// Returns the change as a unified diff with `around` lines of context.
     pub fn unified(&self, around: usize) -> String {
-        let before: Vec<&str> = self.before.as_deref().unwrap_or_default().lines().collect();
-        let after: Vec<&str> = self.after.as_deref().unwrap_or_default().lines().collect();
+        let (before, after) = self.lines();
         let name = |there: bool| if there { self.path.as_str() } else { "/dev/null" };
         let mut diff = format!("--- {}\n+++ {}\n", name(self.before.is_some()), name(self.after.is_some()));
-        let mut shown_to = 0;
-        for (place, hunk) in self.hunks.iter().enumerate() {
-            let next = self.hunks.get(place + 1).map_or(before.len(), |next| next.old.start);
-            let (from, to) = (hunk.old.start.saturating_sub(around).max(shown_to), (hunk.old.end + around).min(next));
-            shown_to = to;
-            let (lead, tail) = (hunk.old.start - from, to.saturating_sub(hunk.old.end));
+        for (at, hunk) in self.hunks.iter().enumerate() {
+            let shown = self.shown(at, around, before.len());
+            let (lead, tail) = (hunk.old.start - shown.start, shown.end.saturating_sub(hunk.old.end));
             let counts = (hunk.old.len() + lead + tail, hunk.new.len() + lead + tail);
-            let _ = writeln!(diff, "@@ -{},{} +{},{} @@", from + 1, counts.0, hunk.new.start - lead + 1, counts.1);
-            let mut write_lines = |sign: char, lines: &[&str], range: Range<usize>| {
-                for line in between(lines, range) {
-                    let _ = writeln!(diff, "{sign}{line}");
-                }
-            };
-            write_lines(' ', &before, from..hunk.old.start);
-            write_lines('-', &before, hunk.old.clone());
-            write_lines('+', &after, hunk.new.clone());
-            write_lines(' ', &before, hunk.old.end..to);
+            let new_start = hunk.new.start - lead + 1;
+            let _ = writeln!(diff, "@@ -{},{} +{new_start},{} @@", shown.start + 1, counts.0, counts.1);
+            write_hunk(&mut diff, hunk, shown, &before, &after);
         }
         diff
+    }
+
+    /// Returns the lines of one hunk of [`unified`](Self::unified), without its header; empty if there is no such hunk.
+    pub fn hunk_lines(&self, at: usize, around: usize) -> String {
+        let (before, after) = self.lines();
+        let mut lines = String::new();
+        if let Some(hunk) = self.hunks.get(at) {
+            write_hunk(&mut lines, hunk, self.shown(at, around, before.len()), &before, &after);
+        }
+        lines
+    }
+
+    /// Returns the lines of the present and of the new text.
+    fn lines(&self) -> (Vec<&str>, Vec<&str>) {
+        let [before, after] =
+            [&self.before, &self.after].map(|text| text.as_deref().unwrap_or_default().lines().collect());
+        (before, after)
+    }
+
+    /// Returns the lines of the present text that a diff shows with a hunk: its own and at most `around` lines of context
+    /// above and below. The context has no line of another hunk, and none that the hunk above shows.
+    fn shown(&self, at: usize, around: usize, lines: usize) -> Range<usize> {
+        let end = |at: usize| {
+            let next = self.hunks.get(at + 1).map_or(lines, |next| next.old.start);
+            (self.hunks[at].old.end + around).min(next)
+        };
+        let above = at.checked_sub(1).map_or(0, end);
+        self.hunks[at].old.start.saturating_sub(around).max(above)..end(at)
+    }
+}
+
+/// Appends the lines of a hunk and of its context, each with its sign.
+fn write_hunk(diff: &mut String, hunk: &Hunk, shown: Range<usize>, before: &[&str], after: &[&str]) {
+    let context =
+        [(' ', shown.start..hunk.old.start), ('-', hunk.old.clone())].map(|(sign, range)| (sign, before, range));
+    let new = [('+', after, hunk.new.clone()), (' ', before, hunk.old.end..shown.end)];
+    for (sign, lines, range) in context.into_iter().chain(new) {
+        for line in between(lines, range) {
+            let _ = writeln!(diff, "{sign}{line}");
+        }
     }
 }
 
@@ -442,6 +471,8 @@ mod tests {
         };
         assert_eq!(change.with(&[]), "c\nD\n");
         assert_eq!(change.unified(3), "--- f\n+++ f\n@@ -1,3 +1,1 @@\n-a\n-b\n c\n@@ -4,1 +2,1 @@\n-d\n+D\n");
+        let hunks: Vec<String> = (0..3).map(|at| change.hunk_lines(at, 3)).collect();
+        assert_eq!(hunks, ["-a\n-b\n c\n", "-d\n+D\n", ""]);
     }
 
     proptest! {

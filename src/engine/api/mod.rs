@@ -16,6 +16,7 @@ mod traces;
 mod view;
 
 pub use crate::domain::base::finding::Finding;
+pub use crate::domain::call::request::{RawPart, RawRequest};
 pub use crate::domain::call::sent_request::SentRequest;
 pub use crate::domain::planning::draft::{Draft, DraftKind, Planned};
 pub use crate::domain::planning::settings::Settings;
@@ -35,6 +36,4 @@ pub use request::{
 };
 pub use servers::ServerAct;
 pub use traces::{TraceAct, TraceWhole};
-pub use view::{
-    Answer, AsideView, BodyCount, FileList, RawPart, RawRequest, ReplayedCall, Retrieved, SessionView, TransitionReport,
-};
+pub use view::{Answer, AsideView, BodyCount, FileList, ReplayedCall, Retrieved, SessionView, TransitionReport};

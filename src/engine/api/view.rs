@@ -13,6 +13,7 @@ use crate::domain::call::ledger::Ledger;
 use crate::domain::call::meter::CalibrationEntry;
 use crate::domain::call::model::ModelInfo;
 use crate::domain::call::race::BranchRun;
+use crate::domain::call::request::RawRequest;
 use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::domain::call::run::RunCard;
 use crate::domain::call::sent_request::SentRequest;
@@ -126,10 +127,8 @@ pub enum Answer {
     Replayed {
         /// The call.
         run: Box<RunCard>,
-        /// The digest of the body as rendered now.
-        digest: Hash,
-        /// The body as rendered now.
-        body: String,
+        /// The request as rendered now.
+        request: Box<RawRequest>,
     },
     /// A stored call that is being replayed.
     Replaying(Box<ReplayedCall>),
@@ -193,34 +192,6 @@ pub enum Answer {
     Stats(Box<Stats>),
     /// A session as neutral records.
     Transcript(Box<Transcript>),
-}
-
-/// The exact bytes of a request, with their parts.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RawRequest {
-    /// The body.
-    pub body: Arc<str>,
-    /// The BLAKE3 hash of the body.
-    pub digest: Hash,
-    /// The parts of its messages, in order.
-    pub parts: Vec<RawPart>,
-    /// Tokens in all.
-    pub tokens: u32,
-    /// The token budget.
-    pub room: u32,
-}
-
-/// A part of a message of a request.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RawPart {
-    /// The index of the message, from 0.
-    pub message: u32,
-    /// The length of its content as JSON, in bytes.
-    pub bytes: usize,
-    /// Its section and title, not sanitized.
-    pub title: String,
-    /// Its tokens.
-    pub tokens: u32,
 }
 
 /// Token counts of an edited body.

@@ -19,6 +19,7 @@ use crate::engine::api::{Answer, Draft, DraftKind, ItemName, ReplayedCall};
 use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::{Core, content};
 use crate::engine::indexing::messages::searchable;
+use crate::engine::plans::edited::raw_request;
 use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::labels::{card_text, quote_text, state_text};
 use crate::engine::plans::sources::summaries::all_texts;
@@ -36,12 +37,12 @@ impl Core {
         let stored = stored(&self.store, &run)?;
         let session = Session::load(&self.store, run.session)?;
         let contents = if run.edited { Contents::default() } else { restored(&self.store, &stored, &session, &run)? };
-        let wire = match by_hand(&stored)? {
-            Some(wire) => wire,
-            None => rendered(&stored, &contents)?.0,
+        let (wire, outline) = match by_hand(&stored)? {
+            Some(wire) => (wire, Outline::new()),
+            None => rendered(&stored, &contents)?,
         };
-        let body = String::from_utf8_lossy(&wire.bytes).into_owned();
-        Ok(Answer::Replayed { run: Box::new(run), digest: wire.digest, body })
+        let request = Box::new(raw_request(&stored.plan, &wire, &outline));
+        Ok(Answer::Replayed { run: Box::new(run), request })
     }
 
     /// Replays a stored call on a scratch branch.

@@ -36,13 +36,7 @@ impl Core {
             .get(&branch)
             .ok_or_else(|| Failure::user("There is no plan yet, so there is no request.").todo("Wait a moment."))?;
         let Solved { plan, wire, outline, .. } = &drawn.solved;
-        Ok(Answer::Raw(Box::new(RawRequest {
-            body: String::from_utf8_lossy(&wire.bytes).into(),
-            digest: wire.digest,
-            parts: parts(plan, outline),
-            tokens: plan.est_total,
-            room: plan.budget.prompt,
-        })))
+        Ok(Answer::Raw(Box::new(raw_request(plan, wire, outline))))
     }
 
     /// Counts and checks an edited body, and sends it if `sends` is set.
@@ -221,6 +215,17 @@ fn apply_edit(
         edited: true,
     };
     Ok((solved, counts))
+}
+
+/// Returns the exact bytes of a request with their parts.
+pub(crate) fn raw_request(plan: &ContextPlan, wire: &Wire, outline: &Outline) -> RawRequest {
+    RawRequest {
+        body: String::from_utf8_lossy(&wire.bytes).into(),
+        digest: wire.digest,
+        parts: parts(plan, outline),
+        tokens: plan.est_total,
+        room: plan.budget.prompt,
+    }
 }
 
 /// Returns the parts of a request's messages: for each piece its section and its turn.

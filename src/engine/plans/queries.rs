@@ -134,9 +134,20 @@ impl Core {
         Ok(chosen)
     }
 
-    /// Asks servers for their models, on threads of their own.
-    pub(crate) fn models(&self, ticket: Ticket, only: Option<&str>) -> Result<(), Failure> {
-        let profiles = self.wanted_profiles(only)?;
+    /// Asks servers for their models, on threads of their own. With `unready`, the answer also has the profiles that lack
+    /// a key or an address, last and with what they lack.
+    pub(crate) fn models(
+        &self,
+        ticket: Ticket,
+        only: Option<&str>,
+        unready: bool,
+    ) -> Result<(), Failure> {
+        let lack = |profile: &Profile| Some((profile.name.clone(), Err(self.setup.servers.ready(profile).err()?)));
+        let lacking: Vec<_> = self.setup.settings.profiles.values().filter(|_| unready).filter_map(lack).collect();
+        let profiles = match self.wanted_profiles(only) {
+            Err(_) if !lacking.is_empty() => Vec::new(),
+            profiles => profiles?,
+        };
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let (lookup, counter) = (self.setup.settings.models.clone(), self.setup.counter.clone());
         let quirks = self.learned.quirks.clone();
@@ -167,6 +178,7 @@ impl Core {
                 }
                 all.push((name, found.map_err(provider_failure)));
             }
+            all.extend(lacking);
             let _ = inbox.send(Inbox::Changed(OutsideChange::Models(reported)));
             Ok(Answer::Models(all))
         });

@@ -20,7 +20,7 @@ pub type Run = fn(&mut Model, &mut Vec<Cmd>);
 /// Nodes whose contents a frame needs and the model does not have.
 pub type MissingContents = Vec<NodeId>;
 
-/// What a screen did with an action, a key, or a paste.
+/// The result of handling an action, a key, or a paste.
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome {
     /// The screen did not handle it; the workbench's own handling follows.

@@ -35,7 +35,10 @@ fn travel_pane(model: &mut Model, run: Action, by: i64) {
         Focus::Conversation => {
             let last = model.conversation.path.len().saturating_sub(1);
             let conversation = &mut model.conversation;
-            let to = shift(conversation.cursor, by, last);
+            let mut to = shift(conversation.cursor, by, last);
+            if let Some(session) = &model.session {
+                to = conversation.nearest_shown(&session.tree, to, by);
+            }
             // Downward from the last message, its end is shown, and not its beginning again.
             if run == Action::Bottom || run == Action::Down && conversation.cursor == last {
                 conversation.point_at(to);

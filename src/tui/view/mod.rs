@@ -23,6 +23,7 @@ pub(crate) mod layout;
 pub(crate) mod paint;
 pub(crate) mod prelude;
 
+use crate::domain::base::time;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, When, with_bound_keys};
@@ -105,6 +106,12 @@ impl ViewContext<'_> {
         self.model.keys.key_in(action, when)
     }
 
+    /// A time in the person's zone: `2026-11-22 12:01`.
+    pub(crate) fn date_time(&self, at: i64) -> String {
+        let offset = self.model.facts.offset;
+        format!("{} {}", time::date(at, offset), time::clock(at, offset))
+    }
+
     /// Whether a result was merged from a branch that has new messages since.
     pub(crate) fn stale(&self, origin: &crate::domain::conversation::mark::Origin) -> bool {
         let Some(session) = &self.model.session else { return false };
@@ -140,21 +147,25 @@ impl ViewContext<'_> {
         }
     }
 
-    /// Keys with their effects: as many as fit into `width` columns, at most [`MAX_HINTS`]. The help has the rest.
-    pub(crate) fn keys_line(&self, when: When, effects: &[(Action, &str)], width: usize) -> Line {
-        let mut line = Line::new();
-        let mut shown = 0;
-        for (action, word) in effects {
-            let key = self.key_in(*action, when);
-            if shown == MAX_HINTS || line.width() + text::width(&key) + text::width(word) + 7 > width {
-                continue;
-            }
-            shown += 1;
-            line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
-            line.push(Ink::Dim, &format!(" {word}"));
-        }
-        line
+    /// Keys with their descriptions: as many as fit into `width` columns, at most [`MAX_HINTS`]. The help has the rest.
+    pub(crate) fn keys_line(&self, when: When, words: &[(Action, &str)], width: usize) -> Line {
+        hints_line(words.iter().map(|(action, word)| (self.key_in(*action, when), *word)), width)
     }
+}
+
+/// Keys with their descriptions: as many as fit into `width` columns, at most [`MAX_HINTS`].
+pub(crate) fn hints_line<'a>(hints: impl Iterator<Item = (String, &'a str)>, width: usize) -> Line {
+    let mut line = Line::new();
+    let mut shown = 0;
+    for (key, word) in hints {
+        if shown == MAX_HINTS || line.width() + text::width(&key) + text::width(word) + 7 > width {
+            continue;
+        }
+        shown += 1;
+        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
+        line.push(Ink::Dim, &format!(" {word}"));
+    }
+    line
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use crate::support::chatgpt;
 use crate::support::server::{Server, end, send, stream, words};
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::ids::{BranchId, NodeId, RunId};
-use pleach::domain::call::model::Quirk;
-use pleach::domain::call::provider::ProviderErrorKind;
+use pleach::domain::call::model::{ModelInfo, Profile, Quirk};
+use pleach::domain::call::provider::{Provider, ProviderError, ProviderErrorKind};
 use pleach::domain::call::retrieval_set::SkipReason;
 use pleach::domain::call::run::{RunCard, RunStatus};
 use pleach::domain::conversation::branch::Overrides;
@@ -20,6 +20,7 @@ use pleach::engine::api::{
     Act, Answer, BranchRequest, Draft, DraftKind, Event, FileAct, IndexingEvent, ItemName, PlanRequest, Planned,
     ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest, ToolRequest, TurnEvent, TurnRequest,
 };
+use pleach::engine::startup::setup::Servers;
 use pleach::store::types::{OpenRun, Write};
 use pleach::tools::Workspace;
 use std::sync::Arc;
@@ -693,7 +694,7 @@ fn model_details_from_a_server_are_stored() {
     let mut client = bench.start();
     let branch = client.session();
     let before = client.whole_plan(branch, &message("x")).budget.context_window;
-    client.must(Request::Program(ProgramRequest::Models { profile: None }));
+    client.must(Request::Program(ProgramRequest::Models { profile: None, unready: false }));
     let after = client.whole_plan(branch, &message("x")).budget.context_window;
     assert_eq!((before, after), (6_000, 9_999));
     let drawn = client.drawn(branch, &message("x"));
@@ -701,6 +702,42 @@ fn model_details_from_a_server_are_stored() {
     let mut next = bench.start();
     next.open();
     assert_eq!(next.drawn(branch, &message("x")), drawn);
+}
+
+/// Servers of two profiles; `two` has no key.
+struct OneKey(Arc<dyn Servers>);
+
+impl Servers for OneKey {
+    fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure> {
+        self.0.provider(profile)
+    }
+
+    fn ready(&self, profile: &Profile) -> Result<(), Failure> {
+        if profile.name == "two" { Err(Failure::user("Profile two has no key.")) } else { Ok(()) }
+    }
+
+    fn models(&self, profile: &Profile) -> Result<Vec<ModelInfo>, ProviderError> {
+        self.0.models(profile)
+    }
+
+    fn probe(&self, profile: &Profile) -> Result<usize, ProviderError> {
+        self.0.probe(profile)
+    }
+}
+
+#[test]
+fn profiles_without_a_key_are_listed_on_request() {
+    let model = Model::new([]);
+    let mut bench = Bench::new(&model);
+    bench.back = Arc::new(OneKey(bench.back.clone()));
+    let mut client = bench.start();
+    for (unready, wanted) in [(false, vec![("one", true)]), (true, vec![("one", true), ("two", false)])] {
+        let answer = client.must(Request::Program(ProgramRequest::Models { profile: None, unready }));
+        let Answer::Models(found) = answer else { panic!("{answer:?}") };
+        let listed: Vec<(&str, bool)> = found.iter().map(|(name, models)| (name.as_str(), models.is_ok())).collect();
+        assert_eq!(listed, wanted, "{found:?}");
+    }
+    client.stop();
 }
 
 /// Pieces that end with a failure.

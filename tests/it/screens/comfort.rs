@@ -6,9 +6,10 @@ use super::pictures::pictures;
 use pleach::config::keys::keymap::Keymap;
 use pleach::config::settings::Screen;
 use pleach::config::themes::BUILT_IN;
-use pleach::domain::base::failure::Failure;
+use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::call::model::{ModelInfo, Price, Supports};
-use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, ProgramRequest, Request, TurnEvent};
+use pleach::domain::conversation::message::Role;
+use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, ProgramRequest, Request, ToolRequest, TurnEvent};
 use pleach::tui::model::focus::Focus;
 use pleach::tui::model::panels::{Arrangement, Shape};
 use pleach::tui::model::pointer::{Mouse, PointerAction};
@@ -153,6 +154,62 @@ fn the_list_of_models_has_the_model_in_use_although_no_server_lists_it() {
         "Enter keeps the model in use: {:?}",
         stage.sent.last()
     );
+}
+
+/// Profiles that lack a key are listed too, with what they lack.
+#[test]
+fn the_list_of_models_says_what_servers_without_a_key_need() {
+    let mut stage = opened();
+    stage.press("f4");
+    let asked = Request::Program(ProgramRequest::Models { profile: None, unready: true });
+    let lacks = Failure::new(FailureKind::Provider, "Profile anthropic has no key.");
+    let lacks = lacks.todo("Set ANTHROPIC_API_KEY in the environment, or api_key_cmd in the settings.");
+    stage.reply(
+        |request| *request == asked,
+        Answer::Models(vec![("openai".into(), Ok(vec![fixture::settings().model])), ("anthropic".into(), Err(lacks))]),
+    );
+    pictures("models_unready", &mut stage);
+    let screen = stage.press("down enter").screen(120, 35);
+    assert!(screen.contains("anthropic: no key. Set ANTHROPIC_API_KEY in the environment, or"), "{screen}");
+}
+
+/// A question that does not fit scrolls and keeps its choices.
+#[test]
+fn a_question_in_a_small_terminal_shows_its_start_and_its_choices() {
+    let mut stage = opened();
+    stage.type_text("/trust-folder").press("enter");
+    pictures("trust", &mut stage);
+    let screen = stage.screen(40, 12);
+    for words in ["Trust this folder?", "/home/me/project", "The model may then", "n  no", "y  yes", "PgDn"] {
+        assert!(screen.contains(words), "{words} in {screen}");
+    }
+    let mut seen = screen;
+    for _ in 0..4 {
+        seen.push_str(&stage.press("pagedown").screen(40, 12));
+    }
+    for words in ["AGENTS.md", "settings", "unless", "back", "y  yes"] {
+        assert!(seen.contains(words), "{words} in {seen}");
+    }
+    stage.press("y");
+    assert!(matches!(stage.last(), Request::Tool(ToolRequest::Trust { trusted: true })), "{:?}", stage.last());
+}
+
+/// An imported message without a text, which only keeps a position in the tree, takes no row and no step.
+#[test]
+fn an_empty_hidden_message_is_not_shown() {
+    let mut root = fixture::node(1, None, Role::System, Vec::new());
+    (root.head.hidden, root.head.imported) = (true, true);
+    let question = fixture::text_node(2, Some(&root), Role::User, "Why does login fail?");
+    let answer = fixture::text_node(3, Some(&question), Role::Assistant, "The token is rotated.");
+    let nodes = vec![root, question, answer];
+    let view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", nodes.last(), None)]);
+    let mut stage = fixture::open(nodes, view);
+    let screen = stage.screen(100, 30);
+    assert!(!screen.contains("instructions") && !screen.contains("hidden"), "{screen}");
+    stage.press("tab g");
+    assert_eq!(stage.model.conversation.cursor, 1, "the first message that is shown");
+    stage.press("k");
+    assert_eq!(stage.model.conversation.cursor, 1);
 }
 
 /// A theme changes only colors: the same text is in the same cells. Only without colors do signs distinguish the

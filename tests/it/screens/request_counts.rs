@@ -1,13 +1,14 @@
-//! The overlay's counts of left-out items, and a request that does not fit.
+//! The overlay's counts of left-out items, the titles of its rows, its detail pane, and a request that does not fit.
 //! Not for: the other actions of the overlay (`request_overlay`).
 
+use super::Stage;
 use super::fixture::{self, MAIN};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::blocked::{Blocked, BlockedRemedy};
-use pleach::domain::planning::plan::{Reason, RowKind, Verdict};
+use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Verdict};
 use pleach::domain::planning::policy::Section;
-use pleach::engine::api::{Event, PlanRequest, Planned, Request};
+use pleach::engine::api::{Answer, Event, PlanRequest, Planned, Request};
 
 /// One count: the title of the overlay, its separator, and the panel.
 #[test]
@@ -95,4 +96,80 @@ fn the_warning_of_a_missing_lease_names_the_budget_only_where_it_is_the_cause() 
             assert!(line.contains(words) && line.contains("over budget") == words.contains("over budget"), "{screen}");
         }
     }
+}
+
+/// Shows a plan that differs from the fixture's.
+fn shown(change: impl FnOnce(&mut ContextPlan)) -> Stage {
+    let mut stage = fixture::opened();
+    let mut plan = fixture::plan(&fixture::story());
+    plan.id = Hash::of(b"another plan");
+    change(&mut plan);
+    let generation = stage.model.plan.generation;
+    stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(plan) });
+    stage
+}
+
+/// An imported message without a text has a row in the plan, but nothing to show.
+#[test]
+fn rows_of_empty_hidden_messages_are_neither_shown_nor_counted() {
+    let mut stage = shown(|plan| {
+        let mut blank = plan.rows[6].clone();
+        blank.atom = Atom::Message { node: Hash::of(b"blank") };
+        (blank.kind, blank.reason, blank.tokens) = (RowKind::Message, Reason::Hidden, 8);
+        (blank.title, blank.items, blank.source.turn) = (String::new(), Vec::new(), None);
+        plan.rows.push(blank);
+    });
+    let panel = stage.screen(140, 50);
+    assert!(panel.contains("Left out 1 ") && !panel.contains("Hidden in the"), "{panel}");
+    let list = stage.press("ctrl-o").screen(140, 50);
+    assert!(list.contains("1 left out") && list.contains("Left out 1, 900 tokens"), "{list}");
+    assert!(!list.contains("hidden"), "{list}");
+}
+
+#[test]
+fn titles_of_rows_have_no_markup() {
+    let mut stage = shown(|plan| {
+        plan.rows[2].kind = RowKind::Note;
+        plan.rows[2].title = "Never log **tokens** or `keys`".into();
+        plan.rows[3].title = "## Why does `refresh` fail".into();
+    });
+    let panel = stage.screen(140, 50);
+    stage.press("ctrl-o j j");
+    let list = stage.screen(140, 50);
+    for screen in [panel, list] {
+        assert!(screen.contains("Never log tokens or keys") && screen.contains("Why does refresh fail"), "{screen}");
+        assert!(!screen.contains("**tokens") && !screen.contains("`refresh`"), "{screen}");
+    }
+}
+
+#[test]
+fn the_detail_pane_names_the_key_that_shows_more() {
+    for size in [(80, 24), (140, 30)] {
+        let mut stage = fixture::opened();
+        stage.press("ctrl-o").screen(size.0, size.1);
+        let text = "A line.\n\n".repeat(39) + "The last line.\n";
+        let asked = |request: &Request| matches!(request, Request::Plan(PlanRequest::RowText { .. }));
+        stage.reply(asked, Answer::Text(text.as_str().into()));
+        let screen = stage.screen(size.0, size.1);
+        assert!(screen.contains("─ J ") && screen.contains(" more ─"), "{screen}");
+        for _ in 0..40 {
+            stage.press("J").screen(size.0, size.1);
+        }
+        let screen = stage.screen(size.0, size.1);
+        assert!(!screen.contains("─ J ") && screen.contains("The last line."), "nothing more: {screen}");
+    }
+}
+
+/// The tokens of a message that is not typed yet would look like its number.
+#[test]
+fn a_message_without_tokens_has_no_number() {
+    let mut stage = shown(|plan| {
+        (plan.rows[4].tokens, plan.rows[4].title) = (0, String::new());
+    });
+    let panel = stage.screen(140, 50);
+    assert!(!panel.contains("Your message"), "{panel}");
+    let list = stage.press("ctrl-o").screen(140, 50);
+    let heading = list.lines().find(|line| line.contains("Your message")).unwrap();
+    let heading = heading.split('│').next().unwrap();
+    assert!(!heading.contains('0') && list.contains("(nothing typed yet)"), "{list}");
 }

@@ -4,6 +4,7 @@
 use super::Stage;
 use super::fixture::{self, MAIN, run_id};
 use super::pictures::picture;
+use super::request_overlay;
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::RunId;
@@ -12,9 +13,9 @@ use pleach::domain::call::run::RunStatus;
 use pleach::domain::call::usage::Usage;
 use pleach::domain::planning::plan::{ContextPlan, RowKind, Verdict};
 use pleach::engine::api::{
-    Answer, BranchRequest, CallRequest, CallSelector, Event, PlanRequest, Request, SentRequest, SessionEvent, TurnEvent,
+    Answer, BranchRequest, CallRequest, CallSelector, Event, PlanRequest, RawRequest, Request, SentRequest,
+    SessionEvent, TurnEvent,
 };
-use pleach::tui::screens::reader::model::Reader;
 use pleach::tui::screens::request::model::RequestScreen;
 use std::sync::Arc;
 
@@ -89,6 +90,11 @@ fn the_request_of_a_past_message_shows_the_rows_of_its_call() {
     assert_eq!(asked(&stage), [Some(run_id(1))]);
     assert!(stage.screen(120, 35).contains("Loading the request"));
     shows(&mut stage, found());
+    let selected = |stage: &Stage| {
+        let overlay = stage.model.layers.top::<RequestScreen>().unwrap();
+        overlay.selected().map(|(row, _)| row.title.clone())
+    };
+    assert_eq!(selected(&stage).as_deref(), Some("And with two tabs open?"), "the message that was asked");
     let screen = stage.screen(120, 35);
     assert!(
         screen.contains("Request of turn 2, round 2 of 3 · 5 in, 2 left out · 5,213 of 8,000 · $0.0011"),
@@ -152,8 +158,15 @@ fn other_calls_are_one_key_away() {
     let mut next = found();
     (next.card.id, next.card.round, next.before, next.after) = (run_id(8), 3, Some(run_id(1)), None);
     next.card.usage.prompt = None;
+    let mut plan: ContextPlan = (**next.plan.as_ref().unwrap()).clone();
+    plan.rows[4].atom = pleach::domain::conversation::mark::Atom::Section { text: Hash::of(b"another question") };
+    plan.rows[4].title = "And what now?".into();
+    plan.rows.swap(3, 4);
+    next.plan = Ok(Arc::new(plan));
     shows(&mut stage, next);
     assert!(stage.screen(120, 35).contains("round 3 of 3"));
+    let row = stage.model.layers.top::<RequestScreen>().and_then(RequestScreen::selected).unwrap().0;
+    assert_eq!(row.title, "And what now?", "the cursor stays on the message that was asked");
     stage.press("right");
     assert!(
         stage.screen(120, 35).contains("This is the newest call; Ctrl+O from the composer shows the next request.")
@@ -253,13 +266,25 @@ fn a_request_that_was_edited_by_hand_says_so_and_shows_its_bytes() {
     both("sent_request_edited", &mut stage);
     stage.press("w");
     let is_bytes = |request: &Request| matches!(request, Request::Call(CallRequest::ReplayDryRun { .. }));
-    let (digest, body) = (card.request_digest, "{\"messages\":[]}".to_owned());
-    stage.reply(is_bytes, Answer::Replayed { run: Box::new(card.clone()), digest, body: body.clone() });
-    assert_eq!(stage.model.layers.top::<Reader>().unwrap().title, "Exact request, as it was sent");
-    stage.press("esc w");
-    let other = Hash::of(b"other");
-    stage.reply(is_bytes, Answer::Replayed { run: Box::new(card), digest: other, body });
-    assert_eq!(stage.model.layers.top::<Reader>().unwrap().title, "The request as it would be written now");
+    let rendered = |digest| RawRequest { digest, ..*request_overlay::raw() };
+    let same = Box::new(rendered(card.request_digest));
+    stage.reply(is_bytes, Answer::Replayed { run: Box::new(card.clone()), request: same });
+    both("sent_request_raw", &mut stage);
+    let screen = stage.press("t").screen(120, 35);
+    assert!(screen.contains("The exact request, as it was sent"), "{screen}");
+    assert!(
+        screen.contains("1 state") && screen.contains("login⟨U+00A0⟩fail"),
+        "parts as in the next request: {screen}"
+    );
+    for key in ["E", "e", "S"] {
+        let screen = stage.press(key).screen(120, 35);
+        assert!(screen.contains("This request was sent; only the next one can be edited"), "{key}: {screen}");
+    }
+    stage.press("w").press("w");
+    let other = Box::new(rendered(Hash::of(b"other")));
+    stage.reply(is_bytes, Answer::Replayed { run: Box::new(card), request: other });
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("The request as it would be written now") && screen.contains("not the bytes that were"));
 }
 
 #[test]

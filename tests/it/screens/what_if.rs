@@ -19,6 +19,7 @@ use pleach::engine::api::{
     Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, ReplayedCall, Request, SessionEvent, TurnEvent,
     TurnRequest,
 };
+use pleach::tui::screens::picker::model::Picker;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -185,8 +186,10 @@ fn repeated_call_is_beside_the_stored_one() {
         Answer::StoredPlan { plan: plan.clone(), runs, code_set: None },
     );
     assert!(stage.screen(120, 35).contains("Replay the call without"));
+    let start = stage.model.layers.top::<Picker>().and_then(Picker::selected).map(|entry| entry.label.clone());
+    assert_eq!(start.as_deref(), Some("Never log tokens."), "the first item that can be marked");
     let atom = plan.rows.iter().find(|row| row.kind == RowKind::Turn).unwrap().atom;
-    stage.press("down down down enter");
+    stage.press("down enter");
     let run = fixture::run_id(1).to_string();
     let wanted =
         Request::Call(CallRequest::Replay { run, profile: None, model: None, without: Some(ItemName::Atom(atom)) });

@@ -556,7 +556,7 @@ impl Client {
     /// The digest of a stored call that is rendered again.
     pub(crate) fn replay(&mut self, run: &RunCard) -> Result<Hash, Failure> {
         match self.ask(Request::Call(CallRequest::ReplayDryRun { run: run.id.to_string() }))? {
-            Answer::Replayed { digest, .. } => Ok(digest),
+            Answer::Replayed { request, .. } => Ok(request.digest),
             other => panic!("{other:?}"),
         }
     }

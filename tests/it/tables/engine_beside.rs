@@ -256,7 +256,7 @@ fn learned_details_and_diagnostics() {
         talk.turn("Once more", DraftKind::Message);
     }
     for profile in [None, Some("one".to_owned()), Some("three".to_owned())] {
-        talk.ask("models", Request::Program(P::Models { profile }));
+        talk.ask("models", Request::Program(P::Models { profile, unready: false }));
     }
     talk.ask("meters", Request::Program(P::Meters));
     for act in [BackupAct::List, BackupAct::Rewrite, BackupAct::Delete] {

@@ -211,7 +211,7 @@ fn calls_compared_and_repeated() {
     }
     calls.ask("limits", Request::Call(CallRequest::Race { branch, arms: Vec::new(), limits: Limits::default() }));
     calls.ask("keep one", Request::Call(CallRequest::KeepOne { branch }));
-    calls.ask("models", Request::Program(ProgramRequest::Models { profile: None }));
+    calls.ask("models", Request::Program(ProgramRequest::Models { profile: None, unready: false }));
     calls.ask("meters", Request::Program(ProgramRequest::Meters));
     calls.ask("quirks", Request::Program(ProgramRequest::ForgetQuirks { profile: None, model: None, quirk: None }));
     calls.client.stop();

@@ -14,6 +14,8 @@ pub enum ProgramRequest {
     Models {
         /// Only this profile; all if `None`.
         profile: Option<String>,
+        /// Whether profiles that lack a key or an address are listed too, last and with what they lack.
+        unready: bool,
     },
     /// List the calibrations of models' token counts.
     Meters,

@@ -10,6 +10,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::tree::{Slot, Tree};
+use crate::tui::model::list::nearest;
 use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};
 
@@ -167,6 +168,12 @@ impl Conversation {
     pub fn select(&mut self, position: usize) {
         self.point_at(position);
         self.reveal = true;
+    }
+
+    /// The message at a position of the path, or if that is blank, the nearest one that is not: in direction `way`, else
+    /// in the other.
+    pub fn nearest_shown(&self, tree: &Tree, position: usize, way: i64) -> usize {
+        nearest(position, self.path.len(), way, |at| !tree.head(self.path[at]).is_blank())
     }
 
     /// Selects a visible message, without scrolling.

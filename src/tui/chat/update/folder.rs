@@ -51,7 +51,7 @@ pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
     if card.standing != SettingsFileStatus::Declined {
         choices.push(('x', no.to_owned(), Act::FolderSettings(digest, false)));
     }
-    model.layers.push(Question { title: title.to_owned(), words, choices, cursor: 0 });
+    model.layers.push(Question::new(title, words, choices));
     model.layers.extend(reader);
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn open<const N: usize>(
     choices: [(char, &str, Act); N],
 ) {
     let choices = choices.into_iter().map(|(key, text, act)| (key, text.to_owned(), act)).collect();
-    model.layers.push(Question { title: title.to_owned(), words, choices, cursor: 0 });
+    model.layers.push(Question::new(title, words, choices));
 }
 
 /// Asks whether to trust the folder, or to stop trusting it.
@@ -89,7 +89,7 @@ pub(crate) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
     choices.push(('n', "keep writing".to_owned(), Act::Close));
     let mut words = vec![failure.what.clone()];
     words.extend([failure.kept.clone(), failure.todo.clone()].into_iter().filter(|s| !s.is_empty()));
-    model.layers.push(Question { title: "Too large for the budget".to_owned(), words, choices, cursor: 0 });
+    model.layers.push(Question::new("Too large for the budget", words, choices));
 }
 
 fn remedies(blocked: &Blocked) -> Vec<(char, String, Act)> {

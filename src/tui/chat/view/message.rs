@@ -69,6 +69,9 @@ impl BlockBuilder<'_> {
 
     fn message(&self, at: usize, slot: Slot, cache: &mut Cache) -> Block {
         let head = self.session.tree.head(slot);
+        if head.is_blank() {
+            return Block::default();
+        }
         let mark = self.model.conversation.marks.get(at).copied().flatten();
         let mut block = Block { out: mark.is_some_and(MarkKind::excludes) || head.hidden, ..Block::default() };
         if head.role == Role::Tool {

@@ -96,7 +96,8 @@ pub(crate) fn ink(used: u32, of: u32) -> Ink {
 pub(crate) fn parts(plan: &ContextPlan) -> Vec<(Part, u32)> {
     let mut parts: Vec<(Part, u32)> =
         plan.sections().into_iter().map(|(section, tokens)| (Part::Section(section), tokens)).collect();
-    parts.extend([(Part::Framing, plan.framing), (Part::Tools, plan.tools)].into_iter().filter(|(_, n)| *n > 0));
+    parts.extend([(Part::Framing, plan.framing), (Part::Tools, plan.tools)]);
+    parts.retain(|(_, tokens)| *tokens > 0);
     let budget = &plan.budget;
     parts.push((Part::Free, budget.prompt.saturating_sub(plan.est_total)));
     parts

@@ -10,6 +10,7 @@ use crate::domain::planning::policy::Section;
 use crate::tui::chat::model::plan::ReusedPrefix;
 use crate::tui::model::focus::Focus;
 use crate::tui::screens::request::model_counts::RowCounts;
+use crate::tui::screens::request::model_titles::row_title;
 use crate::tui::view::prelude::*;
 
 pub(crate) use super::meter::ink as meter_ink;
@@ -94,7 +95,7 @@ fn groups<'a>(view: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
     let mut all: Vec<Group<'_>> =
         meter::parts(plan).into_iter().filter(|(part, _)| *part != Part::Free).map(one).collect();
     let counts = RowCounts::of(&plan.rows);
-    let out: Vec<&Row> = plan.excluded().filter(|row| counts.cards_of(row) == 0).collect();
+    let out: Vec<&Row> = plan.excluded().filter(|row| counts.left_out(row) > 0).collect();
     if !out.is_empty() {
         let line = (
             Line::of(Ink::Excluded, &format!("{} Left out {}", view.theme.glyphs.out, text::number(counts.out))),
@@ -160,7 +161,7 @@ fn item(view: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
     let title = match (row.title.trim(), row.turns) {
         ("", 2..) => text::counted(u64::from(row.turns), "turn"),
         ("", _) => row.reason.sentence(),
-        (title, _) => title.to_owned(),
+        (_, _) => row_title(row).trim().to_owned(),
     };
     let room = width.saturating_sub(value.width() + 5);
     let label = Line::of(ink, &format!("  {sign} ")).with(Ink::Dim, &text::fit(&title, room, glyphs.ellipsis));

@@ -34,17 +34,17 @@ impl Screen for ApprovalScreen {
 
     fn travel(&mut self, action: Action, by: i64) {
         match action {
-            Action::ScrollUp | Action::ScrollDown => self.shift(by),
+            Action::ScrollUp | Action::ScrollDown => self.scroll.by(by),
             _ => self.step(by),
         }
     }
 
     fn wheel(&mut self, rows: i64) {
-        self.shift(rows);
+        self.scroll.by(rows);
     }
 
     fn detail(&mut self, way: i64) {
-        self.shift(half(self.seen.1) * way);
+        self.scroll.by(half(self.scroll.seen.1) * way);
     }
 
     fn line(&mut self) -> Option<&mut String> {

@@ -6,7 +6,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::tool::consent::{PendingApproval, Rule, ToolEffect, Verdict, chains};
 use crate::domain::tool::indirect_commands::indirect;
 use crate::domain::tool::mcp::PREFIX;
-use crate::tui::model::list::shift;
+use crate::tui::model::list::{Scroll, shift};
 use std::sync::Arc;
 
 /// A hunk of a file and whether it is selected.
@@ -31,10 +31,8 @@ pub struct ApprovalScreen {
     pub hunks: Vec<HunkRef>,
     /// Index of the hunk under the cursor.
     pub cursor: usize,
-    /// Rows scrolled off the top.
-    pub scroll: usize,
-    /// Number of rows and height of the view, as last drawn.
-    pub seen: (usize, usize),
+    /// The scroll position.
+    pub scroll: Scroll,
     /// Whether the end of the change has been on the screen.
     pub ended: bool,
     /// The row at which each change started when last drawn.
@@ -68,8 +66,7 @@ impl ApprovalScreen {
             pending,
             hunks,
             cursor: 0,
-            scroll: 0,
-            seen: (0, 0),
+            scroll: Scroll::default(),
             ended: false,
             starts: Vec::new(),
             note: None,
@@ -80,8 +77,8 @@ impl ApprovalScreen {
 
     /// Records what was drawn: number of rows and height of the view, and the row on which each hunk begins.
     pub fn drawn(&mut self, seen: (usize, usize), starts: Vec<usize>) {
-        (self.seen, self.starts) = (seen, starts);
-        if !self.ended && self.scroll + seen.1 >= seen.0 {
+        (self.scroll.seen, self.starts) = (seen, starts);
+        if !self.ended && self.scroll.top >= self.scroll.last() {
             (self.ended, self.note) = (true, None);
         }
     }
@@ -116,17 +113,12 @@ impl ApprovalScreen {
     /// Moves by hunks and scrolls to the hunk under the cursor; without hunks, scrolls by rows.
     pub fn step(&mut self, by: i64) {
         if self.hunks.is_empty() {
-            return self.shift(by);
+            return self.scroll.by(by);
         }
         self.cursor = shift(self.cursor, by, self.hunks.len() - 1);
         if let Some(start) = self.starts.get(self.cursor) {
-            self.scroll = start.saturating_sub(1).min(self.seen.0.saturating_sub(self.seen.1));
+            self.scroll.top = start.saturating_sub(1).min(self.scroll.last());
         }
-    }
-
-    /// Scrolls by rows.
-    pub fn shift(&mut self, by: i64) {
-        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 
     /// Identifies a part of this call in the view's cache.

@@ -16,7 +16,7 @@ use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// How many bytes of a command's output are kept for the screen.
-const SAID: usize = 16 * 1024;
+const MAX_OUTPUT: usize = 16 * 1024;
 
 /// Handles that a call on a branch needs approval, or no longer does (None).
 pub(crate) fn arrived(model: &mut Model, branch: BranchId, pending: Option<Arc<PendingApproval>>) {
@@ -28,7 +28,7 @@ pub(crate) fn arrived(model: &mut Model, branch: BranchId, pending: Option<Arc<P
         model.layers.close::<ApprovalScreen>(|ask| ask.branch == branch && ask.pending.index != BESIDE);
         return;
     };
-    let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
+    let key = model.keys.key(Action::AnswerTool);
     let text = format!("{} needs approval: {key} answers.", mcp::display_name(&pending.tool));
     model.status.report(ASKING, text, model.now);
 }
@@ -37,8 +37,8 @@ pub(crate) fn arrived(model: &mut Model, branch: BranchId, pending: Option<Arc<P
 pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: &str) {
     let Some(live) = model.live.get_mut(&branch).filter(|live| live.run.is_none_or(|of| of == run)) else { return };
     live.tool_output.push_str(text);
-    if live.tool_output.len() > SAID {
-        let from = live.tool_output.ceil_char_boundary(live.tool_output.len() - SAID / 2);
+    if live.tool_output.len() > MAX_OUTPUT {
+        let from = live.tool_output.ceil_char_boundary(live.tool_output.len() - MAX_OUTPUT / 2);
         live.tool_output.drain(..from);
     }
 }
@@ -151,17 +151,10 @@ fn rule_question(ask: &ApprovalScreen) -> Question {
         // The scope comes first, since a long line is cut at its end.
         choices.push((key, format!("{place}: allow {}", describe_rule(rule)), act));
     }
-    Question {
-        title: "Allow this without asking from now on?".into(),
-        words: vec![
-            "This call runs now, and every call that matches the rule runs without asking. * matches anything, \
-                but a rule with * never matches a line that contains ; | & < > or $(: such a line needs a \
-                rule with the exact line. /rules lists and removes rules."
-                .into(),
-        ],
-        choices,
-        cursor: 0,
-    }
+    let about = "This call runs now, and every call that matches the rule runs without asking. * matches anything, \
+        but a rule with * never matches a line that contains ; | & < > or $(: such a line needs a rule with the exact \
+        line. /rules lists and removes rules.";
+    Question::new("Allow this without asking from now on?", vec![about.to_owned()], choices)
 }
 
 /// Describes what a rule applies to, without its verdict.

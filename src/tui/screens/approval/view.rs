@@ -15,7 +15,7 @@ const LEAST_HEIGHT: u16 = 14;
 /// Rows of the conversation that stay visible above the screen.
 const ABOVE: u16 = 2;
 
-/// What scrolling needs: number of rows and height of the view, and the row on which each hunk begins.
+/// The measurements for scrolling: number of rows and height of the view, and the row on which each hunk begins.
 pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
 
 pub(crate) fn draw(
@@ -36,8 +36,8 @@ pub(crate) fn draw(
         None => inside,
     };
     let (rows, end, starts) = rows(view, ask, cache, inside.width);
-    let inside = tail(view, &rows[..end], rows.len(), ask.scroll, inside, buf);
-    (view.scrolled(&rows, ask.scroll, inside, buf), starts)
+    let inside = tail(view, &rows[..end], rows.len(), ask.scroll.top, inside, buf);
+    (view.scrolled(&rows, ask.scroll.top, inside, buf), starts)
 }
 
 /// Clears the area, and draws the title on a rule above and the keys below. Returns the area between.
@@ -219,13 +219,11 @@ fn mark(view: &ViewContext<'_>, ask: &ApprovalScreen, at: usize, change: &FileCh
 
 /// A hunk with at most `around` unchanged lines above and below it, none of them cut.
 pub(super) fn hunk(change: &FileChange, at: usize, width: usize, around: usize) -> Vec<Line> {
-    let one = FileChange { hunks: vec![change.hunks[at].clone()], ..change.clone() };
-    let said = one.unified(around);
-    let body = said.trim_end_matches('\n').splitn(4, '\n').nth(3).unwrap_or_default();
     let ink = |row: &Row| match row.sign() {
         Some('+') => Ink::Good,
         Some('-') => Ink::Danger,
         _ => Ink::Dim,
     };
-    folded_difference(body).iter().flat_map(|row| shown_row(row, width, ink(row))).collect()
+    let lines = change.hunk_lines(at, around);
+    folded_difference(lines.trim_end_matches('\n')).iter().flat_map(|row| shown_row(row, width, ink(row))).collect()
 }

@@ -59,7 +59,7 @@ pub(crate) fn rows(
     rows
 }
 
-/// What the call would do: the command line, the diff with `around` unchanged lines, or the call of a server's tool.
+/// The effect of the call: the command line, the diff with `around` unchanged lines, or the call of a server's tool.
 fn effect(pending: &PendingApproval, width: usize, around: usize) -> Vec<Line> {
     match &pending.effect {
         ToolEffect::Run(command) => {

@@ -4,7 +4,7 @@
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::run::RunCard;
-use crate::tui::model::list::shift;
+use crate::tui::model::list::Scroll;
 
 /// A side question and its answer, beside the chat.
 #[derive(Clone, Debug)]
@@ -27,10 +27,8 @@ pub struct AsidePane {
     pub card: Option<Box<RunCard>>,
     /// Why the call failed.
     pub failure: Option<Failure>,
-    /// Rows scrolled off the top.
-    pub scroll: usize,
-    /// Number of rows and height of the view, as last drawn.
-    pub seen: (usize, usize),
+    /// The scroll position.
+    pub scroll: Scroll,
 }
 
 impl AsidePane {
@@ -47,13 +45,7 @@ impl AsidePane {
             cost: None,
             card: None,
             failure: None,
-            scroll: 0,
-            seen: (0, 1),
+            scroll: Scroll::default(),
         }
-    }
-
-    /// Scrolls by `by` rows.
-    pub fn step(&mut self, by: i64) {
-        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn draw(
         rows.extend(TextRows::plain(&failure.to_string(), wide, Ink::Danger));
     }
     let height = usize::from(inside.height);
-    let from = pane.scroll.min(rows.len().saturating_sub(height));
+    let from = pane.scroll.top.min(rows.len().saturating_sub(height));
     paint::colored_lines(view.theme, rows.iter().skip(from), cache, within, buf);
     paint::thumb(view.theme, from, rows.len(), height, inside, buf);
     (rows.len(), height)

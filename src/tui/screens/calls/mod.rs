@@ -79,11 +79,11 @@ impl Screen for HistoryScreen {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.seen = view_diff::draw_history(view, self, area, buf);
+        self.scroll.seen = view_diff::draw_history(view, self, area, buf);
         Vec::new()
     }
 
     fn travel(&mut self, _action: Action, by: i64) {
-        self.step(by);
+        self.scroll.by(by);
     }
 }

@@ -4,7 +4,7 @@
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::diff::{DiffKind, ItemDiff, ItemHistory, PlanDiff};
-use crate::tui::model::list::shift;
+use crate::tui::model::list::{Scroll, nearest, shift};
 
 /// The list of calls.
 #[derive(Clone, Debug)]
@@ -122,14 +122,8 @@ impl DiffView {
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.entries.len().saturating_sub(1));
         self.scroll = 0;
-        let acts = |entry: &Entry| matches!(entry, Entry::Delta(_));
-        if self.entries.get(self.cursor).is_some_and(acts) {
-            return;
-        }
-        let after = self.entries.iter().skip(self.cursor).position(acts).map(|n| self.cursor + n);
-        let before = self.entries.iter().take(self.cursor).rposition(acts);
-        let found = if by < 0 { before.or(after) } else { after.or(before) };
-        self.cursor = found.unwrap_or(self.cursor);
+        let acts = |at: usize| matches!(self.entries[at], Entry::Delta(_));
+        self.cursor = nearest(self.cursor, self.entries.len(), by, acts);
     }
 }
 
@@ -138,17 +132,8 @@ impl DiffView {
 pub struct HistoryScreen {
     /// The history.
     pub history: Box<ItemHistory>,
-    /// Rows scrolled off the top.
-    pub scroll: usize,
-    /// Number of rows and height of the view, as last drawn.
-    pub seen: (usize, usize),
-}
-
-impl HistoryScreen {
-    /// Scrolls by `by` rows.
-    pub fn step(&mut self, by: i64) {
-        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
-    }
+    /// The scroll position.
+    pub scroll: Scroll,
 }
 
 /// The purpose of a request of these screens.

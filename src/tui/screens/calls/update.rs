@@ -8,6 +8,7 @@ use crate::domain::call::run::RunCard;
 use crate::domain::conversation::mark::Atom;
 use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest};
 use crate::tui::chat::update::acts;
+use crate::tui::model::list::Scroll;
 use crate::tui::screens;
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
@@ -32,7 +33,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, re
             show_failure(model, &failure);
         }
         (CallsPending::History, Ok(Answer::History(history))) => {
-            model.layers.push(HistoryScreen { history, scroll: 0, seen: (0, 0) });
+            model.layers.push(HistoryScreen { history, scroll: Scroll::default() });
         }
         (CallsPending::List | CallsPending::Diff | CallsPending::History, result) => show_answer(model, result),
     }

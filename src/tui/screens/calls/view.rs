@@ -12,9 +12,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         (Some(chosen), Some(card)) if chosen != card.id => "compare the two",
         _ => "compare with the previous call",
     };
-    let mut words = vec![(Action::Open, enter), (Action::ChooseCall, "select")];
-    words.push((Action::Details, "request"));
-    words.push((Action::Leave, "close"));
+    let words =
+        [(Action::Open, enter), (Action::ChooseCall, "select"), (Action::Details, "request"), (Action::Leave, "close")];
     let keys = view.keys_line(When::Calls, &words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, "Call history"), keys, area, buf);
     if calls.cards.is_empty() {

@@ -213,19 +213,17 @@ pub(crate) fn draw_history(
     let words = [(Action::Leave, "close")];
     let inside = view.screen(title, view.keys_line(When::Calls, &words, usize::from(area.width)), area, buf);
     let rows = history_rows(view, history, usize::from(inside.width.saturating_sub(1)).max(1));
-    view.scrolled(&rows, screen.scroll, inside, buf)
+    view.scrolled(&rows, screen.scroll.top, inside, buf)
 }
 
 /// The whole history, newest first.
 fn history_rows(view: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
-    let offset = view.model.facts.offset;
-    let when = |at: i64| format!("{} {}", time::date(at, offset), time::clock(at, offset));
     let mut rows = Vec::new();
     if history.stays.is_empty() {
         rows.push(Line::of(Ink::Dim, "Not sent in any call of this branch."));
     }
     for stay in history.stays.iter().rev() {
-        rows.extend(TextRows::plain(&span(stay, &when), room, Ink::Heading));
+        rows.extend(TextRows::plain(&span(view, stay), room, Ink::Heading));
         let ink = if stay.place.as_ref().is_some_and(|place| place.included) { Ink::Text } else { Ink::Excluded };
         rows.extend(TextRows::plain(&place_words(stay.place.as_ref()), room, ink));
         for cause in &stay.causes {
@@ -237,14 +235,14 @@ fn history_rows(view: &ViewContext<'_>, history: &ItemHistory, room: usize) -> V
         rows.push(Line::of(Ink::Heading, "Changes to this item"));
     }
     for step in history.steps.iter().rev() {
-        rows.extend(TextRows::plain(&format!("{}  {}", when(step.at), step.words), room, Ink::Text));
+        rows.extend(TextRows::plain(&format!("{}  {}", view.date_time(step.at), step.words), room, Ink::Text));
     }
     rows
 }
 
 /// The heading of a span: `2026-11-22 14:02 – 2026-11-22 14:09, 3 calls on main`
-fn span(stay: &ItemInCall, when: &dyn Fn(i64) -> String) -> String {
-    let from = stay.from.at.map_or_else(|| "not sent".to_owned(), when);
-    let to = stay.to.at.filter(|_| stay.calls > 1).map_or_else(String::new, |at| format!(" – {}", when(at)));
+fn span(view: &ViewContext<'_>, stay: &ItemInCall) -> String {
+    let from = stay.from.at.map_or_else(|| "not sent".to_owned(), |at| view.date_time(at));
+    let to = stay.to.at.filter(|_| stay.calls > 1).map_or_else(String::new, |at| format!(" – {}", view.date_time(at)));
     format!("{from}{to}, {} on {}", text::counted(u64::from(stay.calls), "call"), stay.from.name)
 }

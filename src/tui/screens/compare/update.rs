@@ -36,7 +36,7 @@ fn list(model: &mut Model) {
     };
     let entries: Vec<Entry> = others.iter().map(entry).collect();
     if entries.is_empty() {
-        let fork = model.keys.key_of(Action::Fork).unwrap_or_default();
+        let fork = model.keys.key(Action::Fork);
         let text = format!("This session has one branch. {fork} on a message forks another one.");
         return model.status.say(Severity::Notice, text, model.now);
     }

@@ -137,18 +137,18 @@ fn turns(view: &ViewContext<'_>, screen: &CompareView, side: &Side, at: usize, r
             rows.push(Line::of(Ink::Pinned, view.theme.glyphs.pin));
             rows.extend(TextRows::plain(pin.trim_end(), room, Ink::Text));
         }
-        for said in &turn.messages {
-            let (ink, who) = match said.role {
+        for message in &turn.messages {
+            let (ink, who) = match message.role {
                 Role::User => (Ink::You, "you"),
                 Role::Assistant => (Ink::Model, "model"),
                 Role::System => (Ink::Tool, "system"),
                 Role::Tool => (Ink::Tool, "tool"),
             };
             rows.push(Line::of(ink, who));
-            rows.extend(if said.role == Role::Assistant {
-                TextRows::drawn(&said.text, room, Ink::Text, view.markdown())
+            rows.extend(if message.role == Role::Assistant {
+                TextRows::drawn(&message.text, room, Ink::Text, view.markdown())
             } else {
-                TextRows::plain(said.text.trim_end(), room, Ink::Text)
+                TextRows::plain(message.text.trim_end(), room, Ink::Text)
             });
         }
         rows.push(Line::new());

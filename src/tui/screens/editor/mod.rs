@@ -15,23 +15,23 @@ impl Screen for EditorScreen {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.seen = view::draw(view, self, area, buf);
+        self.scroll.seen = view::draw(view, self, area, buf);
         Vec::new()
     }
 
     fn travel(&mut self, action: Action, by: i64) {
         match action {
-            Action::ScrollUp | Action::ScrollDown => self.scroll_by(by),
+            Action::ScrollUp | Action::ScrollDown => self.scroll.by(by),
             _ => self.step(by),
         }
     }
 
     fn wheel(&mut self, rows: i64) {
-        self.scroll_by(rows);
+        self.scroll.by(rows);
     }
 
     fn detail(&mut self, way: i64) {
-        self.scroll_by(way * 8);
+        self.scroll.by(way * 8);
     }
 
     fn select(&mut self, row: usize) {

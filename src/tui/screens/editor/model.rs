@@ -4,10 +4,10 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::what_if::WhatIf;
 use crate::domain::summary::versions::{Editable, EditableKind, Version};
-use crate::tui::model::list::shift;
+use crate::tui::model::list::{Scroll, shift};
 use std::sync::Arc;
 
-/// What the shown version is compared with.
+/// The version that the shown one is compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum VersionComparison {
     /// The version that it was made from.
@@ -45,12 +45,10 @@ pub struct EditorScreen {
     pub cursor: usize,
     /// Index of the shown version, 0 being the newest.
     pub version: usize,
-    /// What the shown version is compared with.
+    /// The version that the shown one is compared with.
     pub comparison: VersionComparison,
-    /// Rows of the text that are scrolled off its top.
-    pub scroll: usize,
-    /// Number of rows of the text and height of its view, as last drawn.
-    pub seen: (usize, usize),
+    /// The scroll position of the text.
+    pub scroll: Scroll,
     /// The preview of the next request under a policy.
     pub trial: Option<PolicyTrial>,
     /// Id of the item to move the cursor to once the list is loaded.
@@ -71,8 +69,7 @@ impl EditorScreen {
             cursor: 0,
             version: 0,
             comparison: VersionComparison::default(),
-            scroll: 0,
-            seen: (0, 0),
+            scroll: Scroll::default(),
             trial: None,
             wanted: None,
             policy_applied: false,
@@ -99,7 +96,7 @@ impl EditorScreen {
 
     fn show_current_version(&mut self) {
         self.version = self.selected().map_or(0, Editable::current);
-        self.scroll = 0;
+        self.scroll.top = 0;
     }
 
     /// The item under the cursor.
@@ -136,12 +133,7 @@ impl EditorScreen {
     pub fn step_version(&mut self, by: i64) {
         let last = self.selected().map_or(0, |item| item.versions.len().saturating_sub(1));
         self.version = shift(self.version, by, last);
-        self.scroll = 0;
-    }
-
-    /// Scrolls the text by `by` rows.
-    pub fn scroll_by(&mut self, by: i64) {
-        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
+        self.scroll.top = 0;
     }
 
     /// Switches to the next `VersionComparison`.
@@ -151,7 +143,7 @@ impl EditorScreen {
             VersionComparison::First => VersionComparison::Nothing,
             VersionComparison::Nothing => VersionComparison::Before,
         };
-        self.scroll = 0;
+        self.scroll.top = 0;
     }
 }
 

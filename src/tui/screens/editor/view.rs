@@ -11,7 +11,6 @@
 //! Not for: typing (`text_editor`).
 
 use super::model::{EditorScreen, PolicyTrial, VersionComparison};
-use crate::domain::base::time;
 use crate::domain::planning::what_if::PlanFigures;
 use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
@@ -179,7 +178,7 @@ fn item(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     let room = Rect { y: area.y + used, height: area.height.saturating_sub(used + foot), ..area };
     let rows = body(screen, item, width.saturating_sub(1).max(1));
     paint::lines(view.theme, &below, Rect { y: room.bottom(), height: foot, ..area }, buf);
-    view.scrolled(&rows, screen.scroll, room, buf)
+    view.scrolled(&rows, screen.scroll.top, room, buf)
 }
 
 /// The module summary that is being written on this branch.
@@ -218,8 +217,7 @@ fn versions(view: &ViewContext<'_>, screen: &EditorScreen, item: &Editable) -> S
     if shown.current && item.versions.len() > 1 {
         parts.push("now".to_owned());
     }
-    let offset = view.model.facts.offset;
-    parts.extend(shown.at.map(|at| format!("{} {}", time::date(at, offset), time::clock(at, offset))));
+    parts.extend(shown.at.map(|at| view.date_time(at)));
     parts.push(match screen.other() {
         Some(other) => {
             let lines = diff_lines(&other.text, &shown.text);

@@ -8,7 +8,7 @@ use crate::tui::model::fuzzy::{Fuzzy, Score};
 use crate::tui::model::keys::Action;
 use std::sync::Arc;
 
-/// What a list contains.
+/// The kind of a list, by its contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Sessions.
@@ -124,7 +124,7 @@ pub enum PickerRow {
 /// A list that is filtered by typing.
 #[derive(Clone, Debug)]
 pub struct Picker {
-    /// What the list contains.
+    /// The kind of the list.
     pub kind: Kind,
     /// All entries.
     pub entries: Vec<Entry>,

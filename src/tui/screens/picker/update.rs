@@ -27,7 +27,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, r
     }
 }
 
-/// Opens the list of sessions, or of those that contain `words`.
+/// Opens the list of sessions, filtered by `words`.
 pub(crate) fn sessions(model: &mut Model, words: String, out: &mut Vec<Cmd>) {
     let mut picker = Picker::new(Kind::Sessions);
     picker.filter = words;
@@ -37,7 +37,7 @@ pub(crate) fn sessions(model: &mut Model, words: String, out: &mut Vec<Cmd>) {
 
 /// Opens the list of models.
 pub(crate) fn models(model: &mut Model, out: &mut Vec<Cmd>) {
-    let ticket = send(model, ProgramRequest::Models { profile: None }, PickerPending::Models, out);
+    let ticket = send(model, ProgramRequest::Models { profile: None, unready: true }, PickerPending::Models, out);
     let mut picker = Picker::new(Kind::Models);
     picker.loading = true;
     picker.ticket = ticket;
@@ -151,11 +151,13 @@ fn lists_no_model(profile: &str) -> Entry {
     }
 }
 
-/// An entry for a profile whose models could not be listed; Enter shows the whole reason.
+/// An entry for a profile whose models could not be listed, with what to do; Enter shows the whole reason.
 fn unavailable(profile: &str, failure: &Failure) -> Entry {
-    let why = failure.what.split(": ").next().unwrap_or_default();
-    let words = format!("{profile}: {}. {}", failure.what.trim_end_matches('.'), failure.todo);
-    Entry { label: format!("  {profile}: {why}"), detail: String::new(), choice: Choice::Explain(words) }
+    let what = failure.what.trim_end_matches('.');
+    let what = what.strip_prefix(&format!("Profile {profile} has ")).unwrap_or(what);
+    let why = what.split(": ").next().unwrap_or_default();
+    let words = format!("{profile}: {what}. {}", failure.todo);
+    Entry { label: format!("  {profile}: {why}"), detail: failure.todo.clone(), choice: Choice::Explain(words) }
 }
 
 fn model_entry(profile: &str, info: &ModelInfo, current: bool) -> Entry {
@@ -268,18 +270,12 @@ pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
         }
         ListEdit::Delete => {
             let Some((label, id)) = selected else { return };
-            model.layers.push(Question {
-                title: "Delete this session?".to_owned(),
-                words: vec![
-                    label,
-                    "Deletes all its messages and branches permanently. You can't undo this.".to_owned(),
-                ],
-                choices: vec![
-                    ('n', "no, keep it".to_owned(), Act::Close),
-                    ('y', "yes, delete it permanently".to_owned(), Act::DeleteSession(id)),
-                ],
-                cursor: 0,
-            });
+            let about = "Deletes all its messages and branches permanently. You can't undo this.".to_owned();
+            let choices = vec![
+                ('n', "no, keep it".to_owned(), Act::Close),
+                ('y', "yes, delete it permanently".to_owned(), Act::DeleteSession(id)),
+            ];
+            model.layers.push(Question::new("Delete this session?", vec![label, about], choices));
         }
     }
 }

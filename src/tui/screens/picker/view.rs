@@ -164,7 +164,7 @@ fn keys(kind: Kind) -> &'static [(Action, &'static str)] {
     }
 }
 
-/// What an empty filter says.
+/// The hint in an empty filter.
 fn invitation(kind: Kind) -> &'static str {
     match kind {
         Kind::Sessions => "type to search",

@@ -14,7 +14,7 @@ impl Screen for Question {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        view::draw(view, self, area, buf);
+        self.scroll.seen = view::draw(view, self, area, buf);
         Vec::new()
     }
 
@@ -22,12 +22,23 @@ impl Screen for Question {
         false
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
-        self.cursor = shift(self.cursor, by, self.choices.len().saturating_sub(1));
+    fn page(&self) -> Option<usize> {
+        Some(self.scroll.seen.1)
+    }
+
+    fn travel(&mut self, action: Action, by: i64) {
+        match action {
+            Action::ScrollUp | Action::ScrollDown => self.scroll.by(by),
+            _ => self.cursor = shift(self.cursor, by, self.choices.len().saturating_sub(1)),
+        }
     }
 
     fn wheel(&mut self, rows: i64) {
-        self.travel(Action::Down, rows.signum());
+        if self.scroll.last() > 0 {
+            self.scroll.by(rows);
+        } else {
+            self.travel(Action::Down, rows.signum());
+        }
     }
 
     fn select(&mut self, row: usize) {

@@ -7,6 +7,7 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::draft::Draft;
 use crate::domain::tool::consent::{Rule, RuleScope};
 use crate::tui::model::keys::Action;
+use crate::tui::model::list::Scroll;
 
 /// The effect of a choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,4 +75,14 @@ pub struct Question {
     pub choices: Vec<(char, String, Act)>,
     /// Index of the choice under the cursor.
     pub cursor: usize,
+    /// The scroll position of the text.
+    pub scroll: Scroll,
+}
+
+impl Question {
+    /// Creates a question; the first choice is selected.
+    #[must_use]
+    pub fn new(title: impl Into<String>, words: Vec<String>, choices: Vec<(char, String, Act)>) -> Self {
+        Self { title: title.into(), words, choices, cursor: 0, scroll: Scroll::default() }
+    }
 }

@@ -1,36 +1,57 @@
-//! Draws a question in a box with its choices below.
+//! Draws a question in a box: its text, which scrolls if it does not fit, and its choices below.
 //! Not for: the effect of a choice (`update`).
 
 use super::model::Question;
+use crate::tui::view::layout;
 use crate::tui::view::prelude::*;
 
-pub(crate) fn draw(view: &ViewContext<'_>, question: &Question, area: Rect, buf: &mut Buffer) {
+/// Rows of the text that stay visible before choices are left out.
+const LEAST_TEXT: usize = 3;
+
+/// Draws the question. Returns the number of rows of its text and the height of their view.
+pub(crate) fn draw(view: &ViewContext<'_>, question: &Question, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     let width = area.width.saturating_sub(4).clamp(1, 76);
     let room = usize::from(width.saturating_sub(4)).max(1);
-    let mut rows = Vec::new();
-    for words in &question.words {
-        rows.extend(TextRows::plain(words, room, Ink::Text));
-    }
-    rows.push(Line::new());
-    let first = rows.len();
-    for (key, words, _) in &question.choices {
+    let rows: Vec<Line> = question.words.iter().flat_map(|words| TextRows::plain(words, room, Ink::Text)).collect();
+    let count = question.choices.len();
+    let wanted = u16::try_from(rows.len() + count + 3).unwrap_or(u16::MAX);
+    let place = paint::centered(area, width, wanted);
+    let height = usize::from(layout::inside(place).height);
+    let fits = rows.len() + 1 + count <= height;
+    let listed = if fits { count } else { count.min(height.saturating_sub(LEAST_TEXT).max(1)) };
+    let page = if fits { rows.len() } else { height.saturating_sub(listed) };
+    let keys = more(view, question.scroll.top, (rows.len(), page), usize::from(width));
+    let inside = view.screen(Line::of(Ink::Warn, &question.title), keys, place, buf);
+    let rows_of = |from: usize, count: usize| {
+        let row = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+        Rect { y: inside.y.saturating_add(row(from)), height: row(count), ..inside }.intersection(inside)
+    };
+    let text = rows_of(0, page);
+    let seen = view.scrolled(
+        &rows,
+        question.scroll.top,
+        Rect { x: text.x + 1, width: text.width.saturating_sub(1), ..text },
+        buf,
+    );
+    let first = paint::first_row(question.cursor, count, listed);
+    let list = rows_of(page + usize::from(fits), listed);
+    for ((at, (key, words, _)), row) in question.choices.iter().enumerate().skip(first).zip(list.rows()) {
         let words = paint::cut(view.theme, Ink::Text, words, room.saturating_sub(4));
-        let mut line = Line::of(Ink::Accent, &format!(" {key}  "));
-        line.pieces.extend(words.pieces);
-        rows.push(line);
+        paint::line(view.theme, &Line::of(Ink::Accent, &format!("  {key}  ")).and(words), row, buf);
+        view.entry(row, at, at == question.cursor, buf);
     }
-    let height = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX);
-    let place = paint::centered(area, width, height);
-    let inside = view.screen(Line::of(Ink::Warn, &question.title), Line::new(), place, buf);
-    let over = rows.len().saturating_sub(usize::from(inside.height)).min(first);
-    let within = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
-    paint::lines(view.theme, rows.iter().skip(over), within, buf);
-    for at in 0..question.choices.len() {
-        let y = inside.y.saturating_add(u16::try_from(first - over + at).unwrap_or(0));
-        view.item(Rect { y, height: 1, ..inside }.intersection(inside), at);
+    seen
+}
+
+/// The key that shows more of a text that does not fit; nothing for one that fits.
+fn more(view: &ViewContext<'_>, scroll: usize, (count, page): (usize, usize), width: usize) -> Line {
+    if count <= page {
+        return Line::new();
     }
-    let y = inside.y.saturating_add(u16::try_from(first - over + question.cursor).unwrap_or(0));
-    if y < inside.bottom() {
-        paint::select(view.theme, Rect { y, height: 1, ..inside }, buf);
-    }
+    let below = count.saturating_sub(scroll + page);
+    let hint = match below {
+        0 => (Action::ScrollUp, "back".to_owned()),
+        _ => (Action::ScrollDown, text::counted(below as u64, "more row")),
+    };
+    view.keys_line(When::Picker, &[(hint.0, hint.1.as_str())], width)
 }

@@ -16,12 +16,12 @@ impl Screen for RaceScreen {
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         let (wanted, seen) = view::draw(view, self, cache, area, buf);
-        self.seen = seen;
+        self.scroll.seen = seen;
         wanted
     }
 
     fn travel(&mut self, _action: Action, by: i64) {
-        self.step(by);
+        self.scroll.by(by);
     }
 
     fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {

@@ -5,7 +5,7 @@ use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
 use crate::tui::chat::model::live::Live;
-use crate::tui::model::list::shift;
+use crate::tui::model::list::Scroll;
 use crate::tui::model::session::Session;
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub enum AnswerRelations {
 /// One answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// What distinguishes the answer, not sanitized.
+    /// The settings or branch that distinguish the answer, not sanitized.
     pub title: String,
     /// The branch on which the answer arrives; None for a stored answer.
     pub branch: Option<BranchId>,
@@ -43,10 +43,8 @@ pub struct RaceScreen {
     pub columns: Vec<Column>,
     /// Index of the selected answer.
     pub cursor: usize,
-    /// Rows of all answers that are scrolled off the top.
-    pub scroll: usize,
-    /// Rows of the longest answer and height of the view, as last drawn.
-    pub seen: (usize, usize),
+    /// The scroll position of all answers; its rows are those of the longest.
+    pub scroll: Scroll,
 }
 
 impl RaceScreen {
@@ -54,7 +52,7 @@ impl RaceScreen {
     #[must_use]
     pub fn new(of: AnswerRelations, columns: Vec<Column>) -> Self {
         let cursor = if of == AnswerRelations::Race { 0 } else { columns.len().saturating_sub(1) };
-        Self { of, columns, cursor, scroll: 0, seen: (0, 1) }
+        Self { of, columns, cursor, scroll: Scroll::default() }
     }
 
     /// The selected answer.
@@ -72,11 +70,6 @@ impl RaceScreen {
     pub fn select_next(&mut self, step: i64) {
         let count = self.columns.len().max(1);
         self.cursor = (self.cursor + if step > 0 { 1 } else { count - 1 }) % count;
-    }
-
-    /// Scrolls all answers.
-    pub fn step(&mut self, by: i64) {
-        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 }
 
@@ -96,7 +89,7 @@ impl Column {
 /// The purpose of a request about races and repeated calls.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RacePending {
-    /// To list the items of a stored call, of which one will be left out.
+    /// To list the items of a stored call, so that a person leaves one out.
     Items(RunId),
     /// To replay a stored call.
     Replay,

@@ -10,7 +10,7 @@ use crate::domain::call::run::CAUTION;
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::plan::ContextPlan;
+use crate::domain::planning::plan::{ContextPlan, Row};
 use crate::domain::planning::policy::Section;
 use crate::domain::planning::variant;
 use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, TurnRequest};
@@ -18,6 +18,8 @@ use crate::tui::chat::update::branches;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::request::model::fixed;
+use crate::tui::screens::request::model_titles::row_title;
 use crate::tui::update::effects::show_answer;
 use crate::tui::update::prelude::*;
 
@@ -48,20 +50,14 @@ pub(crate) fn ask_how(model: &mut Model) {
 
 /// Asks how to repeat a call that was sent to the model `name`.
 pub(crate) fn ask_about(model: &mut Model, id: RunId, name: &str) {
-    model.layers.push(Question {
-        title: "Replay this call?".to_owned(),
-        words: vec![
-            format!("It was sent to {name}. The answer arrives on a scratch branch; this branch does not change."),
-            CAUTION.to_owned(),
-        ],
-        choices: vec![
-            ('b', "send the same bytes".to_owned(), Act::Replay(id)),
-            ('m', "send to another model".to_owned(), Act::ReplayModel(id)),
-            ('w', "send without one item".to_owned(), Act::ReplayWithout(id)),
-            ('n', "not now".to_owned(), Act::Close),
-        ],
-        cursor: 0,
-    });
+    let about = format!("It was sent to {name}. The answer arrives on a scratch branch; this branch does not change.");
+    let choices = vec![
+        ('b', "send the same bytes".to_owned(), Act::Replay(id)),
+        ('m', "send to another model".to_owned(), Act::ReplayModel(id)),
+        ('w', "send without one item".to_owned(), Act::ReplayWithout(id)),
+        ('n', "not now".to_owned(), Act::Close),
+    ];
+    model.layers.push(Question::new("Replay this call?", vec![about, CAUTION.to_owned()], choices));
 }
 
 /// Repeats a call, optionally with another profile and model or without an item.
@@ -91,16 +87,18 @@ pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     send(model, CallRequest::StoredPlan { id: run.to_string() }, RacePending::Items(run), out);
 }
 
-/// Opens the list of a stored call's items, of which one is left out.
+/// Opens the list of a stored call's items, to leave one out. The cursor starts on the first item that can be marked:
+/// the instructions before it are rarely the item in question.
 fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
-    let may = plan.included().filter(|row| row.section() != Some(Section::UserMessage));
-    let entries = may.map(|row| {
+    let rows: Vec<&Row> = plan.included().filter(|row| row.section() != Some(Section::UserMessage)).collect();
+    let entry = |row: &&Row| {
         let place = row.source.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
         let detail = format!("{} · {} tokens {}", row.kind.name(), grouped(row.tokens.into()), plan.certainty.label());
-        Entry { label: format!("{place}{}", row.title), detail, choice: Choice::Without(run, row.atom) }
-    });
+        Entry { label: format!("{place}{}", row_title(row)), detail, choice: Choice::Without(run, row.atom) }
+    };
     let mut picker = Picker::new(Kind::ReplayItems);
-    picker.fill(entries.collect());
+    picker.fill(rows.iter().map(entry).collect());
+    picker.cursor = rows.iter().position(|row| fixed(row).is_none()).unwrap_or(0);
     model.layers.push(picker);
 }
 
@@ -212,7 +210,7 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     branch.overrides.mattered.push(atom);
     let overrides = branch.overrides.clone();
     send(model, BranchRequest::Override { branch: origin, overrides }, Pending::Act, out);
-    let key = model.keys.key_of(Action::Context).unwrap_or_default();
+    let key = model.keys.key(Action::Context);
     model.status.say(Severity::Notice, format!("The item is now suggested as a pin; {key} shows it."), model.now);
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn draw(
         let rows = rows(view, column, cache, below.width, &mut wanted);
         longest = longest.max(rows.len());
         let page = usize::from(below.height);
-        let from = screen.scroll.min(rows.len().saturating_sub(page));
+        let from = screen.scroll.top.min(rows.len().saturating_sub(page));
         paint::colored_lines(view.theme, rows.iter().skip(from), cache, below, buf);
     }
     (wanted, (longest, usize::from(body.height.saturating_sub(2)).max(1)))

@@ -3,7 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
-use crate::domain::call::request::{self, Block, BlockKind};
+use crate::domain::call::request::{self, Block, BlockKind, RawPart, RawRequest};
 use crate::domain::planning::draft::Draft;
 use crate::tui::model::list::shift;
 use std::collections::HashSet;
@@ -12,19 +12,6 @@ use std::sync::Arc;
 
 /// A body with more bytes than this opens with all messages folded except the last.
 const LONG_BODY: usize = 256 << 10;
-
-/// A part of a message, as the plan built it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Part {
-    /// Index of the message, from 0.
-    pub message: usize,
-    /// Number of bytes of the message's content.
-    pub bytes: usize,
-    /// Section and title, not sanitized.
-    pub title: String,
-    /// Tokens of the part.
-    pub tokens: u32,
-}
 
 /// A range of bytes under a heading that can be folded.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,9 +58,11 @@ pub struct RawRequestScreen {
     /// Tokens of the request, and the budget.
     pub tokens: (u32, u32),
     /// The parts of its messages.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RawPart>,
     /// The edit by hand; None for the planned request.
     pub edit: Option<EditedRequest>,
+    /// For the request of a call that was made, whether these are the bytes that were sent; None for the next request.
+    pub sent: Option<bool>,
     /// The foldable blocks, in the order of the body.
     pub folds: Vec<FoldableBlock>,
     /// Whether messages are split by section.
@@ -103,24 +92,18 @@ pub struct RawRequestScreen {
 }
 
 impl RawRequestScreen {
-    /// Creates the screen for a body with its tokens, the budget, and the parts of its messages.
+    /// Creates the screen for a request.
     #[must_use]
-    pub fn new(
-        branch: BranchId,
-        draft: Draft,
-        body: Arc<str>,
-        digest: Hash,
-        tokens: (u32, u32),
-        parts: Vec<Part>,
-    ) -> Self {
+    pub fn new(branch: BranchId, draft: Draft, request: RawRequest) -> Self {
         let mut raw = Self {
             branch,
             draft,
-            body,
-            digest,
-            tokens,
-            parts,
+            body: request.body,
+            digest: request.digest,
+            tokens: (request.tokens, request.room),
+            parts: request.parts,
             edit: None,
+            sent: None,
             folds: Vec::new(),
             by_section: false,
             closed: HashSet::new(),
@@ -163,7 +146,7 @@ impl RawRequestScreen {
             BlockKind::Tail if block.range.is_empty() => Vec::new(),
             BlockKind::Tail => vec![fold("after the messages", None)],
             BlockKind::Message { index, role } => {
-                let parts: Vec<&Part> = self.parts.iter().filter(|part| part.message == *index).collect();
+                let parts: Vec<&RawPart> = self.parts.iter().filter(|part| part.message as usize == *index).collect();
                 let tokens = (!parts.is_empty()).then(|| parts.iter().map(|part| part.tokens).sum());
                 let of: Vec<&str> = parts.iter().map(|part| part.title.as_str()).collect();
                 let title = match of.as_slice() {
@@ -182,7 +165,7 @@ impl RawRequestScreen {
     }
 
     /// Splits a message by its parts; None if the parts do not match its bytes.
-    fn split(&self, block: &Block, parts: &[&Part]) -> Option<Vec<FoldableBlock>> {
+    fn split(&self, block: &Block, parts: &[&RawPart]) -> Option<Vec<FoldableBlock>> {
         let mut at = request::content_at(&self.body, block)?;
         let mut from = block.range.start;
         let mut folds = Vec::with_capacity(parts.len());
@@ -324,10 +307,11 @@ mod tests {
     const BODY: &str = r#"{"model":"m","messages":[{"role":"system","content":"Be kind.\nPinned."},{"role":"user","content":"hi KIND"}],"stream":true}"#;
 
     fn raw() -> RawRequestScreen {
-        let part = |message: usize, bytes: usize, title: &str| Part { message, bytes, title: title.into(), tokens: 3 };
+        let part = |message, bytes, title: &str| RawPart { message, bytes, title: title.into(), tokens: 3 };
         let parts = vec![part(0, 10, "system"), part(0, 7, "sticky pins"), part(1, 7, "your message")];
         let digest = Hash::of(BODY.as_bytes());
-        RawRequestScreen::new(BranchId(Uuid::nil()), Draft::default(), BODY.into(), digest, (9, 99), parts)
+        let request = RawRequest { body: BODY.into(), digest, parts, tokens: 9, room: 99 };
+        RawRequestScreen::new(BranchId(Uuid::nil()), Draft::default(), request)
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Updates of the exact request: opening it, editing it for one call, and sending the edited bytes.
 //! Not for: the format of the body (`domain::call::request`), or counting and sending it (the engine).
 
-use super::model::{EditedRequest, Part, RawRequestPending, RawRequestScreen};
+use super::model::{EditedRequest, RawRequestPending, RawRequestScreen};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::request::{self, BodyFault};
+use crate::domain::call::run::RunCard;
 use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanRequest, RawRequest};
 use crate::tui::chat::update::ask;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
@@ -50,7 +51,7 @@ pub(crate) fn leave(model: &mut Model) {
     if let Some(raw) = model.layers.take_top::<RawRequestScreen>()
         && raw.edit.is_some()
     {
-        let key = model.keys.key_of(Action::EditRequest).unwrap_or_else(|| "/edit-request".to_owned());
+        let key = model.keys.key(Action::EditRequest);
         let text = format!("Your edited request was not sent; {key} opens it again.");
         model.status.say(Severity::Notice, text, model.now);
         model.request.unsent = Some(Box::new(raw));
@@ -59,17 +60,9 @@ pub(crate) fn leave(model: &mut Model) {
 
 /// Handles the body: shows it, or opens it for editing.
 fn arrived(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
-    let RawRequest { body, digest, parts, tokens, room } = found;
-    let part = |part: crate::engine::api::RawPart| Part {
-        message: part.message as usize,
-        bytes: part.bytes,
-        title: part.title,
-        tokens: part.tokens,
-    };
-    let parts = parts.into_iter().map(part).collect();
     if let Some(json) = edit {
         if let Some(unsent) = model.request.unsent.take_if(|unsent| unsent.branch == branch) {
-            let same = unsent.edit.as_ref().is_some_and(|hand| hand.base == body);
+            let same = unsent.edit.as_ref().is_some_and(|hand| hand.base == found.body);
             let text = if same {
                 "Your edited request, restored."
             } else {
@@ -78,13 +71,38 @@ fn arrived(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>
             model.status.say(Severity::Notice, text, model.now);
             return model.layers.push(*unsent);
         }
-        return editor(model, branch, draft, &body, &body, json);
+        return editor(model, branch, draft, &found.body, &found.body, json);
     }
-    model.layers.push(RawRequestScreen::new(branch, draft, body, digest, (tokens, room), parts));
+    model.layers.push(RawRequestScreen::new(branch, draft, found));
+}
+
+/// Shows the bytes of a call, with a notice if other bytes were sent.
+pub(crate) fn show_sent(model: &mut Model, run: &RunCard, found: RawRequest) {
+    let same = found.digest == run.request_digest;
+    let raw = RawRequestScreen { sent: Some(same), ..RawRequestScreen::new(run.branch, Draft::default(), found) };
+    model.layers.push(raw);
+    if !same {
+        let text = "These are not the bytes that were sent: a message of the call was changed or deleted since.";
+        model.status.say(Severity::Notice, text, model.now);
+    }
+}
+
+/// Says that the bytes of a call cannot be changed or sent. Returns false for the next request.
+fn refuse_sent(model: &mut Model) -> bool {
+    let sent = model.layers.top::<RawRequestScreen>().is_some_and(|raw| raw.sent.is_some());
+    if sent {
+        let key = model.keys.key(Action::Context);
+        let text = format!("This request was sent; only the next one can be edited: {key} from the composer.");
+        model.status.say(Severity::Notice, text, model.now);
+    }
+    sent
 }
 
 /// Opens the request for editing: its messages as texts, or its JSON.
 pub(crate) fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
+    if refuse_sent(model) {
+        return;
+    }
     let Some(raw) = model.layers.top::<RawRequestScreen>() else { return show(model, Some(json), out) };
     let (branch, draft, body) = (raw.branch, raw.draft.clone(), raw.body.clone());
     let base = raw.edit.as_ref().map_or_else(|| body.clone(), |hand| hand.base.clone());
@@ -115,7 +133,7 @@ pub(crate) fn leave_editor(model: &mut Model) -> bool {
     let Edited::Request { json, .. } = editor.what else { return false };
     if let Some(editor) = model.layers.take_top::<Editor>().filter(Editor::changed) {
         let action = if json { Action::EditJson } else { Action::EditRequest };
-        let key = model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()));
+        let key = model.keys.key(action);
         let text = format!("Your text is kept; {key} opens it again. Nothing was sent.");
         model.status.say(Severity::Notice, text, model.now);
         model.request.unwritten = Some(Box::new(editor));
@@ -148,7 +166,8 @@ pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
 fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: Arc<str>, out: &mut Vec<Cmd>) {
     let digest = Hash::of(body.as_bytes());
     let act = Exact::Weigh { draft: draft.clone(), body: body.clone() };
-    let mut raw = RawRequestScreen::new(branch, draft, body, digest, (0, 0), Vec::new());
+    let request = RawRequest { body, digest, parts: Vec::new(), tokens: 0, room: 0 };
+    let mut raw = RawRequestScreen::new(branch, draft, request);
     raw.edit = Some(EditedRequest { base: base.clone(), counted: None, sending: false });
     model.layers.push(raw);
     send(model, PlanRequest::Exact { branch, act }, RawRequestPending::Count(digest), out);
@@ -156,6 +175,9 @@ fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
 
 /// Sends the edited request, exactly as shown.
 pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
+    if refuse_sent(model) {
+        return;
+    }
     let Some(raw) = model.layers.top_mut::<RawRequestScreen>() else { return };
     let (branch, draft, body, digest) = (raw.branch, raw.draft.clone(), raw.body.clone(), raw.digest);
     match &mut raw.edit {

@@ -40,7 +40,7 @@ fn is_unusual_space(c: char) -> bool {
     matches!(u32::from(c), 0xA0 | 0x1680 | 0x2000..=0x200A | 0x202F | 0x205F | 0x3000)
 }
 
-/// How a unit is drawn, and whether that is a mark for something invisible.
+/// The drawn form of a unit, and whether it is a mark for something invisible.
 fn rendered(unit: &str) -> (String, bool) {
     if unit.chars().any(is_unusual_space) {
         use std::fmt::Write as _;
@@ -167,7 +167,12 @@ pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
 }
 
 fn title(raw: &RawRequestScreen) -> Line {
-    let words = if raw.edit.is_some() { "Edited by hand, not sent yet" } else { "The exact request" };
+    let words = match (&raw.edit, raw.sent) {
+        (Some(_), _) => "Edited by hand, not sent yet",
+        (None, None) => "The exact request",
+        (None, Some(true)) => "The exact request, as it was sent",
+        (None, Some(false)) => "The request as it would be written now",
+    };
     let mut line = Line::of(Ink::Heading, words);
     if raw.searching || !raw.search.is_empty() {
         line.push(Ink::Accent, &format!("  / {}", raw.search));
@@ -182,11 +187,11 @@ fn title(raw: &RawRequestScreen) -> Line {
 }
 
 fn hints(view: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
-    let hand = raw.edit.is_some();
+    let (hand, next) = (raw.edit.is_some(), raw.sent.is_none());
     let words = [
         (hand, Action::SendEdited, "send exactly these bytes"),
-        (true, Action::EditRequest, if hand { "continue editing" } else { "edit once and send" }),
-        (true, Action::EditJson, "edit as JSON"),
+        (next, Action::EditRequest, if hand { "continue editing" } else { "edit once and send" }),
+        (next, Action::EditJson, "edit as JSON"),
         (true, Action::Open, "fold"),
         (true, Action::Filter, "search"),
         (!raw.hits.is_empty(), Action::NextHit, "next"),
@@ -277,12 +282,14 @@ mod tests {
     use super::*;
     use crate::domain::base::hash::Hash;
     use crate::domain::base::ids::BranchId;
+    use crate::domain::call::request::RawRequest;
     use crate::domain::planning::draft::Draft;
     use proptest::prelude::*;
 
     fn raw(body: &str) -> RawRequestScreen {
-        let (branch, digest) = (BranchId(uuid::Uuid::nil()), Hash::of(body.as_bytes()));
-        RawRequestScreen::new(branch, Draft::default(), body.into(), digest, (1, 2), Vec::new())
+        let digest = Hash::of(body.as_bytes());
+        let request = RawRequest { body: body.into(), digest, parts: Vec::new(), tokens: 1, room: 2 };
+        RawRequestScreen::new(BranchId(uuid::Uuid::nil()), Draft::default(), request)
     }
 
     #[test]

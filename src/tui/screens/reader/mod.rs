@@ -13,12 +13,12 @@ impl Screen for Reader {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.seen = view::draw(view, self, cache, area, buf);
+        self.scroll.seen = view::draw(view, self, cache, area, buf);
         Vec::new()
     }
 
     fn travel(&mut self, _action: Action, by: i64) {
-        self.step(by);
+        self.scroll.by(by);
     }
 
     fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {

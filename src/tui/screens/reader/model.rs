@@ -2,7 +2,7 @@
 //! Not for: texts that are edited (`text_editor`).
 
 use crate::domain::base::hash::Hash;
-use crate::tui::model::list::shift;
+use crate::tui::model::list::Scroll;
 use std::sync::Arc;
 
 /// A text that is only read.
@@ -14,10 +14,8 @@ pub struct Reader {
     pub text: Arc<str>,
     /// Whether every character is shown exactly, instead of rendering Markdown.
     pub exact: bool,
-    /// Rows scrolled off the top.
-    pub scroll: usize,
-    /// Number of rows and height of the view, as last drawn.
-    pub seen: (usize, usize),
+    /// The scroll position of the text.
+    pub scroll: Scroll,
     /// Hash of the text, which identifies it in the view's cache.
     pub key: Hash,
 }
@@ -28,11 +26,6 @@ impl Reader {
     pub fn new(title: impl Into<String>, text: impl Into<Arc<str>>, exact: bool) -> Self {
         let text = text.into();
         let key = Hash::of(text.as_bytes());
-        Self { title: title.into(), text, exact, scroll: 0, seen: (0, 0), key }
-    }
-
-    /// Scrolls by `by` rows.
-    pub fn step(&mut self, by: i64) {
-        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
+        Self { title: title.into(), text, exact, scroll: Scroll::default(), key }
     }
 }

@@ -24,20 +24,22 @@ pub(crate) fn draw(
             TextRows::all(&reader.text, room, Ink::Text)
         }
     });
-    view.scrolled(&rows, reader.scroll, inside, buf)
+    view.scrolled(&rows, reader.scroll.top, inside, buf)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tui::model::Model;
+    use crate::tui::model::list::Scroll;
     use crate::tui::theme::Theme;
 
     /// On a wider screen the text has fewer rows than the scroll position was made for.
     #[test]
     fn the_end_of_a_text_stays_visible_on_a_wider_screen() {
         let (theme, model) = (Theme::built_in("dark", false), Model::default());
-        let reader = Reader { scroll: 90, ..Reader::new("Title", "§ ".repeat(100), false) };
+        let scroll = Scroll { top: 90, ..Scroll::default() };
+        let reader = Reader { scroll, ..Reader::new("Title", "§ ".repeat(100), false) };
         let area = Rect::new(0, 0, 80, 24);
         let mut buf = Buffer::empty(area);
         draw(&ViewContext { theme: &theme, model: &model }, &reader, &mut Cache::default(), area, &mut buf);

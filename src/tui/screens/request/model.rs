@@ -1,11 +1,11 @@
 //! State of the request overlay: the list of the plan's rows under headings, the cursor, and the selection.
 //! Not for: solving the plan, or the effect of an action on it.
 
-use super::model_counts::RowCounts;
+use super::model_counts::{RowCounts, is_blank};
 use super::model_filter::{Group, Heading, ListArrangement, RowFilter};
 use super::model_preview::ActionPreview;
 use super::model_range::RangeTurn;
-use super::model_sent::RequestSource;
+use super::model_sent::SentCall;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId};
 use crate::domain::call::item_use::UnusedItem;
@@ -14,7 +14,7 @@ use crate::domain::planning::diff::ItemHistory;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Item, Row, RowKind, Verdict};
 use crate::domain::planning::policy::Section;
 use crate::domain::tool::cards::ToolCost;
-use crate::tui::model::list::shift;
+use crate::tui::model::list::{nearest, shift};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub enum Entry {
     RangeTurn(usize, usize),
 }
 
-/// What the overlay shows: a solved plan, or why none could be solved.
+/// The content of the overlay: a solved plan, or why none could be solved.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Content {
     /// A solved plan.
@@ -55,8 +55,8 @@ pub enum Content {
 }
 
 impl Content {
-    /// What the overlay shows of a request that does not fit: the required items, section by section, then the items
-    /// that are left out.
+    /// The content for a request that does not fit: the required items, section by section, then the items that are left
+    /// out.
     pub fn blocked(blocked: &Blocked) -> Self {
         let mut all = blocked.clone();
         let place = |row: &Row| blocked.rows.iter().position(|other| other.section() == row.section());
@@ -77,8 +77,8 @@ impl Content {
 /// The request overlay.
 #[derive(Clone, Debug, Default)]
 pub struct RequestScreen {
-    /// What the rows belong to.
-    pub source: RequestSource,
+    /// The call whose request is shown, which can only be read; None for the next request, whose rows can be marked.
+    pub sent: Option<Box<SentCall>>,
     /// The plan shown; None until the first plan arrives.
     pub content: Option<Content>,
     /// Counts over its rows.
@@ -156,7 +156,7 @@ impl RequestScreen {
         let rows = content.rows();
         let filter = RowFilter::parse(&self.filter);
         let turn = |at: usize| self.counts.turn_of_card(&rows[at]).filter(|_| self.arrangement.group == Group::Section);
-        let matches = |at: usize| filter.matches(&rows[at]);
+        let matches = |at: usize| filter.matches(&rows[at]) && !is_blank(&rows[at]);
         let mut indices: Vec<usize> =
             (0..rows.len()).filter(|at| matches(*at) || turn(*at).is_some_and(matches)).collect();
         let mut entries = Vec::with_capacity(rows.len() + 16);
@@ -258,6 +258,13 @@ impl RequestScreen {
         self.skip_headings(1);
     }
 
+    /// Moves the cursor to the message that the request asks, if it is listed.
+    pub(super) fn select_question(&mut self) {
+        let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
+        let asks = |entry: &Entry| matches!(entry, Entry::Row(at) if is_question(&rows[*at]));
+        self.cursor = self.entries.iter().position(asks).unwrap_or(self.cursor);
+    }
+
     /// Adds the item under the cursor to the selection or removes it, and moves on. The error says why it cannot be
     /// selected.
     pub fn toggle_selected(&mut self) -> Result<(), &'static str> {
@@ -304,20 +311,9 @@ impl RequestScreen {
 
     /// Why a line cannot be marked, or None if it can.
     pub(crate) fn fixed(&self, entry: Entry) -> Option<&'static str> {
-        let row = match entry {
-            Entry::Row(at) | Entry::Item(at, _) => self.content.as_ref()?.rows().get(at)?,
-            _ => return None,
-        };
-        let open = row.section() == Some(Section::UserMessage);
-        match row.kind {
-            _ if row.pin.is_some() => None,
-            RowKind::Range => Some("This row stands for many turns: open it and select turns one by one."),
-            RowKind::Turn | RowKind::Card | RowKind::Preamble | RowKind::Message if !open => None,
-            RowKind::Note | RowKind::Memory | RowKind::Rules | RowKind::Skills | RowKind::Module | RowKind::Code => {
-                None
-            }
-            _ if open => Some("Your message is always included."),
-            _ => Some("Settings control this text, not marks."),
+        match entry {
+            Entry::Row(at) | Entry::Item(at, _) => fixed(self.content.as_ref()?.rows().get(at)?),
+            _ => None,
         }
     }
 
@@ -363,17 +359,11 @@ impl RequestScreen {
 
     /// If the cursor is on a heading, moves it to the next line that can be selected, looking in direction `way` first.
     pub fn skip_headings(&mut self, way: i64) {
-        let acts = |e: &Entry| {
-            matches!(e, Entry::Row(_) | Entry::Item(..) | Entry::RangeTurn(..) | Entry::Tools(_) | Entry::Tool(_))
+        let acts = |at: usize| {
+            use Entry as E;
+            matches!(self.entries[at], E::Row(_) | E::Item(..) | E::RangeTurn(..) | E::Tools(_) | E::Tool(_))
         };
-        let Some(here) = self.entries.get(self.cursor) else { return };
-        if acts(here) {
-            return;
-        }
-        let after = self.entries[self.cursor..].iter().position(acts).map(|n| self.cursor + n);
-        let before = self.entries[..self.cursor].iter().rposition(acts);
-        let found = if way < 0 { before.or(after) } else { after.or(before) };
-        self.cursor = found.unwrap_or(self.cursor);
+        self.cursor = nearest(self.cursor, self.entries.len(), way, acts);
     }
 
     /// The row under the cursor, with the index of the message if the cursor is on one.
@@ -448,13 +438,41 @@ impl RequestScreen {
     }
 }
 
+/// Whether a row is the message that the request asks.
+pub(super) fn is_question(row: &Row) -> bool {
+    row.section() == Some(Section::UserMessage)
+}
+
+/// Why a row cannot be marked, or None if it can.
+pub(crate) fn fixed(row: &Row) -> Option<&'static str> {
+    use RowKind as K;
+    match row.kind {
+        _ if row.pin.is_some() => None,
+        K::Range => Some("This row stands for many turns: open it and select turns one by one."),
+        _ if is_question(row) => Some("Your message is always included."),
+        K::Text | K::State | K::Summary | K::Quote | K::Part | K::Search | K::Request => {
+            Some("Settings control this text, not marks.")
+        }
+        K::Turn
+        | K::Card
+        | K::Preamble
+        | K::Message
+        | K::Note
+        | K::Memory
+        | K::Rules
+        | K::Skills
+        | K::Module
+        | K::Code => None,
+    }
+}
+
 /// The purpose of a request of this screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestPending {
     /// To preview what the action on the selected items would change.
     Preview,
-    /// To show the text of a row or of a message in it.
-    Text(Atom),
+    /// To show the text of a row or of a message in it, of the next request or of a call.
+    Text(Option<RunId>, Atom),
     /// To show the state changes of an item.
     Steps(Atom),
     /// To show how the newest calls sent an item.
@@ -463,8 +481,6 @@ pub enum RequestPending {
     Unused,
     /// To show the request of a call.
     Sent,
-    /// To show the text of a row or of a message in the request of a call.
-    SentText(RunId, Atom),
     /// To show the exact bytes of a call.
     Bytes,
 }

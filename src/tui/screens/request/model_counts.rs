@@ -11,8 +11,8 @@ use std::collections::HashMap;
 pub struct RowCounts {
     /// Number of included rows.
     pub included: u64,
-    /// Number of items that are left out. A range counts as all its turns; a turn of which a card is included does not
-    /// count.
+    /// Number of items that are left out. A range counts as all its turns; a turn does not count if a card of it is
+    /// included.
     pub out: u64,
     /// Tokens of those items.
     pub out_tokens: u64,
@@ -20,7 +20,7 @@ pub struct RowCounts {
     pub widest: usize,
     /// Number of included cards by turn.
     cards: HashMap<u32, usize>,
-    /// Index of the row of each turn of which only cards are included.
+    /// Index of the row of each turn that is included only by cards.
     quoted: HashMap<u32, usize>,
 }
 
@@ -50,9 +50,10 @@ impl RowCounts {
         turn.and_then(|turn| self.cards.get(&turn).copied()).unwrap_or_default()
     }
 
-    /// How many items a row counts for that are left out; 0 for a row that is included, also if only by cards.
+    /// How many items a row counts for that are left out; 0 for a row that is included, also if only by cards, and for one
+    /// that is not shown.
     pub fn left_out(&self, row: &Row) -> u64 {
-        if !matches!(row.verdict, Verdict::Out { .. }) || self.cards_of(row) > 0 {
+        if !matches!(row.verdict, Verdict::Out { .. }) || self.cards_of(row) > 0 || is_blank(row) {
             return 0;
         }
         let (turns, first) = (row.turns.max(1), row.source.turn.filter(|_| row.kind == RowKind::Range));
@@ -84,6 +85,12 @@ impl RowCounts {
         }
         sorted
     }
+}
+
+/// Whether a row stands only for an imported message without a text, which keeps a position in the tree. Such a row is
+/// neither shown nor counted.
+pub(crate) fn is_blank(row: &Row) -> bool {
+    row.reason == Reason::Hidden && row.title.is_empty()
 }
 
 /// Moves the cards of each turn together, to the place of the turn's first card.

@@ -54,7 +54,7 @@ impl Order {
     }
 }
 
-/// What the headings of the list stand for.
+/// The property by which the list is grouped under headings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Group {
     /// Sections of the request, then suggested pins, then what is left out.

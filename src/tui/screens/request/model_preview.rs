@@ -27,7 +27,7 @@ pub type PreviewKey = (Hash, Option<Atom>, u64);
 /// The preview of an action: its request while the engine computes it, then its outcome.
 #[derive(Clone, Debug, Default)]
 pub struct ActionPreview {
-    /// What the preview was made for.
+    /// The key of the preview.
     pub key: Option<PreviewKey>,
     /// When to request it, in milliseconds of the model's clock.
     pub due: Option<u64>,
@@ -40,7 +40,7 @@ pub struct ActionPreview {
 }
 
 impl RequestScreen {
-    /// What a preview made now would depend on; None without a solved plan.
+    /// The key of a preview made now; None without a solved plan.
     pub fn preview_key(&self) -> Option<PreviewKey> {
         match self.content.as_ref().filter(|_| self.sent().is_none())? {
             Content::Plan(plan) => Some((plan.id, self.selected_atom(), self.selection_version)),

@@ -1,5 +1,5 @@
-//! Rows that are sent in call after call although no answer used them, repeated under a heading of their own.
-//! Not for: deciding which rows those are (`domain::call::item_use`).
+//! Lists the rows that call after call sends although no answer used them, again under their own separator.
+//! Not for: finding unused rows (`domain::call::item_use`).
 
 use super::model::{Entry, RequestScreen};
 use crate::domain::call::item_use::UnusedItem;
@@ -15,7 +15,7 @@ impl RequestScreen {
         }
     }
 
-    /// What is known of an included row that no answer used; None for other rows.
+    /// The record of an included row that no answer used; None for other rows.
     pub fn unused_row(&self, row: &Row) -> Option<&UnusedItem> {
         self.unused.iter().flatten().find(|item| item.atom == row.atom && row.included())
     }

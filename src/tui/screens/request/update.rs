@@ -6,10 +6,11 @@ use super::model::{Content, RequestPending, RequestScreen};
 use super::model_filter::ListArrangement;
 use super::model_preview::ActionPreview;
 use super::model_range::turns_of_range;
-use super::model_sent::SentCall;
+use super::model_titles::{item_title, row_title};
 use super::update_sent;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::RunId;
+use crate::domain::base::plain_text;
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::diff::ItemHistory;
@@ -30,8 +31,8 @@ const HISTORY_CALLS: u32 = 24;
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, result: Result<Answer, Failure>) {
     match (pending, result) {
         (RequestPending::Preview, result) => previewed(model, ticket, result),
-        (RequestPending::Text(atom), Ok(Answer::Text(text))) => put_text(model, atom, &text),
-        (RequestPending::Text(atom), Err(failure)) => put_text(model, atom, &failure.to_string()),
+        (RequestPending::Text(run, atom), Ok(Answer::Text(text))) => put_text(model, run, atom, &text),
+        (RequestPending::Text(run, atom), Err(failure)) => put_text(model, run, atom, &failure.to_string()),
         (RequestPending::Steps(atom), Ok(Answer::Steps(steps))) => put_steps(model, atom, &steps),
         (RequestPending::History(atom), Ok(Answer::History(history))) => put_history(model, atom, Some(&history)),
         // A newer request replaced this one.
@@ -40,25 +41,16 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, 
         (RequestPending::Unused, Ok(Answer::Ledger(found))) => set_unused(model, &found.uses.unused),
         (RequestPending::Unused, _) => set_unused(model, &[]),
         (RequestPending::Sent, result) => update_sent::arrived(model, ticket, result),
-        (RequestPending::SentText(run, atom), Ok(Answer::Text(text))) => put_sent_text(model, run, atom, &text),
-        (RequestPending::SentText(run, atom), Err(failure)) => put_sent_text(model, run, atom, &failure.to_string()),
         (RequestPending::Bytes, result) => update_sent::bytes_arrived(model, result),
-        (RequestPending::Steps(_) | RequestPending::SentText(..), _) => {}
-        (RequestPending::Text(_) | RequestPending::History(_), result) => show_answer(model, result),
+        (RequestPending::Steps(_), _) => {}
+        (RequestPending::Text(..) | RequestPending::History(_), result) => show_answer(model, result),
     }
 }
 
-/// Shows the text of an item, or why it could not be loaded, in the detail pane.
-fn put_text(model: &mut Model, atom: Atom, text: &str) {
-    for overlay in model.layers.all_mut::<RequestScreen>().filter(|overlay| overlay.sent().is_none()) {
-        overlay.texts.insert(atom.key(), Arc::from(text));
-    }
-}
-
-/// Shows the text of an item of a call, or why it could not be loaded.
-fn put_sent_text(model: &mut Model, run: RunId, atom: Atom, text: &str) {
-    let of = |overlay: &&mut RequestScreen| overlay.sent().and_then(SentCall::run) == Some(run);
-    for overlay in model.layers.all_mut::<RequestScreen>().filter(of) {
+/// Shows the text of an item of the next request or of a call, or why it could not be loaded, in the detail pane.
+fn put_text(model: &mut Model, run: Option<RunId>, atom: Atom, text: &str) {
+    let shows = |overlay: &&mut RequestScreen| overlay.run() == run && overlay.sent().is_some() == run.is_some();
+    for overlay in model.layers.all_mut::<RequestScreen>().filter(shows) {
         overlay.texts.insert(atom.key(), Arc::from(text));
     }
 }
@@ -85,7 +77,7 @@ fn top_screen(model: &mut Model) -> Option<&mut RequestScreen> {
 /// The overlay if it is the top screen; otherwise None, and a notice says which key opens it.
 fn open_overlay(model: &mut Model) -> Option<&mut RequestScreen> {
     if top_screen(model).is_none() {
-        let key = model.keys.key_of(Action::Context).unwrap_or_default();
+        let key = model.keys.key(Action::Context);
         model.status.say(Severity::Notice, format!("This works in the list; {key} opens it."), model.now);
     }
     top_screen(model)
@@ -183,13 +175,14 @@ fn open_text(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let Some(atom) = overlay.selected_atom() else { return };
     let title = match (overlay.selected_range_turn(), overlay.selected()) {
-        (Some(turn), _) => turn.title.clone(),
-        (None, Some((row, Some(item)))) => row.items.get(item).map(|item| item.title.clone()).unwrap_or_default(),
-        (None, Some((row, None))) => row.title.clone(),
+        (Some(turn), _) => plain_text::line(&turn.title),
+        (None, Some((row, Some(item)))) => row.items.get(item).map(item_title).unwrap_or_default(),
+        (None, Some((row, None))) => row_title(row),
         (None, None) => return,
     };
-    if let Some(text) = overlay.texts.get(&atom.key()).cloned().filter(|text| !text.is_empty()) {
-        model.layers.push(Reader::new(title, text, true));
+    if let Some(text) = overlay.texts.get(&atom.key()).filter(|text| !text.is_empty()) {
+        let reader = Reader::new(title, text.clone(), true);
+        model.layers.push(reader);
     }
 }
 
@@ -206,8 +199,8 @@ pub(crate) fn request_contents(model: &mut Model, out: &mut Vec<Cmd>) {
     let requested = |what_for: Pending| model.requests.any(|p| *p == what_for);
     let needs_history =
         !overlay.history_answered.contains(&atom.key()) && !requested(Pending::Request(RequestPending::History(atom)));
-    let run = overlay.sent().and_then(SentCall::run);
-    let text = run.map_or(RequestPending::Text(atom), |run| RequestPending::SentText(run, atom));
+    let run = overlay.run();
+    let text = RequestPending::Text(run, atom);
     if !overlay.texts.contains_key(&atom.key()) && !requested(Pending::Request(text)) {
         if let Some(run) = run {
             send(model, CallRequest::SentText { run, atom }, text, out);

@@ -3,20 +3,18 @@
 //! Not for: the list itself (`update`), or the next request.
 
 use super::model::{RequestPending, RequestScreen};
-use super::model_sent::SentCall;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::Role;
 use crate::engine::api::{Answer, CallRequest, CallSelector};
 use crate::tui::model::session::Session;
-use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::screen::{Outcome, Run};
-use crate::tui::screens::{calls, race, search};
+use crate::tui::screens::{calls, race, raw_request, search};
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
 
-/// What an action does that differs between the next request and the request of a call; None for all others.
+/// Handles an action that differs between the next request and the request of a call; None for any other action.
 pub(crate) fn own(overlay: &RequestScreen, action: Action) -> Option<Outcome> {
     let run: Run = if overlay.sent().is_none() {
         match action {
@@ -57,7 +55,7 @@ fn notice(model: &mut Model, text: impl Into<String>) {
 
 /// Says that the rows of a call cannot be changed, and where those of the next request are.
 fn refuse(model: &mut Model, _out: &mut Vec<Cmd>) {
-    let key = model.keys.key_of(Action::Context).unwrap_or_else(|| "/context".to_owned());
+    let key = model.keys.key(Action::Context);
     notice(model, format!("This request was sent; marks act on the next one: {key} from the composer."));
 }
 
@@ -111,22 +109,20 @@ fn request(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
 
 /// Goes to the call before or after the present one.
 fn step(model: &mut Model, after: bool, out: &mut Vec<Cmd>) {
-    let overlay = model.layers.top::<RequestScreen>();
-    let Some(found) = overlay.and_then(RequestScreen::sent).and_then(|sent| sent.found.as_ref()) else { return };
+    let Some(found) = model.layers.top().and_then(RequestScreen::call) else { return };
     match if after { found.after } else { found.before } {
         Some(run) => request(model, run, out),
         None if after => {
-            let key = model.keys.key_of(Action::Context).unwrap_or_else(|| "/context".to_owned());
+            let key = model.keys.key(Action::Context);
             notice(model, format!("This is the newest call; {key} from the composer shows the next request."));
         }
         None => notice(model, "This is the first call."),
     }
 }
 
-/// The call on top and its model, once the engine has answered.
+/// The call on top, once the engine has answered.
 fn shown(model: &Model) -> Option<&RunCard> {
-    let sent = model.layers.top::<RequestScreen>()?.sent()?;
-    sent.found.as_ref().map(|found| &found.card)
+    model.layers.top().and_then(RequestScreen::call).map(|found| &found.card)
 }
 
 /// Compares the call with the next request.
@@ -151,18 +147,11 @@ fn bytes(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Shows the bytes of a call, and says whether they are those that were sent.
+/// Shows the bytes of a call, as those of the next request are shown.
 pub(super) fn bytes_arrived(model: &mut Model, result: Result<Answer, Failure>) {
-    let (run, digest, body) = match result {
-        Ok(Answer::Replayed { run, digest, body }) => (run, digest, body),
-        other => return show_answer(model, other),
-    };
-    let same = digest == run.request_digest;
-    let title = if same { "Exact request, as it was sent" } else { "The request as it would be written now" };
-    model.layers.push(Reader::new(title, body, true));
-    if !same {
-        let text = "These are not the bytes that were sent: a message of the call was changed or deleted since.";
-        notice(model, text);
+    match result {
+        Ok(Answer::Replayed { run, request }) => raw_request::update::show_sent(model, &run, *request),
+        other => show_answer(model, other),
     }
 }
 
@@ -190,8 +179,7 @@ pub(super) fn arrived(model: &mut Model, ticket: u64, result: Result<Answer, Fai
 
 /// Handles that a call began or changed: an overlay that shows it asks for it again.
 pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
-    let such = |overlay: &RequestScreen| overlay.sent().and_then(SentCall::run) == Some(card.id);
-    if model.layers.all::<RequestScreen>().any(such) {
+    if model.layers.all().any(|overlay: &RequestScreen| overlay.run() == Some(card.id)) {
         ask_again(model, card.id, out);
     }
 }
@@ -200,7 +188,7 @@ pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
 pub(crate) fn removed(model: &mut Model, out: &mut Vec<Cmd>) {
     let mut runs = Vec::new();
     for overlay in model.layers.all_mut::<RequestScreen>() {
-        if let Some(run) = overlay.sent().and_then(SentCall::run) {
+        if let Some(run) = overlay.run() {
             overlay.texts.clear();
             runs.push(run);
         }
@@ -213,9 +201,8 @@ pub(crate) fn removed(model: &mut Model, out: &mut Vec<Cmd>) {
 fn ask_again(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let ticket = send(model, CallRequest::SentRequest { branch, run: Some(run) }, RequestPending::Sent, out);
-    for overlay in model.layers.all_mut::<RequestScreen>() {
-        if let Some(sent) = overlay.sent_mut().filter(|sent| sent.run() == Some(run)) {
-            sent.ticket = ticket;
-        }
+    let shows = |overlay: &&mut RequestScreen| overlay.run() == Some(run);
+    for sent in model.layers.all_mut().filter(shows).filter_map(RequestScreen::sent_mut) {
+        sent.ticket = ticket;
     }
 }

@@ -3,9 +3,11 @@
 
 use super::model::{Content, Entry, RequestScreen};
 use super::model_range::RangeTurn;
+use super::model_titles::item_title;
 use super::view_detail;
 use super::view_row::{self, breaks_at};
 use super::view_sent;
+use crate::domain::base::plain_text;
 use crate::domain::planning::draft::Planned;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Form, Item};
 use crate::domain::tool::cards::ToolCost;
@@ -56,15 +58,16 @@ pub(crate) fn draw(
     }
     head(view, overlay, inside, buf);
     let (list, pane) = split(overlay, inside);
-    if let Some(found) = overlay.sent().and_then(|sent| sent.found.as_ref()).filter(|found| found.plan.is_err()) {
+    if let Some(found) = overlay.call().filter(|found| found.plan.is_err()) {
         let rows = view_sent::without_plan(view, found, usize::from(list.width).max(1));
         paint::lines(view.theme, &rows, list, buf);
     }
     entries(view, overlay, list, buf);
     let rows = view_detail::rows(view, overlay, cache, pane.width);
     let room = paint::divide(view.theme, inside, pane, buf);
-    cache_break(view, overlay, [list, pane], buf);
     let most = rows.len().saturating_sub(usize::from(room.height));
+    more_detail(view, most.saturating_sub(overlay.detail_scroll), room, buf);
+    cache_break(view, overlay, [list, pane], buf);
     paint::colored_lines(view.theme, &rows[overlay.detail_scroll.min(most)..], cache, room, buf);
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
     paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
@@ -196,7 +199,16 @@ fn excess(blocked: &Blocked) -> String {
     format!("Required items exceed the budget by {over} tokens. Nothing is sent until they fit.")
 }
 
-/// Says in a rule where the cached prefix ends, if its row is above or below the rows that are shown.
+/// Shows in the rule above the pane how many more rows it has, and the key that scrolls to them.
+fn more_detail(view: &ViewContext<'_>, below: usize, pane: Rect, buf: &mut Buffer) {
+    if below > 0 && !pane.is_empty() {
+        let edge = Rect { y: pane.y.saturating_sub(1), height: 1, ..pane };
+        let hint = Line::of(Ink::Accent, &view.key_in(Action::DetailDown, When::Overlay));
+        paint::caption(view.theme, hint.with(Ink::Dim, &format!(" {} more", text::number(below as u64))), edge, buf);
+    }
+}
+
+/// Shows in a rule that the cached prefix ends above or below the visible rows.
 fn cache_break(view: &ViewContext<'_>, overlay: &RequestScreen, [list, pane]: [Rect; 2], buf: &mut Buffer) {
     let rows = overlay.content.as_ref().map(Content::rows).unwrap_or_default();
     let breaks = |entry: &Entry| matches!(entry, Entry::Row(at) if rows.get(*at).is_some_and(|row| breaks_at(view, overlay, row)));
@@ -303,7 +315,8 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
 
 /// The heading of a part of the request, with its tokens.
 fn heading(view: &ViewContext<'_>, part: Part, tokens: u32, area: Rect, buf: &mut Buffer) {
-    let value = Line::of(Ink::Heading, &text::short(u64::from(tokens)));
+    // A message that is not typed yet has no tokens; `0` would look like its number.
+    let value = if tokens > 0 { Line::of(Ink::Heading, &text::short(u64::from(tokens))) } else { Line::new() };
     paint::pair(view.theme, &Line::of(Ink::Heading, meter::name(part)), &value, area, buf);
 }
 
@@ -355,7 +368,7 @@ fn message(view: &ViewContext<'_>, item: &Item, area: Rect, buf: &mut Buffer) {
     let value = Line::of(ink, &text::short(u64::from(item.tokens)));
     let form = form_words(item.form);
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + form.len() + 3);
-    label.push(ink, &text::fit(&item.title, room, view.theme.glyphs.ellipsis));
+    label.push(ink, &text::fit(&item_title(item), room, view.theme.glyphs.ellipsis));
     label.push(Ink::Warn, &format!(" {form}"));
     paint::pair(view.theme, &label, &value, area, buf);
 }
@@ -364,7 +377,7 @@ fn range_turn(view: &ViewContext<'_>, turn: &RangeTurn, area: Rect, buf: &mut Bu
     let value = Line::of(Ink::Excluded, &format!("~{}", text::short(turn.tokens)));
     let mut label = Line::of(Ink::Dim, &format!("     {:>3} ", turn.number));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
-    label.push(Ink::Excluded, &text::fit(&turn.title, room, view.theme.glyphs.ellipsis));
+    label.push(Ink::Excluded, &text::fit(&plain_text::line(&turn.title), room, view.theme.glyphs.ellipsis));
     paint::pair(view.theme, &label, &value, area, buf);
 }
 

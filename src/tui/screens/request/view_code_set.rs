@@ -1,4 +1,4 @@
-//! The search of the code in the pane for the selected line: the decision, the query, and the candidates with their
+//! Draws the code search in the pane for the selected line: the decision, the query, and the candidates with their
 //! scores.
 //! Not for: searches of older messages, whose results are rows of their own.
 
@@ -9,7 +9,8 @@ use crate::domain::planning::draft::Planned;
 use crate::domain::planning::plan::Row;
 use crate::tui::view::prelude::*;
 
-/// The set of the plan on the screen, for the row of its search; without the details only the decision and the numbers.
+/// The code search of the plan on the screen, if the row stands for it. Without details, only the decision and the
+/// numbers.
 pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let details = overlay.details;
     if row.atom != Atom::code_search() {
@@ -17,7 +18,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, r
     }
     let shown = view.model.plan.shown.as_ref().map(|shown| &shown.solved);
     let set = match (overlay.sent(), shown) {
-        (Some(sent), _) => sent.found.as_ref().and_then(|found| found.code_set.as_ref()),
+        (Some(_), _) => overlay.call().and_then(|found| found.code_set.as_ref()),
         (None, Some(Planned::Plan { code_set, .. })) => code_set.as_ref(),
         (None, _) => None,
     };

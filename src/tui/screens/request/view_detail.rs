@@ -1,12 +1,12 @@
-//! The pane for the selected line: its reason, the action that would include it and what that would remove, its source,
+//! Draws the pane for the selected line: its reason, the action that would include it and what that would remove, its source,
 //! its history, and its text.
 //! Not for: the list (`view`).
 
 use super::model::{Content, RequestScreen};
+use super::model_titles::{item_title, row_title, title_of};
 use super::view_row::breaks_at;
 use super::{view_code_set, view_figures, view_sent};
 use crate::domain::base::hash::Hash;
-use crate::domain::base::time;
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::plan::{BlockedRemedy, Item, Row, RowKind, Verdict};
@@ -64,7 +64,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     }
     rows.push(Line::new());
     if let Some(item) = item.and_then(|at| row.items.get(at)) {
-        let words = format!("{}: {}", item.role.name(), item.title);
+        let words = format!("{}: {}", item.role.name(), item_title(item));
         rows.extend(TextRows::plain(&words, room, Ink::Dim));
         rows.push(Line::new());
     }
@@ -83,7 +83,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
             });
             rows.extend(wrapped.iter().take(4_000).cloned());
         }
-        None => rows.extend(TextRows::plain(&row.title, room, Ink::Dim)),
+        None => rows.extend(TextRows::plain(&row_title(row), room, Ink::Dim)),
     }
     rows
 }
@@ -119,30 +119,22 @@ fn is_prose(row: &Row, item: Option<usize>) -> bool {
 }
 
 fn one_tool(view: &ViewContext<'_>, overlay: &RequestScreen, tool: &ToolCost, room: usize) -> Vec<Line> {
-    if overlay.sent().is_some() {
-        let tokens = text::number(u64::from(tool.tokens));
-        let words = if tool.on {
+    let (tokens, sent) = (text::number(u64::from(tool.tokens)), overlay.sent().is_some());
+    let words = match (sent, tool.on) {
+        (true, true) => {
             format!("This request contained the tool's name, description, and arguments: {tokens} tokens.")
-        } else {
-            format!("You had disabled this tool on the branch; it would have added {tokens} tokens.")
-        };
-        let mut rows = TextRows::plain(&words, room, Ink::Accent);
-        rows.extend(TextRows::plain(
-            &format!("{} shows its description.", view.key_in(Action::Open, When::Panel)),
-            room,
-            Ink::Dim,
-        ));
-        return rows;
-    }
-    let (key, tokens) = (view.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
-    let words = if tool.on {
-        format!("Every request contains this tool's name, description, and arguments: {tokens} tokens.")
-    } else {
-        format!("You disabled this tool on this branch. Adds {tokens} tokens to every request.")
+        }
+        (true, false) => format!("You had disabled this tool on the branch; it would have added {tokens} tokens."),
+        (false, true) => {
+            format!("Every request contains this tool's name, description, and arguments: {tokens} tokens.")
+        }
+        (false, false) => format!("You disabled this tool on this branch. Adds {tokens} tokens to every request."),
     };
     let mut rows = TextRows::plain(&words, room, Ink::Accent);
-    let acts = if tool.on { "disables" } else { "enables" };
-    rows.extend(TextRows::plain(&format!("{key} {acts} the tool on this branch."), room, Ink::Text));
+    if !sent {
+        let (key, acts) = (view.key_in(Action::Exclude, When::Overlay), if tool.on { "disables" } else { "enables" });
+        rows.extend(TextRows::plain(&format!("{key} {acts} the tool on this branch."), room, Ink::Text));
+    }
     let key = view.key_in(Action::Open, When::Panel);
     rows.extend(TextRows::plain(&format!("{key} shows its description."), room, Ink::Dim));
     rows
@@ -205,7 +197,7 @@ fn has_no_effect(overlay: &RequestScreen) -> bool {
         && figures.is_some_and(|figures| figures.sums.iter().all(|sum| sum.0 == 0) && figures.changed == 0)
 }
 
-/// What a person can do about a request that does not fit; empty for one that fits.
+/// The remedies for a request that does not fit; empty for one that fits.
 fn choices(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let Some(Content::Blocked(blocked)) = &overlay.content else { return Vec::new() };
     let mut rows = TextRows::plain("This request does not fit. To send a request:", room, Ink::Danger);
@@ -296,8 +288,8 @@ fn named(view: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, ro
         let tokens = text::short(u64::from(item.tokens));
         let turn = item.turn.map_or_else(String::new, |turn| format!("{turn:>3} "));
         let left = room.saturating_sub(text::width(&tokens) + turn.len() + text::width(sign) + 5);
-        let title = if item.title.is_empty() { item.kind.name() } else { item.title.as_str() };
-        let title = text::fit(title, left, view.theme.glyphs.ellipsis);
+        let title = if item.title.is_empty() { item.kind.name().into() } else { title_of(item.kind, &item.title) };
+        let title = text::fit(&title, left, view.theme.glyphs.ellipsis);
         let gap = " ".repeat(left.saturating_sub(text::width(&title)) + 1);
         Line::of(Ink::Excluded, &format!("  {sign} {turn}"))
             .with(Ink::Text, &title)
@@ -353,13 +345,8 @@ fn source(view: &ViewContext<'_>, row: &Row, details: bool) -> String {
     if row.turns > 1 {
         words.push(text::counted(u64::from(row.turns), "turn"));
     }
-    if let Some(turn) = row.source.turn {
-        words.push(format!("turn {turn}"));
-    }
-    if let Some(at) = row.source.at {
-        let offset = view.model.facts.offset;
-        words.push(format!("{} {}", time::date(at, offset), time::clock(at, offset)));
-    }
+    words.extend(row.source.turn.map(|turn| format!("turn {turn}")));
+    words.extend(row.source.at.map(|at| view.date_time(at)));
     match &row.source.external_id {
         Some(id) if details => words.push(format!("imported, id {id}")),
         Some(_) => words.push("imported".to_owned()),

@@ -1,4 +1,4 @@
-//! The overlay's details of the plan: how its tokens were counted, the parts of the budget, policy, and hashes.
+//! Draws the overlay's details of the plan: how its tokens were counted, the parts of the budget, policy, and hashes.
 //! Not for: the selected row (`view_detail`).
 
 use super::model::{Content, RequestScreen};
@@ -15,7 +15,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
     let budget = &plan.budget;
     let mut words =
         vec![format!("Estimated: {} tokens, counted with {}.", number(plan.est_total), plan.encoding.title())];
-    let sent = overlay.sent().and_then(|sent| sent.found.as_ref());
+    let sent = overlay.call();
     if let Some(found) = sent {
         words.extend(view_sent::counts(&found.card, plan.est_total));
     } else if let Some(known) = view.model.plan.calibration() {

@@ -3,6 +3,7 @@
 
 use super::model::RequestScreen;
 use super::model_filter::Group;
+use super::model_titles::row_title;
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::draft::Planned;
 use crate::domain::planning::plan::{Row, RowKind, Verdict};
@@ -73,7 +74,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, a
     let title = match (empty, overlay.sent()) {
         (true, Some(_)) => "(no text)",
         (true, None) => "(nothing typed yet)",
-        (false, _) => row.title.as_str(),
+        (false, _) => &row_title(row),
     };
     let title_room = room.saturating_sub(why_room + text::width(&sign));
     label.push(if empty { Ink::Dim } else { ink }, &text::fit(title, title_room, glyphs.ellipsis));
@@ -86,8 +87,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, a
     paint::pair(view.theme, &label, &value, area, buf);
 }
 
-/// What stands before the title: the fold sign, the state sign, and the turn. A card under its turn's row is indented
-/// instead.
+/// The start of a row: the fold sign, the state sign, and the turn. A card under its turn's row is indented instead.
 fn label(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, quoted: bool) -> Line {
     let glyphs = &view.theme.glyphs;
     let fold = match (row.items.len() > 1 || row.kind == RowKind::Range, overlay.opened.contains(&row.atom.key())) {

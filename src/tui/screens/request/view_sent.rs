@@ -1,10 +1,9 @@
-//! What the request overlay says of a call that was made: its name, when and how it was sent, what the server counted,
-//! how the answer used an item, and what is left if its plan is not stored.
+//! Draws what the request overlay has only for a past call: its name, when and how it was sent, the server's counts, how
+//! the answer used an item, and the known facts if its plan is not stored.
 //! Not for: the rows of the plan, which are drawn as those of the next request (`view`).
 
 use super::model::RequestScreen;
 use super::model_sent::SentCall;
-use crate::domain::base::time;
 use crate::domain::call::meter::ShortRead;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::call::sent_request::SentRequest;
@@ -36,7 +35,7 @@ pub(crate) fn facts(view: &ViewContext<'_>, sent: &SentCall, room: usize) -> Lin
     let Some(found) = &sent.found else { return Line::new() };
     let card = &found.card;
     let dot = format!(" {} ", view.theme.glyphs.dot);
-    let mut line = Line::of(Ink::Dim, &format!("sent {}{dot}", at(view, card)));
+    let mut line = Line::of(Ink::Dim, &format!("sent {}{dot}", view.date_time(card.at)));
     let ink = match card.status {
         RunStatus::Complete => Ink::Dim,
         RunStatus::Open => Ink::Accent,
@@ -57,11 +56,6 @@ pub(crate) fn facts(view: &ViewContext<'_>, sent: &SentCall, room: usize) -> Lin
     line
 }
 
-fn at(view: &ViewContext<'_>, card: &RunCard) -> String {
-    let offset = view.model.facts.offset;
-    format!("{} {}", time::date(card.at, offset), time::clock(card.at, offset))
-}
-
 fn status(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Open => "the answer is arriving",
@@ -80,7 +74,7 @@ pub(crate) fn edited(view: &ViewContext<'_>, overlay: &RequestScreen) -> Option<
 
 /// Whether the request was edited by hand.
 pub(crate) fn is_edited(overlay: &RequestScreen) -> bool {
-    overlay.sent().and_then(|sent| sent.found.as_ref()).is_some_and(|found| found.card.edited)
+    overlay.call().is_some_and(|found| found.card.edited)
 }
 
 /// How the answer used the selected row, and for a row that was left out, the tokens that were missing.
@@ -101,7 +95,7 @@ pub(crate) fn about_row(overlay: &RequestScreen, row: &Row, room: usize) -> Vec<
     rows
 }
 
-/// What the server counted beside the estimate, as sentences.
+/// The server's counts compared with the estimate, as sentences.
 pub(crate) fn counts(card: &RunCard, est: u32) -> Vec<String> {
     let number = |n: u32| text::number(u64::from(n));
     let mut words = Vec::new();
@@ -135,11 +129,11 @@ fn compared(counted: u32, est: u32) -> String {
     format!("{}.{} % {way} than estimated", tenths / 10, tenths % 10)
 }
 
-/// What is left of a call whose plan cannot be shown.
+/// The known facts about a call whose plan cannot be shown.
 pub(crate) fn without_plan(view: &ViewContext<'_>, found: &SentRequest, room: usize) -> Vec<Line> {
     let card = &found.card;
     let mut words = vec![
-        format!("Sent {} to {} / {}.", at(view, card), card.profile, card.model),
+        format!("Sent {} to {} / {}.", view.date_time(card.at), card.profile, card.model),
         format!("Estimated: {} tokens.", text::number(u64::from(card.est_total))),
     ];
     words.extend(counts(card, card.est_total));
@@ -153,7 +147,7 @@ pub(crate) fn without_plan(view: &ViewContext<'_>, found: &SentRequest, room: us
     rows
 }
 
-/// The keys that a request of a call has.
+/// The keys for the request of a call.
 pub(crate) fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line {
     let words: &[(Action, &str)] = &[
         (Action::CallBefore, "previous call"),

@@ -11,7 +11,6 @@
 //! Not for: searching.
 
 use super::model::SearchScreen;
-use crate::domain::base::time;
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::search::{FILTERS, FoundMessage};
 use crate::tui::view::prelude::*;
@@ -101,14 +100,13 @@ fn nothing(screen: &SearchScreen, width: usize) -> Vec<Line> {
 }
 
 fn one(view: &ViewContext<'_>, message: &FoundMessage, place: Rect, buf: &mut Buffer) {
-    let offset = view.model.facts.offset;
     let (ink, who) = match message.role {
         Role::User => (Ink::You, "You"),
         Role::Assistant => (Ink::Model, message.model.as_deref().unwrap_or("Model")),
         Role::Tool => (Ink::Tool, "Tool"),
         Role::System => (Ink::Dim, "System"),
     };
-    let when = format!("{} {} ", time::date(message.at, offset), time::clock(message.at, offset));
+    let when = format!("{} ", view.date_time(message.at));
     let room = usize::from(place.width).saturating_sub(when.len() + 2);
     let who = text::fit(who, room / 2, view.theme.glyphs.ellipsis);
     let title = format!(

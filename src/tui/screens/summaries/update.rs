@@ -125,7 +125,7 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
     }
 }
 
-/// What would be lost with the draft; None if it can be made again at no cost.
+/// The loss if the draft is discarded; None if it can be made again at no cost.
 fn loss(draft: &SummaryDraft) -> Option<&'static str> {
     match draft.summary.source {
         SummarySource::User => Some("You edited it; your text can't be restored."),
@@ -139,7 +139,7 @@ fn loss(draft: &SummaryDraft) -> Option<&'static str> {
 fn confirm(model: &mut Model, draft: &SummaryDraft, title: &str, yes: &str, act: Act) {
     let words = loss(draft).map(str::to_owned).into_iter().collect();
     let choices = vec![('n', "no, keep it".to_owned(), Act::Close), ('y', yes.to_owned(), act)];
-    model.layers.push(Question { title: title.to_owned(), words, choices, cursor: 0 });
+    model.layers.push(Question::new(title, words, choices));
 }
 
 /// Discards the draft.
@@ -194,8 +194,8 @@ pub(crate) fn arrived(model: &mut Model, branch: BranchId, draft: Option<Arc<Sum
     let here = |screen: &DraftScreen| screen.branch == branch;
     let Some(draft) = draft else {
         model.layers.close(here);
-        if let Some(said) = model.drafts.last_notice.take() {
-            model.status.retract(&said);
+        if let Some(notice) = model.drafts.last_notice.take() {
+            model.status.retract(&notice);
         }
         return;
     };
@@ -212,7 +212,7 @@ pub(crate) fn arrived(model: &mut Model, branch: BranchId, draft: Option<Arc<Sum
 /// Reports that a draft waits, and the key that opens it.
 fn announce(model: &mut Model, draft: &SummaryDraft) {
     let (from, to) = draft.summary.turns;
-    let key = model.keys.key_of(Action::Draft).unwrap_or_else(|| "/draft".to_owned());
+    let key = model.keys.key(Action::Draft);
     let why = draft.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
     let text = format!(
         "A draft of a summary of turns {from}–{to} is ready; {key} opens it. It is not used until \
@@ -228,7 +228,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.drafts.making.remove(&screen.branch).is_some() {
         ask(model, screen.branch, SummaryAct::Stop, out);
     } else if screen.draft.is_some() {
-        let key = model.keys.key_of(Action::Draft).unwrap_or_else(|| "/draft".to_owned());
+        let key = model.keys.key(Action::Draft);
         model.status.say(Severity::Notice, format!("The draft is kept; {key} opens it again."), model.now);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ┌ Summary of turns 1–7: a draft ───────────────────────────┐
-//! │ tokens before and after, how much is said, by whom, why   │
+//! │ tokens before and after, facts covered, author, cause      │
 //! │ Draft                       │ Sources                     │   below 100 columns one of the two
 //! │ kept 1 · dropped 12, 3 that may matter ────────────────── │
 //! └ keys ────────────────────────────────────────────────────┘
@@ -24,8 +24,8 @@ const MAX_MESSAGE_CHARS: usize = 20_000;
 /// How many bytes of all sources are shown.
 const MAX_SOURCE_BYTES: usize = 600_000;
 
-/// What scrolling needs of a frame: rows of the draft, rows of the sources, height of the focused part; and the scroll
-/// position of the sources.
+/// The measurements of a frame for scrolling: rows of the draft, rows of the sources, height of the focused part; and the
+/// scroll position of the sources.
 pub(crate) struct FrameRows {
     pub(crate) seen: (usize, usize, usize),
     pub(crate) source_scroll: usize,
@@ -139,7 +139,7 @@ fn hints(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
     view.keys_line(When::Summaries, words, width)
 }
 
-/// What is shown while there is no draft yet.
+/// The progress, shown until there is a draft.
 fn progress(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Vec<Line> {
     let mut rows = vec![Line::new()];
     let making = view.model.drafts.making.get(&screen.branch);
@@ -172,9 +172,12 @@ fn making_words(view: &ViewContext<'_>, making: &super::model::PendingSummary) -
 fn facts(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", view.theme.glyphs.dot);
     let summary = &draft.summary;
-    let said = u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64);
+    let covered = u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64);
     let mut sum = Line::of(Ink::Heading, &tokens_words(view, summary, width >= usize::from(MIN_WIDTH_BESIDE)));
-    sum.push(Ink::Text, &format!("{dot}covers {said} of {} checked facts", text::number(u64::from(draft.looked_for))));
+    sum.push(
+        Ink::Text,
+        &format!("{dot}covers {covered} of {} checked facts", text::number(u64::from(draft.looked_for))),
+    );
     let mut by = writer(summary);
     if let Some(cause) = &draft.cause {
         by = format!("{by}{dot}automatic: {cause}");
@@ -219,7 +222,7 @@ pub(crate) fn writer(summary: &Summary) -> String {
     }
 }
 
-/// Which turns in between are kept as they are, and why.
+/// The turns in between that are kept verbatim, with the reasons.
 fn staying(draft: &SummaryDraft) -> Option<String> {
     let why = |why: KeepReason| match why {
         KeepReason::Pinned => "pinned",

@@ -1,5 +1,4 @@
-//! Draws the summaries of a branch: those in use, the ones they replaced, and whether each is up to date; with the
-//! selected one's text.
+//! Draws the summaries of a branch, in use or replaced, whether each is up to date, and the text of the selected one.
 //! Not for: drafts (`view`).
 
 use super::model::SummaryList;

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use tui_textarea::{CursorMove, TextArea};
 
-/// What an edited text belongs to.
+/// The item whose text is edited.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Edited {
     /// The state block of a branch.
@@ -35,7 +35,7 @@ pub enum Edited {
     Policy {
         /// Name of the policy.
         name: String,
-        /// For a new policy, the one that it is a copy of.
+        /// For a new policy, the policy that it copies.
         preset: Option<String>,
     },
     /// A module summary, by its path.
@@ -88,7 +88,7 @@ pub struct Editor {
     pub title: String,
     /// The text area.
     pub area: TextArea<'static>,
-    /// What the text belongs to.
+    /// The item whose text is edited.
     pub what: Edited,
     /// Why it could not be saved.
     pub fault: Option<String>,

@@ -20,16 +20,13 @@ fn asks_to_save(model: &mut Model) -> bool {
     if !model.layers.top::<Editor>().is_some_and(Editor::changed) {
         return false;
     }
-    model.layers.push(Question {
-        title: "Leave without saving?".to_owned(),
-        words: vec!["The text has unsaved changes.".to_owned()],
-        choices: vec![
-            ('n', "no, keep editing".to_owned(), Act::Close),
-            ('s', "save it".to_owned(), Act::Run(Action::Save)),
-            ('y', "yes, discard the changes".to_owned(), Act::Forget),
-        ],
-        cursor: 0,
-    });
+    let choices = vec![
+        ('n', "no, keep editing".to_owned(), Act::Close),
+        ('s', "save it".to_owned(), Act::Run(Action::Save)),
+        ('y', "yes, discard the changes".to_owned(), Act::Forget),
+    ];
+    let words = vec!["The text has unsaved changes.".to_owned()];
+    model.layers.push(Question::new("Leave without saving?", words, choices));
     true
 }
 

@@ -22,10 +22,10 @@ pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mu
     paint::lines(view.theme, &rows, below, buf);
     let inside = Rect { height: inside.height - foot, ..inside };
     if !inside.is_empty() {
-        let said = view.model.status.shown().is_some() && inside.height > 3;
-        let room = Rect { height: inside.height - u16::from(said), ..inside };
+        let noticed = view.model.status.shown().is_some() && inside.height > 3;
+        let room = Rect { height: inside.height - u16::from(noticed), ..inside };
         editor.area.render(room, buf);
-        if said {
+        if noticed {
             composer::notice(view, Rect { y: room.bottom(), height: 1, ..inside }, buf);
         }
     }

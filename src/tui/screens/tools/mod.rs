@@ -14,19 +14,19 @@ impl Screen for ToolsScreen {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.seen = view::draw(view, self, area, buf);
+        self.scroll.seen = view::draw(view, self, area, buf);
         Vec::new()
     }
 
     fn travel(&mut self, action: Action, by: i64) {
         match action {
-            Action::ScrollUp | Action::ScrollDown => self.scroll_by(by),
+            Action::ScrollUp | Action::ScrollDown => self.scroll.by(by),
             _ => self.step(by),
         }
     }
 
     fn detail(&mut self, way: i64) {
-        self.scroll_by(way * 8);
+        self.scroll.by(way * 8);
     }
 
     fn select(&mut self, row: usize) {

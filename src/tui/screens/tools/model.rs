@@ -3,7 +3,7 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, ToolList};
-use crate::tui::model::list::shift;
+use crate::tui::model::list::{Scroll, shift};
 use std::collections::BTreeSet;
 
 /// A line of the list.
@@ -30,10 +30,8 @@ pub struct ToolsScreen {
     pub cursor: usize,
     /// Keys of the servers whose tools are hidden.
     pub folded: BTreeSet<String>,
-    /// Rows of the details scrolled off the top.
-    pub scroll: usize,
-    /// Number of rows of the details and height of their view, as last drawn.
-    pub seen: (usize, usize),
+    /// The scroll position of the details.
+    pub scroll: Scroll,
     /// Whether the person was asked about the folder's file since the screen was opened.
     pub asked: bool,
     /// A tool to select once the list is loaded, by the name that the model sees.
@@ -50,8 +48,7 @@ impl ToolsScreen {
             ticket,
             cursor: 0,
             folded: BTreeSet::new(),
-            scroll: 0,
-            seen: (0, 0),
+            scroll: Scroll::default(),
             asked: false,
             wanted: None,
         }
@@ -136,13 +133,8 @@ impl ToolsScreen {
         let last = self.entries().len().saturating_sub(1);
         let to = shift(self.cursor, by, last);
         if to != self.cursor {
-            (self.cursor, self.scroll) = (to, 0);
+            (self.cursor, self.scroll.top) = (to, 0);
         }
-    }
-
-    /// Scrolls the details by `by` rows.
-    pub fn scroll_by(&mut self, by: i64) {
-        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 
     /// Shows or hides the tools of the selected server, and moves the cursor to the server.
@@ -156,7 +148,7 @@ impl ToolsScreen {
         if !self.folded.remove(&key) {
             self.folded.insert(key);
         }
-        self.scroll = 0;
+        self.scroll.top = 0;
     }
 }
 

@@ -72,50 +72,34 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Stores the list, and asks about servers in the folder that need a decision.
 fn arrived(model: &mut Model, ticket: u64, all: Box<ToolList>) {
-    let rows = usize::from(model.size.1);
     let is_it = |screen: &ToolsScreen| screen.ticket == ticket;
     let on_top = top(model).is_some_and(is_it);
     let Some(screen) = model.layers.all_mut::<ToolsScreen>().find(|screen| is_it(screen)) else { return };
     screen.show(all);
     if on_top && !screen.asked {
         screen.asked = true;
-        let question = screen.waiting_file().map(|file| ask_file(file, rows));
+        let question = screen.waiting_file().map(ask_file);
         model.layers.extend(question);
     }
 }
 
-/// The question whether to use the folder's servers. It contains every command; if they do not fit, it refers to the
-/// details of the screen below it.
-fn ask_file(file: &FileCard, rows: usize) -> Question {
+/// The question whether to use the folder's servers, with the command of each.
+fn ask_file(file: &FileCard) -> Question {
     let about = "Server programs run with your permissions, outside the sandbox; pleach connects to server addresses.";
     let mut words = vec![about.to_owned()];
     let skipped = |names| format!("Skipped, because your settings have servers with these names: {names}.");
     words.extend(file.skipped_servers().map(skipped));
-    let each = file.servers.iter().filter(|server| !server.taken).map(|server| {
+    words.extend(file.servers.iter().filter(|server| !server.taken).map(|server| {
         let given =
             if server.given.is_empty() { String::new() } else { format!("  (receives {})", server.given.join(", ")) };
         format!("{}: {}{given}", server.name, server.command)
-    });
-    let each: Vec<String> = each.collect();
-    let needed: usize = each.iter().map(|line| line.chars().count() / 60 + 1).sum();
-    if needed + 12 > rows {
-        words.push(format!(
-            "The {} servers don't fit in this box. Close it and read each server's details first.",
-            file.servers.len()
-        ));
-    } else {
-        words.extend(each);
-    }
-    Question {
-        title: format!("Use the servers in {} in this folder?", file.path),
-        words,
-        choices: vec![
-            ('n', "not now".to_owned(), Act::Close),
-            ('y', "yes, until the file changes".to_owned(), Act::FolderServers(file.digest, true)),
-            ('x', "no, until the file changes".to_owned(), Act::FolderServers(file.digest, false)),
-        ],
-        cursor: 0,
-    }
+    }));
+    let choices = vec![
+        ('n', "not now".to_owned(), Act::Close),
+        ('y', "yes, until the file changes".to_owned(), Act::FolderServers(file.digest, true)),
+        ('x', "no, until the file changes".to_owned(), Act::FolderServers(file.digest, false)),
+    ];
+    Question::new(format!("Use the servers in {} in this folder?", file.path), words, choices)
 }
 
 /// Sends the decision about the folder's file.
@@ -149,9 +133,8 @@ pub(crate) fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some((screen, entry)) = top(model).and_then(|screen| Some((screen, screen.entry()?))) else { return };
     if entry == ListEntry::File {
-        let rows = usize::from(model.size.1);
         let file = screen.tool_list.as_ref().and_then(|all| all.file.as_ref()).filter(|file| file.fault.is_none());
-        let question = file.map(|file| ask_file(file, rows));
+        let question = file.map(ask_file);
         model.layers.extend(question);
         return;
     }

@@ -196,7 +196,7 @@ fn details(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut B
         },
         None => None,
     };
-    view.scrolled(&rows.unwrap_or_default(), screen.scroll, area, buf)
+    view.scrolled(&rows.unwrap_or_default(), screen.scroll.top, area, buf)
 }
 
 /// Appends rows under a heading, after an empty row.
@@ -226,11 +226,17 @@ fn file_rows(file: &FileCard, width: usize) -> Vec<Line> {
             let why = "Skipped: your settings have a server with this name.";
             more.extend(TextRows::plain(why, width, Ink::Warn));
         }
-        more.extend(TextRows::exact(&server.command, width, Ink::Code));
-        if !server.given.is_empty() {
-            more.extend(TextRows::plain(&format!("receives {}", server.given.join(", ")), width, Ink::Dim));
-        }
+        more.extend(command(&server.command, &server.given, width));
         part(&mut rows, &server.name, more);
+    }
+    rows
+}
+
+/// A server's command, and the names of the variables that it receives.
+fn command(command: &str, given: &[String], width: usize) -> Vec<Line> {
+    let mut rows = TextRows::exact(command, width, Ink::Code);
+    if !given.is_empty() {
+        rows.extend(TextRows::plain(&format!("receives {}", given.join(", ")), width, Ink::Dim));
     }
     rows
 }
@@ -255,10 +261,7 @@ fn server_rows(view: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec
     }
     if !server.command.is_empty() {
         let from = if server.origin == Origin::Folder { "From the folder's .mcp.json" } else { "From your settings" };
-        let mut more = TextRows::exact(&server.command, width, Ink::Code);
-        if !server.given.is_empty() {
-            more.extend(TextRows::plain(&format!("receives {}", server.given.join(", ")), width, Ink::Dim));
-        }
+        let mut more = command(&server.command, &server.given, width);
         more.extend(TextRows::plain(OUTSIDE, width, Ink::Text));
         part(&mut rows, from, more);
     }

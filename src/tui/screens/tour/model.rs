@@ -27,11 +27,11 @@ pub(crate) struct Part {
     pub(crate) keys: &'static [(Action, When)],
     /// Whether the person has done it.
     pub(crate) done: fn(&Model, &Tour) -> bool,
-    /// What the tour says once it is done.
+    /// The message once it is done.
     pub(crate) seen: &'static str,
 }
 
-/// What a person's actions change of the open branches: head, marks, and overrides of each.
+/// The state of the open branches that a person's actions change: head, marks, and overrides of each.
 pub(crate) type Shape = Vec<(BranchId, Option<NodeId>, Vec<(Atom, MarkKind)>, Overrides)>;
 
 /// The plan of an unsent message before the person changed anything.
@@ -52,7 +52,7 @@ pub(crate) struct FirstPlan {
 pub struct Tour {
     /// Indices of the step and of the part in it; after the last step, the tour has ended.
     pub(crate) at: (usize, usize),
-    /// What the tour says about the part done last.
+    /// The message about the part done last.
     pub(crate) seen: &'static str,
     /// The current branch and all open branches when this step began.
     pub(crate) before: Option<(BranchId, Shape)>,

@@ -55,14 +55,9 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
         out.push(Cmd::Tour(false));
         return true;
     }
-    model.layers.push(Question {
-        title: "Leave the tour?".to_owned(),
-        words: vec!["Your own conversation is unchanged; the tour saves nothing.".to_owned()],
-        choices: vec![
-            ('l', "leave the tour".to_owned(), Act::LeaveTour),
-            ('s', "continue the tour".to_owned(), Act::Close),
-        ],
-        cursor: 0,
-    });
+    let choices =
+        vec![('l', "leave the tour".to_owned(), Act::LeaveTour), ('s', "continue the tour".to_owned(), Act::Close)];
+    let words = vec!["Your own conversation is unchanged; the tour saves nothing.".to_owned()];
+    model.layers.push(Question::new("Leave the tour?", words, choices));
     true
 }

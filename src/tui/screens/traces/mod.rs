@@ -18,13 +18,13 @@ impl Screen for Traces {
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         let measured = view::draw(view, self, cache, area, buf);
-        (self.seen, self.page) = (measured.seen, measured.page);
-        self.scroll = self.scroll.min(self.seen.0.saturating_sub(self.seen.1));
+        (self.scroll.seen, self.page) = (measured.seen, measured.page);
+        self.scroll.by(0);
         measured.wanted
     }
 
     fn page(&self) -> Option<usize> {
-        Some(if self.opened { self.seen.1 } else { self.page })
+        Some(if self.opened { self.scroll.seen.1 } else { self.page })
     }
 
     fn travel(&mut self, _action: Action, by: i64) {
@@ -36,7 +36,7 @@ impl Screen for Traces {
     }
 
     fn detail(&mut self, way: i64) {
-        self.scroll_by(half(self.seen.1) * way);
+        self.scroll.by(half(self.scroll.seen.1) * way);
     }
 
     fn select(&mut self, row: usize) {

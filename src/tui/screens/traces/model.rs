@@ -7,7 +7,7 @@ use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::resolution::{self, Link, LinkKind, TraceFilter};
 use crate::domain::tool::trace::ToolTrace;
 use crate::tui::chat::model::conversation::Conversation;
-use crate::tui::model::list::shift;
+use crate::tui::model::list::{Scroll, nearest, shift};
 use crate::tui::model::session::Session;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Texts {
     pub files: Vec<FileChange>,
 }
 
-/// What the list was built from.
+/// The inputs of the list; the list is rebuilt when they change.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct ListBasis {
     revision: u64,
@@ -65,10 +65,8 @@ pub struct Traces {
     pub cursor: usize,
     /// Whether the selected call is shown alone.
     pub opened: bool,
-    /// Rows of the call scrolled off the top.
-    pub scroll: usize,
-    /// Number of rows of the call and height of its view, as last drawn.
-    pub seen: (usize, usize),
+    /// The scroll position of the call.
+    pub scroll: Scroll,
     /// Height of the list when last drawn, in rows.
     pub page: usize,
     /// Texts that were loaded, by the call's id.
@@ -178,7 +176,7 @@ impl Traces {
     pub fn select(&mut self, place: usize) -> bool {
         let at = self.rows.iter().position(|row| *row == Row::Call(place));
         if let Some(at) = at {
-            (self.cursor, self.scroll) = (at, 0);
+            (self.cursor, self.scroll.top) = (at, 0);
         }
         at.is_some()
     }
@@ -186,16 +184,11 @@ impl Traces {
     /// Moves the cursor by `by` lines, skipping headings; if a call is shown alone, scrolls it.
     pub fn step(&mut self, by: i64) {
         if self.opened {
-            return self.scroll_by(by);
+            return self.scroll.by(by);
         }
-        let mut to = shift(self.cursor, by, self.rows.len().saturating_sub(1));
-        let call = |at: usize| matches!(self.rows.get(at), Some(Row::Call(_)));
-        if !call(to) {
-            let down = (to..self.rows.len()).find(|at| call(*at));
-            let up = (0..to).rev().find(|at| call(*at));
-            to = if by < 0 { up.or(down) } else { down.or(up) }.unwrap_or(to);
-        }
-        (self.cursor, self.scroll) = (to, 0);
+        let to = shift(self.cursor, by, self.rows.len().saturating_sub(1));
+        let to = nearest(to, self.rows.len(), by, |at| matches!(self.rows[at], Row::Call(_)));
+        (self.cursor, self.scroll.top) = (to, 0);
     }
 
     /// Handles Enter: ends typing the filter, or toggles between the selected call and the list.
@@ -203,7 +196,7 @@ impl Traces {
         if self.filtering {
             self.filtering = false;
         } else if self.place().is_some() {
-            (self.opened, self.scroll) = (!self.opened, 0);
+            (self.opened, self.scroll.top) = (!self.opened, 0);
         }
     }
 
@@ -213,13 +206,8 @@ impl Traces {
         if self.filtering || !self.opened {
             self.filter.clear();
         }
-        (self.filtering, self.opened, self.scroll) = (false, false, 0);
+        (self.filtering, self.opened, self.scroll.top) = (false, false, 0);
         was
-    }
-
-    /// Scrolls the shown call.
-    pub fn scroll_by(&mut self, by: i64) {
-        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 }
 

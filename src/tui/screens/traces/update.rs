@@ -127,13 +127,13 @@ pub(crate) fn rerun_changed(model: &mut Model, view: Rerun) {
             model.layers.push(ask);
         }
         RerunState::Asks(_) => {
-            let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
+            let key = model.keys.key(Action::AnswerTool);
             let text = format!("{name} needs approval before it runs again: {key} shows it.");
             model.status.say(Severity::Notice, text, model.now);
         }
         RerunState::Runs => {}
         RerunState::Ended => {
-            let key = model.keys.key_of(Action::AddResult).unwrap_or_default();
+            let key = model.keys.key(Action::AddResult);
             let how = resolution::state(&view.trace);
             let text = format!("{name} ran again: {how}. {key} inserts the result into your message.");
             model.status.say(Severity::Notice, text, model.now);

@@ -47,9 +47,9 @@ pub(crate) fn draw(
     let mut measured = FrameRows { wanted: Vec::new(), seen: (0, 0), page: 0 };
     let inside = view.screen(title(view, screen), hints(view, screen, usize::from(area.width)), area, buf);
     let Some(session) = view.model.session.as_ref().filter(|_| !inside.is_empty()) else { return measured };
-    let said = view.model.status.shown().is_some() && inside.height > 4;
-    let inside = Rect { height: inside.height - u16::from(said), ..inside };
-    if said {
+    let noticed = view.model.status.shown().is_some() && inside.height > 4;
+    let inside = Rect { height: inside.height - u16::from(noticed), ..inside };
+    if noticed {
         composer::notice(view, Rect { y: inside.bottom(), height: 1, ..inside }, buf);
     }
     if session.traces.is_empty() {
@@ -72,7 +72,7 @@ pub(crate) fn draw(
             CallDetail { view, screen, session, trace, place }.rows(detail.width.saturating_sub(1).max(1), cache);
         let count: usize = parts.iter().map(|part| part.len()).sum();
         let page = usize::from(detail.height);
-        let from = screen.scroll.min(count.saturating_sub(page));
+        let from = screen.scroll.top.min(count.saturating_sub(page));
         paint::lines(view.theme, parts.iter().flat_map(|part| part.iter()).skip(from), detail, buf);
         paint::thumb(view.theme, from, count, page, detail, buf);
         measured.seen = (count, page);

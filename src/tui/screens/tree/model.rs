@@ -291,9 +291,9 @@ fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
     let mut found: Vec<ListLine> = Vec::new();
     for tag in session.tags.values().filter(|tag| wanted.matches(Some(tag))) {
         let Some(slot) = session.tree.by_key(tag.node) else { continue };
-        let said = contains_words(&session.tree.head(slot).preview, &wanted.words)
+        let matches = contains_words(&session.tree.head(slot).preview, &wanted.words)
             || contains_words(&tag.label, &wanted.words);
-        if let Some(row) = session.forest.place(slot).filter(|_| said) {
+        if let Some(row) = session.forest.place(slot).filter(|_| matches) {
             found.push(ListLine { row, hit: Some(slot) });
         }
     }

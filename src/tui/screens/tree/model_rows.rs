@@ -35,7 +35,7 @@ pub struct Row {
     pub on_path: bool,
 }
 
-/// What the segments were built from.
+/// The inputs of the segments; the segments are updated when they change.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Basis {
     nodes: usize,

@@ -12,10 +12,10 @@
 use super::model::{Row, TreeScreen, is_title_complete, title};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::plain_text;
-use crate::domain::base::time;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::tree::Slot;
 use crate::tui::model::session::Session;
+use crate::tui::view::hints_line;
 use crate::tui::view::prelude::*;
 
 /// From this width on, the date is shown at the right.
@@ -72,15 +72,7 @@ fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
         (key(Action::Leave, When::Tree), "close"),
         (key(Action::Fork, When::Panel), "fork"),
     ];
-    let mut line = Line::new();
-    for (key, word) in words {
-        if line.width() + text::width(&key) + word.len() + 7 > width {
-            continue;
-        }
-        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
-        line.push(Ink::Dim, &format!(" {word}"));
-    }
-    line
+    hints_line(words.into_iter(), width)
 }
 
 fn filter(view: &ViewContext<'_>, session: &Session, screen: &TreeScreen) -> Line {
@@ -205,8 +197,7 @@ fn value(view: &ViewContext<'_>, session: &Session, row: &Row, folded: bool, wid
     line.push(Ink::Accent, &below);
     line.push(Ink::Dim, &format!("{:>5} ", text::number(u64::from(row.messages))));
     if width >= DATED {
-        let (at, offset) = (session.tree.head(row.last).at, view.model.facts.offset);
-        line.push(Ink::Dim, &format!("  {} {} ", time::date(at, offset), time::clock(at, offset)));
+        line.push(Ink::Dim, &format!("  {} ", view.date_time(session.tree.head(row.last).at)));
     }
     line
 }

@@ -13,7 +13,6 @@
 
 use super::model::UsageScreen;
 use crate::domain::base::chart::{UNKNOWN, ZERO, cell, eighths};
-use crate::domain::base::time;
 use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed_percent};
 use crate::domain::call::run::RunStatus;
 use crate::tui::chat::view::composer;
@@ -287,8 +286,7 @@ fn selected(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area:
     let mut place = vec![format!("call {} of {}", text::number(nth), number(ledger.totals.calls))];
     let round = if call.round > 1 { format!(", round {}", call.round) } else { String::new() };
     place.extend(call.turn.map(|turn| format!("turn {}{round}", number(turn))));
-    let offset = view.model.facts.offset;
-    place.push(format!("{} {}", time::date(call.at, offset), time::clock(call.at, offset)));
+    place.push(view.date_time(call.at));
     let session = view.model.session.as_ref().filter(|_| screen.whole);
     place.extend(session.and_then(|session| session.find(call.branch)).map(|branch| branch.name.clone()));
     place.extend([call.model.clone(), call.status.name().to_owned()]);

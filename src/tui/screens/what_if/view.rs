@@ -22,7 +22,7 @@ const CHANGE: usize = 11;
 /// Columns for the budget: `1,012,055` and a gap.
 const BUDGET: usize = 11;
 
-/// Which columns of figures fit.
+/// The columns of figures that fit.
 #[derive(Clone, Copy)]
 #[allow(clippy::struct_excessive_bools, reason = "one flag per column")]
 struct Columns {
