@@ -49,7 +49,7 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
                 let replaced = input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
                 let replaced = replaced.filter(|one| !next.summed.used.contains(&one.by));
                 out.extend(replaced.map(|one| (one.text, Reason::Duplicate)));
-                most = explain::size(whole.as_ref().unwrap_or(&best)).min(ceiling);
+                most = explain::size(&best).min(ceiling);
                 whole = with_quotations(&next, Some(most), looked_up);
                 best = next;
             }
@@ -98,39 +98,55 @@ fn with_summary<'a>(
     if !turns.is_empty() && turns.is_subset(&covered) {
         return Err(Reason::Duplicate);
     }
-    let whole = |by: &Hash| {
-        let other = turns_covered_by(input, *by);
-        !other.is_empty() && other.is_subset(&turns)
-    };
-    let mut used: Vec<Hash> = best.summed.used.iter().filter(|by| !whole(by)).copied().collect();
-    used.push(summary.by);
     // Other turns may leave for it only if turns that it covers were lost.
     let is_unaffected = |user: &Hash| {
         let at = input.turns.iter().position(|turn| turn.messages.first().is_some_and(|first| first.key == *user));
         at.is_some_and(|at| best.places[at].is_sent() || best.places[at].is_excluded())
     };
     let lost = !turns.iter().all(is_unaffected);
+    // An older summary leaves if everything else that it covers is sent by a mark.
+    let replaces = |by: &Hash| {
+        let other = turns_covered_by(input, *by);
+        let mut rest = other.difference(&turns);
+        other.iter().any(|user| turns.contains(user)) && rest.all(|user| is_marked(best, user))
+    };
+    let mut used: Vec<Hash> = best.summed.used.iter().filter(|by| !replaces(by)).copied().collect();
+    used.push(summary.by);
     if let Some(budget) = choose::session_overfull(input, &SummaryCoverage::new(input, used.clone())) {
         return Err(Reason::SessionFull { budget });
     }
-    let (limit, mut most) = (explain::size(best).min(ceiling), None);
+    let limit = explain::size(best).min(ceiling);
+    let (mut named, mut most) = (None, None);
     for _ in 0..TRIES {
         let next = admit_with(input, SummaryCoverage::new(input, used.clone()), looked_up, most);
-        let next = next.map_err(|blocked| no_room(input, summary, blocked.needed))?;
-        if !summary.named && (displaces_newest(best, &next) || displaces_lease(best, &next)) {
-            break;
-        }
+        let next = match next {
+            Ok(next) => next,
+            Err(blocked) if named.is_none() => return Err(no_room(input, summary, blocked.needed)),
+            Err(_) => break,
+        };
         let over = explain::size(&next).saturating_sub(limit);
-        if over == 0 || summary.named {
+        let displaces = displaces_newest(best, &next) || displaces_lease(best, &next);
+        if over == 0 && !displaces {
             return Ok(next);
         }
         let Window { start, shortened, form, .. } = next.window;
-        if !lost || start == input.turns.len() {
+        most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
+        let can_shrink = (lost || summary.named) && !displaces && start < input.turns.len();
+        // A summary that the question names is sent even if nothing else can leave for it.
+        if summary.named {
+            named.get_or_insert(next);
+        }
+        if !can_shrink {
             break;
         }
-        most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
     }
-    Err(Reason::SavesNothing)
+    named.ok_or(Reason::SavesNothing)
+}
+
+/// Returns whether a mark sends the turn of a user message.
+fn is_marked(plan: &Admitted<'_>, user: &Hash) -> bool {
+    let turn = plan.input.turns.iter().find(|turn| turn.messages.first().is_some_and(|first| first.key == *user));
+    turn.is_some_and(|turn| plan.marks.turn(turn).is_some_and(|mark| !mark.kind.excludes()))
 }
 
 /// Returns whether the newest turn is sent before a further summary, and neither sent nor covered with it.

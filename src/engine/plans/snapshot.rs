@@ -17,6 +17,7 @@ use crate::domain::conversation::tree::{Slot, Tree, Turn};
 use crate::domain::planning::input::Gap;
 use crate::domain::planning::mode::SearchChoice;
 use crate::domain::planning::plan::ContextPlan;
+use crate::domain::planning::tuning::TurnSelection;
 use crate::engine::indexing::priority::Priority;
 use crate::engine::sessions::path::{LaneNumber, PathView};
 use crate::engine::sessions::session::Session;
@@ -27,6 +28,8 @@ use std::sync::Arc;
 /// The maximum and minimum number of turns that are considered individually.
 const MOST_TURNS: usize = 2_000;
 const LEAST_TURNS: usize = 48;
+/// The same for policies that choose turns by score, so that what was said long ago can be chosen.
+const LEAST_SCORED_TURNS: usize = 500;
 
 /// A turn's heads.
 #[derive(Clone, Debug)]
@@ -131,7 +134,10 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     let lane = lane_of(session, branch, tip, question);
     let alone = rules.policy.keeps_to_lane(true).then(|| LaneNumber::of(&lane));
     let own = |turn: usize| alone.is_none_or(|lane| path.is_in(turn, lane));
-    let (looked_at, gaps) = horizon(tree, window, &path, closed, (&awake, &own), rules.budget.prompt, preamble);
+    let by_score = matches!(rules.policy.choose, TurnSelection::Relevance | TurnSelection::Levels);
+    let least = if by_score { LEAST_SCORED_TURNS } else { LEAST_TURNS };
+    let size = (rules.budget.prompt, least);
+    let (looked_at, gaps) = horizon(tree, window, &path, closed, (&awake, &own), size, preamble);
     let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path.slots[at]).clone()).collect::<Vec<_>>();
     let ends = |turn: &Turn| {
         let key = |at: usize| tree.head(path.slots[at]).key;
@@ -275,7 +281,7 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
     (awake, asleep)
 }
 
-/// The turns that are considered one by one: the newest ones, up to three times what the budget can contain (and at
+/// The turns that are considered one by one: the newest ones, up to three times what the budget can contain, not fewer than `least` (and at
 /// least those of the last call's window, which may contain more if their tool results are shortened), the lane's `own`
 /// turns equally far back if the window contains only one lane, and every marked turn. The others become gaps, each with
 /// its approximate size in tokens.
@@ -285,7 +291,7 @@ fn horizon(
     path: &PathView,
     closed: usize,
     (marks, own): (&[Mark], &dyn Fn(usize) -> bool),
-    prompt: u32,
+    (prompt, least): (u32, usize),
     preamble: usize,
 ) -> (Vec<usize>, Vec<Gap>) {
     let turns = &path.turns[..closed];
@@ -297,7 +303,7 @@ fn horizon(
     let held = |first: usize| anchor.is_some_and(|at| at < turns[first - 1].nodes.end);
     let reach = |counts: &dyn Fn(usize) -> bool| {
         let (mut first, mut sum, mut looked) = (turns.len(), 0_u64, 0_usize);
-        while first > 0 && looked < MOST_TURNS && (sum < enough || looked < LEAST_TURNS || held(first)) {
+        while first > 0 && looked < MOST_TURNS && (sum < enough || looked < least || held(first)) {
             first -= 1;
             if counts(first) {
                 sum += path.bytes(tree, first..first + 1);
@@ -401,7 +407,7 @@ mod tests {
             let marks = [pinned(Atom::Message { node: key(marked) })];
             // Every so many turns are the window's own.
             let own = |turn: usize| turn.is_multiple_of(every);
-            let (looked, gaps) = horizon(&tree, window.map(key), &path, closed, (&marks, &own), prompt, preamble);
+            let (looked, gaps) = horizon(&tree, window.map(key), &path, closed, (&marks, &own), (prompt, LEAST_TURNS), preamble);
             let mut all = looked.clone();
             for gap in &gaps {
                 let from = gap.from as usize + preamble - 1;
