@@ -52,6 +52,7 @@ pub fn plan(
     branch: Option<&Branch>,
 ) -> Value {
     let sections = plan.sections().into_iter();
+    let not_sent = |row: &Row| shape_rows::with_admission(excluded(row), plan, row);
     let mut value = json!({
         "plan_id": plan.id,
         "policy": plan.policy,
@@ -88,8 +89,8 @@ pub fn plan(
             .enumerate()
             .map(|(position, row)| shape_rows::with_admission(included(position, row), plan, row))
             .collect::<Vec<_>>(),
-        "suggested": plan.suggested().map(excluded).collect::<Vec<_>>(),
-        "excluded": plan.excluded().map(excluded).collect::<Vec<_>>(),
+        "suggested": plan.suggested().map(not_sent).collect::<Vec<_>>(),
+        "excluded": plan.excluded().map(not_sent).collect::<Vec<_>>(),
         "retrieval_set_ids": plan.retrieval_set_ids,
         "warnings": plan.warnings.iter().map(|one| with_sentence(one, one.sentence())).collect::<Vec<_>>(),
     });

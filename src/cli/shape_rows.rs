@@ -1,5 +1,5 @@
-//! The fields of a plan's JSON that tell how an included row was admitted: its step in the order of admission, the number
-//! of calls for which its mark keeps it, and the rows that are sent or left out together with it.
+//! The fields of a plan's JSON that tell how a row is admitted: its step in the order of admission, the number of calls
+//! for which its mark keeps it, and the rows that are sent or left out together with it.
 //! Not for: the other fields of a row (`shape`), or admission itself (`context`).
 
 use crate::domain::base::hash::Hash;
@@ -8,12 +8,26 @@ use crate::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use crate::domain::planning::policy::Section;
 use serde_json::{Value, json};
 
-/// Returns an included row's JSON with `priority`, `ttl`, and `companions`.
+/// Returns a row's JSON with `priority`, `ttl`, and `companions`.
 pub(super) fn with_admission(mut value: Value, plan: &ContextPlan, row: &Row) -> Value {
-    value["priority"] = priority(plan, row).into();
+    value["priority"] = if row.included() { priority(plan, row) } else { step_of(row) }.into();
     value["ttl"] = json!(ttl(row));
     value["companions"] = json!(companions(plan, row));
     value
+}
+
+/// Returns the step of admission in which a row that is left out would get its room; `None` if it is never sent.
+fn step_of(row: &Row) -> Option<&'static str> {
+    match (row.pin, row.kind) {
+        (Some(MarkKind::Leased { .. }), _) => Some("lease"),
+        (_, RowKind::Code) if row.atom == Atom::code_map() => Some("map"),
+        (_, RowKind::Card | RowKind::Search | RowKind::Quote | RowKind::Memory | RowKind::Code) => Some("retrieved"),
+        (_, RowKind::Turn | RowKind::Preamble | RowKind::Range) => Some("window"),
+        (_, RowKind::Summary) => Some("summary"),
+        (_, RowKind::Rules | RowKind::Skills | RowKind::Module) => Some("rules"),
+        (_, RowKind::Text | RowKind::State | RowKind::Note) => Some("required"),
+        (_, RowKind::Message | RowKind::Part | RowKind::Request) => None,
+    }
 }
 
 /// Returns the step of admission in which an included row gets its room. The steps, in their order: `required`, `lease`,

@@ -21,7 +21,8 @@ use crate::engine::api::{Finding, ProgramRequest};
 use serde_json::{Value, json};
 
 pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let found = expect_answer!(run, Models, ProgramRequest::Models { profile: run.global.profile.clone(), unready: false });
+    let found =
+        expect_answer!(run, Models, ProgramRequest::Models { profile: run.global.profile.clone(), unready: false });
     let learned = expect_answer!(run, Meters, ProgramRequest::Meters);
     let of = |profile: &str, model: &ModelInfo| {
         let is = |known: &&CalibrationEntry| {

@@ -31,7 +31,24 @@ pub enum Typed {
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let mut words = words.into_iter();
     let program = words.next().unwrap_or_else(|| "pleach".into());
-    Args::try_parse_from(std::iter::once(program).chain(expand(&words.collect::<Vec<_>>())))
+    let words: Vec<OsString> = words.collect();
+    let parse = |words: &[OsString]| Args::try_parse_from(std::iter::once(program.clone()).chain(expand(words)));
+    parse(&words).or_else(|error| match error.kind() {
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            with_bare_name(&words).map_or(Err(error), |words| parse(&words))
+        }
+        _ => Err(error),
+    })
+}
+
+/// Returns the words with a bare command name replaced by the command that it stands for; `None` if there is none.
+fn with_bare_name(words: &[OsString]) -> Option<Vec<OsString>> {
+    let at = command_start(words);
+    let (_, means) = BARE_NAMES
+        .iter()
+        .find(|(name, means)| words.get(at).is_some_and(|word| word == name) && means.contains(' '))?;
+    let means = means.split(' ').map(OsString::from);
+    Some(words[..at].iter().cloned().chain(means).chain(words[at + 1..].iter().cloned()).collect())
 }
 
 /// Parses a line that starts with a slash. Accepts commands, actions, short names, and short forms.

@@ -119,7 +119,8 @@ pub const UNLISTED: &[Alias] = &[
     alias("summaries undo", "capsules undo"),
 ];
 
-/// Commands that a bare name stands for inside the program, if that name alone is not a command.
+/// Commands that a bare name stands for, if that name alone is not a command. Those of one word are actions, only inside
+/// the program.
 pub const BARE_NAMES: &[(&str, &str)] = &[
     ("branch", "branch list"),
     ("session", "session list"),

@@ -8,6 +8,7 @@ use super::choose;
 use super::coverage::SummaryCoverage;
 use super::forms::{Marks, turn_cost};
 use super::position::RowPosition;
+use super::state_request;
 use super::window::{self, Costs, Window};
 use crate::context::explain;
 use crate::context::policy::levels;
@@ -36,18 +37,19 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
         return Ok(best);
     }
     let (mut out, mut most) = (HashMap::new(), u32::MAX);
+    let ceiling = ceiling(&best, looked_up);
     // The request's size with all its quotations: no further summary may make it larger.
     let mut whole = with_quotations(&best, None, looked_up);
     for summary in &input.summaries {
         if best.summed.used.contains(&summary.by) {
             continue;
         }
-        match with_summary(&best, summary, looked_up) {
+        match with_summary(&best, summary, looked_up, ceiling) {
             Ok(next) => {
                 let replaced = input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
                 let replaced = replaced.filter(|one| !next.summed.used.contains(&one.by));
                 out.extend(replaced.map(|one| (one.text, Reason::Duplicate)));
-                most = explain::size(whole.as_ref().unwrap_or(&best));
+                most = explain::size(&best).min(ceiling);
                 whole = with_quotations(&next, Some(most), looked_up);
                 best = next;
             }
@@ -59,6 +61,19 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
     best = with_turns_that_fit_again(&best, most, looked_up).unwrap_or(best);
     best.summed.out = out;
     Ok(best)
+}
+
+/// Returns the tokens of the request without further summaries if the model is then asked for a state block, which it is
+/// if turns are left out; otherwise no limit. With a summary in their place it may not be asked, but what takes that room
+/// must not make the request larger.
+fn ceiling(best: &Admitted<'_>, looked_up: AllowanceUse) -> u32 {
+    let input = best.input;
+    let Some(request) = input.state_request.as_ref().filter(|_| state_request::leaves_out_turns(best)) else {
+        return u32::MAX;
+    };
+    let asking = state_request::asking(input, request);
+    let summed = SummaryCoverage::new(&asking, best.summed.used.clone());
+    admit_with(&asking, summed, looked_up, None).map_or(u32::MAX, |admitted| explain::size(&admitted))
 }
 
 /// Returns the plan with turns that a summary had displaced and that fit again because the summary replaced a longer
@@ -75,6 +90,7 @@ fn with_summary<'a>(
     best: &Admitted<'a>,
     summary: &SummaryInput,
     looked_up: AllowanceUse,
+    ceiling: u32,
 ) -> Result<Admitted<'a>, Reason> {
     let input = best.input;
     let turns = turns_covered_by(input, summary.by);
@@ -82,39 +98,55 @@ fn with_summary<'a>(
     if !turns.is_empty() && turns.is_subset(&covered) {
         return Err(Reason::Duplicate);
     }
-    let whole = |by: &Hash| {
-        let other = turns_covered_by(input, *by);
-        !other.is_empty() && other.is_subset(&turns)
-    };
-    let mut used: Vec<Hash> = best.summed.used.iter().filter(|by| !whole(by)).copied().collect();
-    used.push(summary.by);
     // Other turns may leave for it only if turns that it covers were lost.
     let is_unaffected = |user: &Hash| {
         let at = input.turns.iter().position(|turn| turn.messages.first().is_some_and(|first| first.key == *user));
         at.is_some_and(|at| best.places[at].is_sent() || best.places[at].is_excluded())
     };
     let lost = !turns.iter().all(is_unaffected);
+    // An older summary leaves if everything else that it covers is sent by a mark.
+    let replaces = |by: &Hash| {
+        let other = turns_covered_by(input, *by);
+        let mut rest = other.difference(&turns);
+        other.iter().any(|user| turns.contains(user)) && rest.all(|user| is_marked(best, user))
+    };
+    let mut used: Vec<Hash> = best.summed.used.iter().filter(|by| !replaces(by)).copied().collect();
+    used.push(summary.by);
     if let Some(budget) = choose::session_overfull(input, &SummaryCoverage::new(input, used.clone())) {
         return Err(Reason::SessionFull { budget });
     }
-    let (limit, mut most) = (explain::size(best), None);
+    let limit = explain::size(best).min(ceiling);
+    let (mut named, mut most) = (None, None);
     for _ in 0..TRIES {
         let next = admit_with(input, SummaryCoverage::new(input, used.clone()), looked_up, most);
-        let next = next.map_err(|blocked| no_room(input, summary, blocked.needed))?;
-        if !summary.named && (displaces_newest(best, &next) || displaces_lease(best, &next)) {
-            break;
-        }
+        let next = match next {
+            Ok(next) => next,
+            Err(blocked) if named.is_none() => return Err(no_room(input, summary, blocked.needed)),
+            Err(_) => break,
+        };
         let over = explain::size(&next).saturating_sub(limit);
-        if over == 0 || summary.named {
+        let displaces = displaces_newest(best, &next) || displaces_lease(best, &next);
+        if over == 0 && !displaces {
             return Ok(next);
         }
         let Window { start, shortened, form, .. } = next.window;
-        if !lost || start == input.turns.len() {
+        most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
+        let can_shrink = (lost || summary.named) && !displaces && start < input.turns.len();
+        // A summary that the question names is sent even if nothing else can leave for it.
+        if summary.named {
+            named.get_or_insert(next);
+        }
+        if !can_shrink {
             break;
         }
-        most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
     }
-    Err(Reason::SavesNothing)
+    named.ok_or(Reason::SavesNothing)
+}
+
+/// Returns whether a mark sends the turn of a user message.
+fn is_marked(plan: &Admitted<'_>, user: &Hash) -> bool {
+    let turn = plan.input.turns.iter().find(|turn| turn.messages.first().is_some_and(|first| first.key == *user));
+    turn.is_some_and(|turn| plan.marks.turn(turn).is_some_and(|mark| !mark.kind.excludes()))
 }
 
 /// Returns whether the newest turn is sent before a further summary, and neither sent nor covered with it.

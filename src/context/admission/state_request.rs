@@ -21,8 +21,7 @@ pub(in crate::context) fn with_state_request(input: &PlanInput) -> Result<Cow<'_
     if !leaves_out_turns(&without) || (!input.summaries.is_empty() && fits_without_summaries(input)) {
         return Ok(Cow::Borrowed(input));
     }
-    let mut decided = PlanInput { state_request: None, ..input.clone() };
-    decided.blocks.push(request.clone());
+    let mut decided = asking(input, request);
     let sends_turns = |admitted: &Admitted<'_>| admitted.places.iter().any(|place| place.is_sent());
     let free = match admit::admit(&decided) {
         Ok(with) => (sends_turns(&without) && !sends_turns(&with)).then(|| without.free()),
@@ -39,6 +38,13 @@ pub(in crate::context) fn with_state_request(input: &PlanInput) -> Result<Cow<'_
     Ok(Cow::Owned(decided))
 }
 
+/// Returns the input with the request for a state block.
+pub(super) fn asking(input: &PlanInput, request: &Block) -> PlanInput {
+    let mut asking = PlanInput { state_request: None, ..input.clone() };
+    asking.blocks.push(request.clone());
+    asking
+}
+
 /// Returns whether all turns would be sent without accepted summaries.
 fn fits_without_summaries(input: &PlanInput) -> bool {
     let admitted = admit::admit_with(input, SummaryCoverage::new(input, Vec::new()), AllowanceUse::Offered, None);
@@ -46,7 +52,7 @@ fn fits_without_summaries(input: &PlanInput) -> bool {
 }
 
 /// Returns whether the request leaves out a turn that no person, lane or summary keeps out.
-fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
+pub(super) fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     let input = admitted.input;
     let is_lost = |(at, turn): (usize, &TurnInput)| {
         let place = admitted.places[at];

@@ -17,6 +17,7 @@ use crate::domain::conversation::tree::{Slot, Tree, Turn};
 use crate::domain::planning::input::Gap;
 use crate::domain::planning::mode::SearchChoice;
 use crate::domain::planning::plan::ContextPlan;
+use crate::domain::planning::tuning::TurnSelection;
 use crate::engine::indexing::priority::Priority;
 use crate::engine::sessions::path::{LaneNumber, PathView};
 use crate::engine::sessions::session::Session;
@@ -27,6 +28,8 @@ use std::sync::Arc;
 /// The maximum and minimum number of turns that are considered individually.
 const MOST_TURNS: usize = 2_000;
 const LEAST_TURNS: usize = 48;
+/// The same for policies that choose turns by score, so that what was said long ago can be chosen.
+const LEAST_SCORED_TURNS: usize = 500;
 
 /// A turn's heads.
 #[derive(Clone, Debug)]
@@ -143,7 +146,10 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     let lane = lane_of(session, branch, tip, question);
     let alone = rules.policy.keeps_to_lane(true).then(|| LaneNumber::of(&lane));
     let own = |turn: usize| alone.is_none_or(|lane| path.is_in(turn, lane));
-    let (considered, gaps) = horizon(tree, window, &path, closed, (&active, &own), rules.budget.prompt);
+    let by_score = matches!(rules.policy.choose, TurnSelection::Relevance | TurnSelection::Levels);
+    let least = if by_score { LEAST_SCORED_TURNS } else { LEAST_TURNS };
+    let size = (rules.budget.prompt, least);
+    let (considered, gaps) = horizon(tree, window, &path, closed, (&active, &own), size);
     let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path.slots[at]).clone()).collect::<Vec<_>>();
     let ends = |turn: &Turn| {
         let key = |at: usize| tree.head(path.slots[at]).key;
@@ -173,11 +179,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .filter(|head| is_instructions(head, &active))
             .cloned()
             .collect(),
-        open: TurnHeads {
-            number: path.number(closed),
-            at: open_at,
-            heads: open_turn.map(heads).unwrap_or_default(),
-        },
+        open: TurnHeads { number: path.number(closed), at: open_at, heads: open_turn.map(heads).unwrap_or_default() },
         marks: active,
         inactive_marks: inactive,
         state: session.state_on(branch, tip),
@@ -288,16 +290,16 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
 }
 
 /// Returns the turns that are considered one by one, and the gaps between them, each with its approximate size in
-/// tokens. The newest turns are considered, up to three times the size of the budget (and at least to the start of the
-/// last call's window, which may contain more if its tool results are shortened), the lane's `own` turns equally far
-/// back if the window contains only one lane, and every marked turn.
+/// tokens. The newest turns are considered, up to three times the size of the budget and not fewer than `least` (and at
+/// least to the start of the last call's window, which may contain more if its tool results are shortened), the lane's
+/// `own` turns equally far back if the window contains only one lane, and every marked turn.
 fn horizon(
     tree: &Tree,
     window: Option<Hash>,
     path: &PathView,
     closed: usize,
     (marks, own): (&[Mark], &dyn Fn(usize) -> bool),
-    prompt: u32,
+    (prompt, least): (u32, usize),
 ) -> (Vec<usize>, Vec<Gap>) {
     let turns = &path.turns[..closed];
     let enough = u64::from(prompt) * 4 * 3;
@@ -308,7 +310,7 @@ fn horizon(
     let held = |first: usize| anchor.is_some_and(|at| at < turns[first - 1].nodes.end);
     let reach = |counts: &dyn Fn(usize) -> bool| {
         let (mut first, mut sum, mut count) = (turns.len(), 0_u64, 0_usize);
-        while first > 0 && count < MOST_TURNS && (sum < enough || count < LEAST_TURNS || held(first)) {
+        while first > 0 && count < MOST_TURNS && (sum < enough || count < least || held(first)) {
             first -= 1;
             if counts(first) {
                 sum += path.bytes(tree, first..first + 1);
@@ -412,7 +414,8 @@ mod tests {
             let marks = [pinned(Atom::Message { node: key(marked) })];
             // Every so many turns are the window's own.
             let own = |turn: usize| turn.is_multiple_of(every);
-            let (considered, gaps) = horizon(&tree, window.map(key), &path, closed, (&marks, &own), prompt);
+            let size = (prompt, LEAST_TURNS);
+            let (considered, gaps) = horizon(&tree, window.map(key), &path, closed, (&marks, &own), size);
             let mut all = considered.clone();
             for gap in &gaps {
                 let from = gap.from as usize + path.preamble() - 1;

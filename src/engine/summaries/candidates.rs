@@ -4,7 +4,7 @@
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
+use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tree;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
@@ -83,14 +83,16 @@ pub(crate) fn stays(branch: &Branch, heads: &[&NodeHead], empty: bool) -> Option
     if branch.marks.iter().any(|mark| on_turn(&mark) && mark.kind.excludes()) {
         Some(KeepReason::Excluded)
     } else {
-        let kept = branch.marks.iter().filter(on_any).filter_map(|mark| keeps(mark.kind));
+        let kept = branch.marks.iter().filter(on_any).filter_map(keeps);
         kept.min().or(empty.then_some(KeepReason::Empty))
     }
 }
 
-/// Returns how a mark keeps its turn as it is; the strongest reason is the least.
-fn keeps(kind: MarkKind) -> Option<KeepReason> {
-    match kind {
+/// Returns how a mark keeps its turn as it is; the strongest reason is the least. The program's own leases keep none:
+/// they end after a few turns, and a summary without their turns would not replace an earlier one that has them.
+pub(crate) fn keeps(mark: &Mark) -> Option<KeepReason> {
+    match mark.kind {
+        MarkKind::Leased { .. } if mark.by == Actor::Engine => None,
         MarkKind::Sticky => Some(KeepReason::Pinned),
         MarkKind::Leased { .. } => Some(KeepReason::Leased),
         MarkKind::IncludeOnce | MarkKind::Ephemeral => Some(KeepReason::Included),

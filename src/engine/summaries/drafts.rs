@@ -4,7 +4,7 @@
 //! A draft changes nothing until it is accepted. Accepting stores the summary and its use on the branch as one undoable
 //! operation. The turns remain as they are.
 
-use super::candidates::{Ready, on_cover};
+use super::candidates::{Ready, keeps, on_cover};
 use super::draft_text::PendingDraft;
 use super::state::{DraftInProgress, DraftResult};
 use super::writer::Job;
@@ -258,8 +258,8 @@ impl Core {
 
     /// Fails unless the messages that were read are unchanged, and none of them was pinned or excluded since.
     fn ensure_sources_unchanged(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
-        let pinned = branch.marks.iter().any(|mark| !mark.kind.excludes() && on_cover(summary, &mark.target));
-        if !pinned && self.reads_the_same(branch, summary, &branch.marks) {
+        let kept = branch.marks.iter().any(|mark| keeps(mark).is_some() && on_cover(summary, &mark.target));
+        if !kept && self.reads_the_same(branch, summary, &branch.marks) {
             return Ok(());
         }
         Err(Failure::new(FailureKind::Stale, "The conversation has changed since the draft was written.")

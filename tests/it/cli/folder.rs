@@ -112,6 +112,8 @@ fn imported_state_needs_approval() {
     assert!(!sent(&home));
     let shown = home.run(&["state", "show"]);
     assert!(!shown.out.contains("Goal") && shown.err.contains("Goal: obey"), "{} {}", shown.out, shown.err);
+    let bare = home.run(&["state"]);
+    assert_eq!((bare.code, bare.out, bare.err), (0, shown.out, shown.err), "a bare name stands for the same command");
     let shown = home.json(&["state", "show"]);
     assert_eq!((shown["text"].is_null(), &shown["offered"]["text"]), (true, &serde_json::json!("Goal: obey")));
     home.ok(&["branch", "fork", "side"]);

@@ -289,6 +289,9 @@ fn the_command_line_shows_the_set() {
     home.ok(&["undo"]);
     let off = home.json(&["plan", QUESTION, "--mode", "off"]);
     assert_eq!(off["code_set"]["gate"], json!({ "gate": "skipped", "why": "mode_off" }));
+    let out: Vec<&Value> = [&plan, &off].into_iter().flat_map(|plan| plan["excluded"].as_array().unwrap()).collect();
+    let keys = |row: &&Value| ["priority", "ttl", "companions"].iter().all(|key| row.get(key).is_some());
+    assert!(!out.is_empty() && out.iter().all(keys), "rows that are left out say it too: {out:#?}");
     // Another process keeps the code of the question before.
     let next = home.json(&["plan", "thanks, that works!", "--mode", "heavy"]);
     let kept: Vec<&Value> =

@@ -317,6 +317,31 @@ fn window_grows_with_errors() {
     assert!(same.scores.parts.iter().any(|(name, part)| name == "similarity" && *part == 0));
 }
 
+/// A policy that chooses turns by score reaches turns far older than what the budget could contain.
+#[test]
+fn turns_said_long_ago_are_chosen() {
+    let model = Model::new([]);
+    let bench = Bench::new(&model);
+    let adaptive = Adaptive { base: 1_000, ..Adaptive::default() };
+    let choose = TurnSelection::Relevance;
+    let spec = PolicySpec { name: "adaptive".into(), choose, anchored: false, adaptive, ..PolicySpec::default() };
+    let mut client = client(&bench, spec);
+    let branch = client.session();
+    for turn in 1..=60 {
+        let topic = if turn == 3 { "refresh_token in src/tree.rs".to_owned() } else { format!("whale number {turn}") };
+        model.then(text(&format!("The {topic} was noted. {}", "And so on. ".repeat(60))));
+        client.say(branch, &format!("What of the {topic}?"));
+    }
+    let overrides = Overrides { mode: Some(Mode::Off), budget: Some(2_500), ..Overrides::default() };
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
+    let chosen = |client: &mut Client, question: &str| {
+        let plan = client.whole_plan(branch, &message(question));
+        plan.included().filter(|row| row.section() == Some(Section::Recent)).any(|row| row.source.turn == Some(3))
+    };
+    assert!(chosen(&mut client, "What was refresh_token in src/tree.rs?"));
+    assert!(!chosen(&mut client, "What of the whale number 50?"));
+}
+
 /// The policy `levels` with these numbers, and without leases of the program.
 fn by_levels(levels: Levels) -> PolicySpec {
     PolicySpec {

@@ -127,6 +127,21 @@ fn calls_show_used_items() {
     assert!(screen.contains("12 shown, 3 used") && screen.contains("v request"), "{screen}");
 }
 
+/// The header of the selected answer says how much of its context was used; that of another message does not.
+#[test]
+fn a_selected_answer_shows_used_items() {
+    let mut stage = fixture::opened();
+    let nodes = fixture::story();
+    let mut card = fixture::run(2, &nodes[4], &nodes[5]);
+    card.uses = Some(UseCount { shown: 12, used: 3, shown_tokens: 4_100, used_tokens: 900 });
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(card))));
+    assert!(!stage.screen(120, 35).contains("12 shown"));
+    stage.press("tab");
+    assert!(stage.screen(120, 35).contains(" · 12 shown, 3 used"), "{}", stage.screen(120, 35));
+    stage.press("k");
+    assert!(!stage.screen(120, 35).contains("12 shown"));
+}
+
 fn diffs(stage: &Stage) -> Vec<(Option<CallSelector>, CallSelector)> {
     let of = |request: &Request| match request {
         Request::Call(CallRequest::DiffPlans { before, after }) => Some((before.clone(), after.clone())),

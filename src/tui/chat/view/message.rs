@@ -18,6 +18,7 @@ use crate::domain::tool::trace::ToolStatus;
 use crate::tui::chat::model::live::Live;
 use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;
+use crate::tui::model::focus::Focus;
 use crate::tui::model::session::Session;
 use crate::tui::text::markdown::{GrowingText, MarkdownStyle};
 use crate::tui::text::matches;
@@ -80,7 +81,7 @@ impl BlockBuilder<'_> {
                 block.body(self.body(head, cache));
             }
         } else {
-            block.own(vec![self.header(slot, head, mark)]);
+            block.own(vec![self.header(at, slot, head, mark)]);
             block.body(self.body(head, cache));
             block.own(self.foot(at, head));
         }
@@ -99,7 +100,7 @@ impl BlockBuilder<'_> {
         format!(" {} ", self.theme.glyphs.dot)
     }
 
-    fn header(&self, slot: Slot, head: &NodeHead, mark: Option<MarkKind>) -> Line {
+    fn header(&self, at: usize, slot: Slot, head: &NodeHead, mark: Option<MarkKind>) -> Line {
         let mut line = Line::new();
         self.put_signs(&mut line, head, mark);
         let name = match head.role {
@@ -114,7 +115,8 @@ impl BlockBuilder<'_> {
         }
         if let Some(run) = self.session.run_of_answer(head.id) {
             let room = usize::from(self.width).saturating_sub(line.width());
-            line.push(Ink::Dim, &self.account(run, room));
+            let is_selected = self.model.focus == Focus::Conversation && self.model.conversation.cursor == at;
+            line.push(Ink::Dim, &self.account(run, is_selected, room));
         }
         let (place, count) = self.session.tree.place(slot);
         if count > 1 {
@@ -146,15 +148,19 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// The known figures of a call, shortened to fit: ` · 1,204 in (600 cached) · 310 out · $0.0011`.
-    fn account(&self, run: &RunCard, room: usize) -> String {
+    /// The figures of a call, ` · 1,204 in (600 cached) · 310 out · $0.0011`, and of the selected message how much of its
+    /// context the answer used, ` · 12 shown, 3 used`: those that are known, shortened to fit.
+    fn account(&self, run: &RunCard, is_selected: bool, room: usize) -> String {
         let dot = self.dot();
         let usage = &run.usage;
         let bare = Usage { prompt: usage.prompt, completion: usage.completion, ..Usage::default() };
         let cost = run.cost_micro.map_or_else(String::new, |micro| dot.clone() + &text::money(micro));
         let (full, less) = (usage.to_text(run.est_total, &dot), bare.to_text(run.est_total, &dot));
-        let ways = [full + &cost, less.clone() + &cost, less];
-        let fits = ways.into_iter().map(|text| dot.clone() + &text).find(|text| text::width(text) <= room);
+        let uses = run.uses.filter(|_| is_selected).map_or_else(String::new, |uses| dot.clone() + &uses.to_text());
+        let short = less.clone() + &cost;
+        let ways =
+            [full.clone() + &cost + &uses, short.clone() + &uses, less.clone() + &uses, full + &cost, short, less];
+        let fits = ways.into_iter().map(|words| dot.clone() + &words).find(|words| text::width(words) <= room);
         fits.unwrap_or_default()
     }
 
