@@ -6,7 +6,7 @@
 use super::admit::{self, Admitted, AllowanceUse};
 use super::coverage::SummaryCoverage;
 use super::position::RowPosition;
-use crate::domain::planning::input::{OmittedItem, PlanInput, TurnInput};
+use crate::domain::planning::input::{Block, OmittedItem, PlanInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, Reason};
 use std::borrow::Cow;
 

@@ -7,6 +7,7 @@ use pleach::domain::conversation::activation::Activation;
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
+use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Warning};
 use pleach::domain::planning::policy::{PolicySpec, Section};
 use pleach::domain::planning::tuning::{Adaptive, Levels, Milli, TurnSelection};

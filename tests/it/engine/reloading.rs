@@ -72,7 +72,7 @@ fn reload_forgets_what_was_learned_about_a_server_that_moved() {
     let mut client = bench.start_with(|setup| place(setup, OLD));
     let branch = client.session();
     client.turn(branch, &message("hi"));
-    client.must(Request::Program(ProgramRequest::Models { profile: None }));
+    client.must(Request::Program(ProgramRequest::Models { profile: None, unready: false }));
     client.open();
     let all = (vec!["quirks one/one-model".to_owned()], 9_999);
     assert_eq!(learned(&mut client, branch), all);
@@ -97,7 +97,7 @@ fn models_of_a_server_that_moved_since_it_was_asked_are_ignored() {
         setup.servers = Arc::new(Slow { servers: setup.servers.clone(), signal: Mutex::new(signal) });
     });
     let branch = client.session();
-    let asked = client.post(Request::Program(ProgramRequest::Models { profile: Some("one".into()) }));
+    let asked = client.post(Request::Program(ProgramRequest::Models { profile: Some("one".into()), unready: false }));
     client.must(Request::Program(ProgramRequest::Reload));
     go.send(()).unwrap();
     client.answer(asked).unwrap();
