@@ -49,7 +49,7 @@ impl<'a> Offers<'a> {
         let turns = if some { input.turns.as_slice() } else { &[] };
         let places: HashMap<Atom, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.atom, at)).collect();
         let lacks = |by: Hash| input.summaries.iter().any(|one| one.by == by && one.lacks);
-        // A summary replaces what was said in a turn. It does not replace code that the turn also contains.
+        // A summary replaces the messages of a turn, but not the code that the turn also contains.
         let replaces = |one: &Candidate| one.block.kind != RowKind::Code;
         let covers = |one: &Candidate| {
             let by = summed.by[*places.get(&one.turn.filter(|_| replaces(one))?)?]?;

@@ -160,7 +160,7 @@ mod tests {
         let kept = fill(&wanted, "nothing", 130, &approximate);
         let whole = kept.iter().filter(|kept| !kept.text.starts_with("also named")).count();
         assert!((2..=4).contains(&whole), "{kept:?}");
-        assert!(wanted.dropped(&joined("", &kept)).is_empty(), "all are said: {kept:?}");
+        assert!(wanted.dropped(&joined("", &kept)).is_empty(), "all are kept: {kept:?}");
         assert!(kept.iter().map(|kept| line_cost(kept, &approximate)).sum::<u32>() <= 130);
     }
 

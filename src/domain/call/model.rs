@@ -307,12 +307,12 @@ pub struct ModelInfo {
     pub price: Option<Price>,
     /// The source of the window: `server`, `table`, `profile` or `assumed`.
     pub source: String,
-    /// What the server said that the model supports.
+    /// What the model supports, according to its server.
     #[serde(skip)]
     pub supports: Supports,
 }
 
-/// What a model supports, as far as its server said so; `None` if it did not.
+/// What a model supports, according to its server; `None` if the server does not report it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Supports {
     /// Whether it accepts tools.
@@ -343,13 +343,13 @@ mod tests {
         let cached = Usage { cached_read: Some(600), ..plain };
         assert_eq!(price.bill(&cached), Some(400 * 2 + 300 + 800));
         let beside = Usage { prompt: Some(400), cached_read: Some(600), ..plain };
-        assert_eq!(price.bill(&beside), price.bill(&cached), "cached tokens told beside the prompt");
+        assert_eq!(price.bill(&beside), price.bill(&cached), "cached tokens reported beside the prompt");
         let written = Usage { cached_read: Some(600), cache_write: Some(100), ..plain };
         assert_eq!(price.bill(&written), Some(300 * 2 + 300 + 250 + 800));
         let reasoning_tokens = Usage { reasoning: Some(40), ..plain };
         assert_eq!(price.bill(&reasoning_tokens), Some(2_000 + 60 * 8 + 40 * 10));
         let apart = Usage { reasoning: Some(140), ..plain };
-        assert_eq!(price.bill(&apart), Some(2_000 + 100 * 8 + 140 * 10), "thoughts told beside the answer");
+        assert_eq!(price.bill(&apart), Some(2_000 + 100 * 8 + 140 * 10), "thoughts reported beside the answer");
         let bare = Price { cached: None, cache_write: None, reasoning: None, ..price };
         assert_eq!(bare.bill(&Usage { reasoning: Some(40), ..written }), Some(2_800));
         assert_eq!(price.bill(&Usage { completion: None, ..plain }), None, "half a bill is none");
