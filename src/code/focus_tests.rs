@@ -317,7 +317,7 @@ fn each_place_goes_to_the_best_hit_that_remains() {
 
 /// Without lines, a touchpoint is its signature with one line of documentation.
 #[test]
-fn thin_touchpoints_show_what_is_named() {
+fn thin_touchpoints_show_named_symbols() {
     let (folder, index) = workspace();
     let tuning = Tuning::default();
     let thin = |text: &str| {

@@ -171,7 +171,7 @@ fn leading_comments_and_attributes_belong_to_a_symbol() {
     assert_eq!(part(f.attrs), "#[cfg(unix)]\n#[inline]");
     assert_eq!(part(f.head), "fn f(a: u8) -> u8 ");
     assert_eq!((f.line, f.lines), (9, (5, 11)));
-    assert!(find("g").doc.is_empty(), "a comment behind code belongs to that code");
+    assert!(find("g").doc.is_empty(), "a comment after code belongs to that code");
     assert_eq!(super::parse::doc::words(&parsed.symbols[0], text.as_bytes()).lines().next(), Some("Of the file."));
 }
 

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_code_and_words_that_ask() {
+    fn identifiers_and_questions_are_recognized() {
         for (raw, code) in [
             ("aB", false),
             ("aBc", true),
@@ -413,7 +413,11 @@ mod tests {
         assert_eq!(above(&[0.45, 0.15, 0.0], true), [0]);
         assert_eq!(above(&[0.43, 0.17, 0.0], true), Vec::<u32>::new());
         assert_eq!((above(&[0.55, 0.05, 0.0], false), above(&[0.57, 0.03, 0.0], false)), (vec![], vec![0]));
-        assert_eq!(above(&[0.7, f32::NAN, -0.1, f32::INFINITY, 0.0], true), [0], "what is no number counts nowhere");
+        assert_eq!(
+            above(&[0.7, f32::NAN, -0.1, f32::INFINITY, 0.0], true),
+            [0],
+            "values that are not numbers do not count"
+        );
         assert_eq!((above(&[], true), above(&[0.5], true)), (vec![], vec![]));
     }
 }

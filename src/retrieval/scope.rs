@@ -266,7 +266,7 @@ mod tests {
         let times: Vec<i64> = (0..30).map(minutes).collect();
         let found = sittings(&times);
         assert_eq!((found[2], found[3], found[4]), (0, 0, 0));
-        assert_eq!((found[9], *found.last().unwrap()), (0, 1), "one break stands beside a time that is not known");
+        assert_eq!((found[9], *found.last().unwrap()), (0, 1), "one break is beside an unknown time");
     }
 
     proptest! {

@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(spread(&[1.0, 3.0, 1.0, 3.0]), (2.0, 1.0));
         assert_eq!(spread(&[-6.0, 6.0]), (0.0, 6.0));
         for alike in [[].as_slice(), &[5.0, 5.0]] {
-            assert!(spread(alike).1 > 0.0, "what is alike is divided by it all the same");
+            assert!(spread(alike).1 > 0.0, "equal scores are divided by it, too");
         }
     }
 }

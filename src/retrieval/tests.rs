@@ -214,7 +214,7 @@ fn many() -> (Conversation, Vec<u32>) {
 }
 
 #[test]
-fn stored_segments_find_what_resident_ones_do() {
+fn stored_segments_give_the_same_results_as_resident_ones() {
     let (all, path) = many();
     let filter = Filter::default();
     let before = all.hits(&path, &filter, "where is the note7 parser header?");
@@ -250,7 +250,7 @@ fn open_segments_resume() {
     let path: Vec<u32> = texts[..40].iter().map(|text| all.add_from(Some("Ann Lee"), text)).collect();
     all.add("");
     let tail = all.index.tail().unwrap();
-    assert_eq!((tail.passages, tail.keys.len()), (40, 40), "what says nothing has no passage");
+    assert_eq!((tail.passages, tail.keys.len()), (40, 40), "a message without text has no passage");
     assert_eq!(all.index.growing(), 40);
     let mut again = Conversation { texts: all.texts.clone(), ..Conversation::default() };
     for cut in [0, 1, 7, tail.bytes.len() / 3, tail.bytes.len() / 2, tail.bytes.len() - 1] {
@@ -343,8 +343,11 @@ fn near_misses_report_their_passage_and_shortfall() {
     let later = tight.near.iter().find(|near| near.position == 0).unwrap();
     assert!(later.span.start > 2_000 && later.parts.bm25 > 0.0, "the last passage of a long message");
     let MissReason::NoRoom { missing } = tight.near[0].why else { panic!("{:?}", tight.near[0]) };
-    assert!(is_included(&find(&options, "oven", &room(60 + missing, 20)), &tight.near[0]), "with so much more it goes");
-    assert!(!is_included(&find(&options, "oven", &room(59 + missing, 20)), &tight.near[0]), "with less it does not");
+    assert!(
+        is_included(&find(&options, "oven", &room(60 + missing, 20)), &tight.near[0]),
+        "with that many more tokens it is included"
+    );
+    assert!(!is_included(&find(&options, "oven", &room(59 + missing, 20)), &tight.near[0]), "with fewer it is not");
     for most in [0, 1, 5] {
         assert_eq!(find(&options, "oven", &room(60, most)).near, tight.near[..most], "no more than are wanted");
     }

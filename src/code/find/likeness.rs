@@ -73,7 +73,7 @@ mod tests {
             hits.iter().map(|hit| (hit.id, hit.parts.meaning > 0.0)).collect::<Vec<_>>()
         };
         let order: Vec<(SymbolId, bool)> = (0..6).map(|id| (id, false)).collect();
-        assert_eq!(of([0.3; 6]), order, "all are as near");
+        assert_eq!(of([0.3; 6]), order, "all are equally near");
         assert_eq!(of([0.1, 0.2, 0.1, 0.2, 0.1, 0.2]), order, "none stands out");
         let raised = of([0.1, 0.1, 0.1, 0.1, 0.1, 0.9]);
         assert_eq!(raised.iter().find(|(_, raised)| *raised), Some(&(5, true)));

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The maximum number of requests that wait.
-const MOST: usize = 16;
+const MOST: usize = 64;
 
 /// A call to compare.
 pub(crate) enum WantedCall {

@@ -493,7 +493,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn requests_for_names_replace_each_other_and_what_does_not_fit_is_refused() {
+    fn requests_for_names_replace_each_other_and_questions_that_do_not_fit_are_refused() {
         let (jobs, queue) = sync_channel(2);
         let (events, answers) = channel();
         let workspace = CodeWorkspace::new(jobs, PathBuf::from("."), Arc::new(Tokenizers::new()), false);

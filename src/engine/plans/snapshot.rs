@@ -16,7 +16,7 @@ use crate::domain::conversation::task::TaskSpan;
 use crate::domain::conversation::tree::{Slot, Tree, Turn};
 use crate::domain::planning::input::Gap;
 use crate::domain::planning::mode::SearchChoice;
-use crate::domain::planning::plan::ContextPlan;
+use crate::domain::planning::plan::{ContextPlan, Source};
 use crate::domain::planning::tuning::TurnSelection;
 use crate::engine::indexing::priority::Priority;
 use crate::engine::sessions::path::{LaneNumber, PathView};
@@ -114,6 +114,26 @@ impl Snapshot {
         let path = &self.path;
         let closed = path.turns.partition_point(|turn| turn.nodes.start < self.open_at);
         path.turns[..closed].iter().rev().map(|turn| path.nodes[turn.nodes.end - 1].key)
+    }
+
+    /// Returns the source of a row about the message at a position of the path; `span` is a part of its text.
+    pub(crate) fn source(
+        &self,
+        at: usize,
+        node: NodeId,
+        external_id: Option<String>,
+        span: Option<(u32, u32)>,
+    ) -> Source {
+        Source {
+            session: Some(self.session),
+            branch: Some(self.branch.id),
+            turn: Some(self.path.number(self.path.turn_at(at))).filter(|turn| *turn > 0),
+            message: Some(node),
+            external_id,
+            at: self.path.nodes.get(at).map(|node| node.at),
+            span,
+            ..Source::default()
+        }
     }
 
     /// Whether a person excluded a message by a mark of its own or of its episode.
@@ -377,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_begins_and_ends_behind_what_stood_last() {
+    fn a_task_begins_and_ends_after_the_last_message_of_that_time() {
         let (tree, path) = chain(&[1, 1, 1], false);
         let key = |at: usize| Some(tree.head(path.slots[at]).key);
         let task = |from, done, to| TaskSpan { name: "t".into(), from, done, to, outcome: None };
@@ -389,8 +409,8 @@ mod tests {
         ];
         let whole = usize::MAX;
         let expected = [(0, whole, false), (2, 4, true), (4, whole, false)];
-        assert_eq!(tasks(&tree, &spans, &|_| true), expected, "what began elsewhere is left out");
-        assert_eq!(tasks(&tree, &spans, &|slot| slot < 3)[1], (2, whole, true), "it ended elsewhere");
+        assert_eq!(tasks(&tree, &spans, &|_| true), expected, "a task that began off the path is left out");
+        assert_eq!(tasks(&tree, &spans, &|slot| slot < 3)[1], (2, whole, true), "it ended off the path");
     }
 
     fn pinned(target: Atom) -> Mark {

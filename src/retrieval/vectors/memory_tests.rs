@@ -65,7 +65,7 @@ fn search_equals_exhaustive_comparison() {
 }
 
 #[test]
-fn only_what_is_allowed_is_found_and_all_of_it_counts() {
+fn only_allowed_documents_are_found_and_all_of_them_count() {
     let mut dice = Dice(3);
     let vectors = cloud(&mut dice, 3_000, 3, 64);
     let index = index(&vectors);

@@ -3,7 +3,7 @@
 //! Not for: the search (`retrieval`).
 
 use super::card_text::CardSettings;
-use super::retrieval::{RetrievedCards, nothing, source, turn_at};
+use super::retrieval::{RetrievedCards, nothing, turn_at};
 use crate::context::render::render_forms;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::retrieval_set::{Gate, MissReason, RetrievalSet, ScoreParts, SkipReason};
@@ -87,7 +87,7 @@ impl Cards<'_> {
         let reason = Reason::Retrieved { rank: card.rank };
         let block = Block {
             atom: Some(Atom::Message { node: card.key }),
-            source: source(self.snapshot, card.position, facts.id, facts.external_id, span),
+            source: self.snapshot.source(card.position, facts.id, facts.external_id, span),
             scores: scores(card.score, &card.parts),
             ..Block::new(Section::Retrieved, RowKind::Card, texts[0], &title, reason)
         };
@@ -110,7 +110,7 @@ impl Cards<'_> {
         let (atom, title) = (Atom::Message { node: near.key }, NodeHead::preview_of(passage));
         let remedy = ("include-once", "includes its turn in the next request");
         Some(OmittedItem {
-            source: source(self.snapshot, near.position, facts.id, facts.external_id, span),
+            source: self.snapshot.source(near.position, facts.id, facts.external_id, span),
             scores: scores(near.score, &near.parts),
             ..OmittedItem::new(atom, RowKind::Card, &title, (self.count)(passage), reason, remedy)
         })

@@ -163,7 +163,7 @@ fn block(snapshot: &Snapshot, at: usize, head: &NodeHead, counted: (Hash, u32), 
     let section = rounds::section(snapshot, Section::Retrieved);
     Block {
         atom: Some(Atom::Message { node: head.key }),
-        source: retrieval::source(snapshot, at, head.id, head.external_id.clone(), None),
+        source: snapshot.source(at, head.id, head.external_id.clone(), None),
         ..Block::new(section, RowKind::Card, counted, &head.preview, reason)
     }
 }
@@ -213,7 +213,7 @@ mod tests {
         let placed = |upto: usize| all[..upto].iter().enumerate().collect::<Vec<_>>();
         assert_eq!(pair(&placed(5), 4, |_| 2), Some((0, 3)), "the same call that worked, before any other");
         let without: Vec<(usize, &ToolTrace)> = placed(5).into_iter().filter(|(at, _)| *at != 3).collect();
-        assert_eq!(pair(&without, 4, |_| 2), Some((0, 1)), "else what worked in the same turn");
+        assert_eq!(pair(&without, 4, |_| 2), Some((0, 1)), "otherwise a call that worked in the same turn");
         assert_eq!(pair(&without, 4, |_| 1), None);
         assert_eq!(pair(&placed(4), 3, |_| 9), None, "nothing has failed now");
         assert_eq!(signature(&all[0]), signature(&all[4]));
@@ -239,13 +239,13 @@ mod tests {
         assert_eq!(placed(&without(&[3]), 3, 9), Some((0, 2)));
         assert_eq!(placed(&without(&[2, 3]), 2, 9), Some((0, 1)));
         assert_eq!(placed(&without(&[2, 3]), 2, 1), None, "not before the next message");
-        assert_eq!(placed(&without(&[1, 2, 3]), 1, 9), None, "what is in the open turn resolves nothing");
+        assert_eq!(placed(&without(&[1, 2, 3]), 1, 9), None, "a call of the open turn resolves nothing");
         assert_eq!(placed(&all, 5, 9), None, "nothing failed in the open turn");
         let mut silent = all.clone();
         silent[0].preview = " ".into();
-        assert_eq!(placed(&silent, 4, 9), None, "a failure without words is like no other");
+        assert_eq!(placed(&silent, 4, 9), None, "a failure without a report matches no other");
         let before = [path("a", Ok), path("a", Failed), path("a", Failed)];
-        assert_eq!(placed(&before, 2, 9), None, "what worked before it resolves nothing");
+        assert_eq!(placed(&before, 2, 9), None, "an earlier success resolves nothing");
         let twice = [path("a", Failed), path("a", Ok), path("b", Failed), path("b", Ok), path("c", Failed)];
         assert_eq!(placed(&twice, 4, 9), Some((2, 3)), "the newest failure that was resolved");
         assert_eq!(
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_held_once_and_in_order() {
+    fn positions_are_added_once_and_in_order() {
         let mut out = vec![3..5, 9..10];
         hold(&mut out, [0, 3, 4, 5, 7].into_iter());
         assert_eq!(out, [0..1, 3..5, 5..6, 7..8, 9..10]);

@@ -7,13 +7,12 @@ use super::rounds;
 use crate::context::AlreadyIn;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::NodeId;
 use crate::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::planning::input::{OmittedItem, PlanInput};
 use crate::domain::planning::mode::{Mode, ModeLimits, SearchChoice};
-use crate::domain::planning::plan::{Reason, RowKind, Source, Warning};
+use crate::domain::planning::plan::{Reason, RowKind, Warning};
 use crate::engine::indexing::messages::{PathIndex, lane_number, together};
 use crate::engine::indexing::priority::Priority;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
@@ -338,30 +337,11 @@ fn excluded_rows(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> 
             let tokens = u32::try_from(head.bytes / 4).unwrap_or(u32::MAX);
             let remedy = ("exclude", "lets it be found again");
             let row = OmittedItem::new(atom, RowKind::Message, &head.preview, tokens, reason, remedy);
-            let source = source(snapshot, at, head.id, head.external_id.clone(), None);
+            let source = snapshot.source(at, head.id, head.external_id.clone(), None);
             rows.push(OmittedItem { source, ..row });
         }
     }
     rows
-}
-
-pub(crate) fn source(
-    snapshot: &Snapshot,
-    at: usize,
-    node: NodeId,
-    external_id: Option<String>,
-    span: Option<(u32, u32)>,
-) -> Source {
-    Source {
-        session: Some(snapshot.session),
-        branch: Some(snapshot.branch.id),
-        turn: Some(snapshot.path.number(snapshot.path.turn_at(at))).filter(|turn| *turn > 0),
-        message: Some(node),
-        external_id,
-        at: snapshot.path.nodes.get(at).map(|node| node.at),
-        span,
-        ..Source::default()
-    }
 }
 
 /// Returns the row that says why nothing was searched.

@@ -8,6 +8,7 @@
 //! nearest are tried first.
 
 use super::rounds;
+use super::summaries::mentions;
 use crate::context::render::render_forms::fenced;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -273,15 +274,6 @@ impl RareWords {
 fn long_words(text: &str) -> HashSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase);
     words.filter(|word| word.len() > 3 && !is_stop(word) && !is_filler(word)).collect()
-}
-
-/// Whether a text contains a name as a separate word.
-pub(super) fn mentions(text: &str, name: &str) -> bool {
-    let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
-    !name.is_empty()
-        && text
-            .match_indices(name)
-            .any(|(at, _)| edge(text[..at].chars().next_back()) && edge(text[at + name.len()..].chars().next()))
 }
 
 struct RulesWriter<'a> {

@@ -180,7 +180,7 @@ mod tests {
     use crate::domain::planning::policy::Section;
 
     #[test]
-    fn closed_turns_that_may_leave_are_the_margin() {
+    fn closed_turns_that_may_be_left_out_are_the_margin() {
         let atom = |name: &str| Atom::Message { node: Hash::of(name.as_bytes()) };
         let marginal = |name: &str, kind, reason| {
             let row = Row {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_read_is_compared_with_the_file() {
+    fn texts_that_a_tool_read_are_compared_with_the_file() {
         let piece = |first: u32, text: &str| SentText { path: "a".into(), first, text: text.into() };
         let file = "one\ntwo\nthree\nfour\n";
         assert_eq!(same_lines(&piece(2, "two\nthree\n[the file continues at line 4]\n"), file), 2);

@@ -5,7 +5,6 @@
 //! A suggestion waits while its answer and the message that it names are on the branch's path, nobody marked that
 //! message or its turn, and nobody dismissed it. It is never sent and never blocks a call.
 
-use super::retrieval::source;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::branch::Branch;
@@ -180,7 +179,7 @@ pub(crate) fn add(snapshot: &Snapshot, input: &mut PlanInput) {
 fn add_messages(snapshot: &Snapshot, input: &mut PlanInput) {
     input.near.extend(snapshot.suggested.iter().map(|Suggestion { head, at, bytes, why }| {
         let tokens = u32::try_from(bytes / 4).unwrap_or(u32::MAX);
-        let source = source(snapshot, *at, head.id, head.external_id.clone(), None);
+        let source = snapshot.source(*at, head.id, head.external_id.clone(), None);
         let item = OmittedItem::new(atom(head.key), RowKind::Message, &head.preview, tokens, why.clone(), REMEDY);
         OmittedItem { source, ..item }
     }));

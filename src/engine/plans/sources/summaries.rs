@@ -2,7 +2,6 @@
 //! the branch's path. Every summary of the branch gets a row.
 //! Not for: making summaries (`summaries::drafts`), or admitting them (`context`).
 
-use super::rules::mentions;
 use crate::context::render::render_forms;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::branch::Branch;
@@ -66,6 +65,15 @@ impl SentSummary {
         let question = question.to_lowercase();
         lane.iter().chain(&self.tasks).any(|name| mentions(&question, &name.trim().to_lowercase()))
     }
+}
+
+/// Whether a text contains a name as a separate word.
+pub(super) fn mentions(text: &str, name: &str) -> bool {
+    let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+    !name.is_empty()
+        && text
+            .match_indices(name)
+            .any(|(at, _)| edge(text[..at].chars().next_back()) && edge(text[at + name.len()..].chars().next()))
 }
 
 /// The summaries for one call.
@@ -258,6 +266,6 @@ mod tests {
             (messages, u64::from(tokens), ms)
         };
         assert_eq!((since(&[]), since(&[0]), since(&[0, 1])), ((0, 0, 0), (1, 1, -50), (2, 4, 50)));
-        assert_eq!(since(&[1, 2, 3]), (3, (9 + 2 * enough) / 4, 250), "no more than is enough is added up");
+        assert_eq!(since(&[1, 2, 3]), (3, (9 + 2 * enough) / 4, 250), "the sum stops at the limit");
     }
 }
