@@ -29,14 +29,16 @@ pub(super) fn version(steps: &[&str]) -> i64 {
 /// Migrates a file: runs all missing steps and sets the new version in one transaction, which takes the write lock at
 /// once.
 pub(super) fn migrate(conn: &mut Connection, steps: &[&str]) -> Result<(), StoreError> {
-    let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if found == version(steps) {
+    let current = |conn: &Connection| conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+    if current(conn)? == version(steps) {
         return Ok(());
     }
+    let transaction = conn.transaction_with_behavior(TransactionBehavior::Exclusive)?;
+    // Another process may have migrated the file while this one waited for the lock.
+    let found = current(&transaction)?;
     let missing = usize::try_from(found).ok().and_then(|found| steps.get(found..)).ok_or_else(|| {
         StoreError::Sql(format!("the schema could not be brought up to date: its version is {found}"))
     })?;
-    let transaction = conn.transaction_with_behavior(TransactionBehavior::Exclusive)?;
     missing.iter().try_for_each(|step| transaction.execute_batch(step))?;
     transaction.pragma_update(None, "user_version", version(steps))?;
     Ok(transaction.commit()?)
