@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 const MAX_NAMED: usize = 12;
 /// Maximum characters of a folder's description.
 const MAX_ABOUT: usize = 60;
+/// Shorter maximums, for folders that cannot all be described at the full length.
+const SHORT_ABOUT: [usize; 4] = [52, 44, 37, 30];
 /// Number of folders that may fail to fit before the expansion stops.
 const MAX_MISFITS: usize = 8;
 
@@ -36,6 +38,12 @@ struct View {
     about: BTreeMap<Vec<String>, String>,
 }
 
+impl View {
+    fn describe(&mut self, texts: &[(String, Vec<String>)]) {
+        self.about.extend(texts.iter().map(|(text, path)| (path.clone(), text.clone())));
+    }
+}
+
 impl Folder {
     fn add(&mut self, parts: &[&str], weight: u64, path: &Path) {
         self.weight += weight;
@@ -53,6 +61,12 @@ impl Folder {
 
     fn at(&self, path: &[String]) -> Option<&Self> {
         path.iter().try_fold(self, |folder, name| folder.folders.get(name))
+    }
+
+    /// Returns the paths of the folders directly inside a folder.
+    fn inside(&self, path: &[String]) -> Vec<Vec<String>> {
+        let names = self.at(path).into_iter().flat_map(|folder| folder.folders.keys());
+        names.map(|name| [path, std::slice::from_ref(name)].concat()).collect()
     }
 
     fn draw(&self, path: &mut Vec<String>, view: &View, out: &mut String) {
@@ -112,8 +126,8 @@ pub(crate) fn weight(file: &File, central: &[u64]) -> u64 {
     if file.test { sum / 4 } else { sum }
 }
 
-/// Draws the map: names within half of the budget, then descriptions of the folders in view, then names in the rest.
-/// Returns the map and its tokens.
+/// Draws the map: the folders in view are described before a folder is expanded into the names of its files and the
+/// folders inside it. Returns the map and its tokens.
 fn draw(
     root: &Folder,
     count: &dyn Fn(&str) -> u32,
@@ -124,9 +138,8 @@ fn draw(
     if drawing.tokens > budget {
         return clipped(&drawing.text, count, budget);
     }
-    drawing.expand(budget / 2);
-    drawing.describe(budget, about);
-    drawing.expand(budget);
+    drawing.describe(root.inside(&[]), budget, about);
+    drawing.expand(budget, about);
     (drawing.text, drawing.tokens)
 }
 
@@ -135,16 +148,13 @@ struct Drawing<'a> {
     root: &'a Folder,
     count: &'a dyn Fn(&str) -> u32,
     view: View,
-    /// Closed folders in view.
-    closed: BTreeSet<Vec<String>>,
     text: String,
     tokens: u32,
 }
 
 impl<'a> Drawing<'a> {
     fn new(root: &'a Folder, count: &'a dyn Fn(&str) -> u32) -> Self {
-        let closed = root.folders.keys().map(|name| vec![name.clone()]).collect();
-        let mut drawing = Self { root, count, view: View::default(), closed, text: String::new(), tokens: 0 };
+        let mut drawing = Self { root, count, view: View::default(), text: String::new(), tokens: 0 };
         drawing.text = drawing.drawn(&drawing.view);
         drawing.tokens = count(&drawing.text);
         drawing
@@ -169,9 +179,9 @@ impl<'a> Drawing<'a> {
         tokens <= limit
     }
 
-    /// Expands the most important folder that fits, repeatedly.
-    fn expand(&mut self, limit: u32) {
-        let mut candidates = self.closed.clone();
+    /// Expands the most important folder that fits, repeatedly, and describes the folders inside it.
+    fn expand(&mut self, limit: u32, about: &dyn Fn(&Path, &str) -> String) {
+        let mut candidates: BTreeSet<Vec<String>> = self.root.inside(&[]).into_iter().collect();
         let mut misfits = 0;
         while misfits < MAX_MISFITS {
             let heaviest = |path: &&Vec<String>| {
@@ -185,32 +195,34 @@ impl<'a> Drawing<'a> {
                 misfits += 1;
                 continue;
             }
-            self.closed.remove(&path);
-            for name in self.root.at(&path).into_iter().flat_map(|folder| folder.folders.keys()) {
-                let inside = [&path[..], std::slice::from_ref(name)].concat();
-                candidates.insert(inside.clone());
-                self.closed.insert(inside);
-            }
+            let inside = self.root.inside(&path);
+            candidates.extend(inside.iter().cloned());
+            self.describe(inside, limit, about);
         }
     }
 
-    /// Adds descriptions to folders in view while they fit, the most important first.
-    fn describe(&mut self, limit: u32, about: &dyn Fn(&Path, &str) -> String) {
-        let mut paths: Vec<Vec<String>> = self.closed.iter().chain(&self.view.open).cloned().collect();
+    /// Adds descriptions to folders in view: to all of them, shortened if necessary, or else to the most important ones
+    /// that fit.
+    fn describe(&mut self, mut paths: Vec<Vec<String>>, limit: u32, about: &dyn Fn(&Path, &str) -> String) {
         let weight = |path: &[String]| self.root.at(path).map_or(0, |folder| folder.weight);
         paths.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.cmp(b)));
+        let description = |path: &[String]| {
+            let (_, file) = self.root.at(path)?.about.as_ref()?;
+            Some(about(file, path.last().map_or("", String::as_str))).filter(|text| !text.is_empty())
+        };
+        let mut texts: Vec<_> = paths.into_iter().filter_map(|path| Some((description(&path)?, path))).collect();
+        if texts.is_empty() || self.change(limit, |view| view.describe(&texts)) {
+            return;
+        }
+        for most in SHORT_ABOUT {
+            texts.iter_mut().for_each(|(text, _)| *text = shortened(text, most));
+            if self.change(limit, |view| view.describe(&texts)) {
+                return;
+            }
+        }
         let mut misfits = 0;
-        for path in paths {
-            let file = self.root.at(&path).and_then(|folder| folder.about.as_ref());
-            let text = file.map(|(_, file)| about(file, path.last().map_or("", String::as_str))).unwrap_or_default();
-            if text.is_empty() {
-                continue;
-            }
-            if !self.change(limit, |view| {
-                view.about.insert(path, text);
-            }) {
-                misfits += 1;
-            }
+        for one in texts.chunks(1) {
+            misfits += usize::from(!self.change(limit, |view| view.describe(one)));
             if misfits >= MAX_MISFITS {
                 break;
             }
@@ -227,10 +239,15 @@ fn about(name: &str, text: &[u8]) -> String {
         Some((head, rest)) if head.to_lowercase().contains(&name.to_lowercase()) => rest,
         _ => whole,
     };
-    if rest.chars().count() <= MAX_ABOUT {
-        return rest.to_owned();
+    shortened(rest, MAX_ABOUT)
+}
+
+/// Returns a description in at most `most` characters, cut between words.
+fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
     }
-    let cut: String = rest.chars().take(MAX_ABOUT - 1).collect();
+    let cut: String = text.chars().take(most - 1).collect();
     let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
     format!("{}…", cut.trim_end_matches([',', ';', ':', ' ']))
 }
@@ -304,7 +321,7 @@ mod tests {
         }
     }
 
-    /// Names come first, in half of the budget; a description replaces the number of files of a closed folder.
+    /// A description replaces the number of files of a closed folder.
     #[test]
     fn folders_are_described_where_names_do_not_fit() {
         let mut root = Folder::default();
@@ -325,5 +342,30 @@ mod tests {
         }
         let (text, tokens) = draw(&root, &count, 400, &about);
         assert!(tokens <= 400 && text.contains("  a/ (keeps letters) ") && text.contains("+3\n"), "{text}");
+    }
+
+    /// The names of files in one large folder must not displace the descriptions of the other folders in view.
+    #[test]
+    fn every_folder_in_view_is_described_before_files_are_named() {
+        let mut root = Folder::default();
+        root.add(&["src", "lib.rs"], 1, Path::new("src/lib.rs"));
+        let rooms: Vec<String> = (0..9).map(|room| format!("room_{room}")).collect();
+        for room in &rooms {
+            root.add(&["src", room, "mod.rs"], 1, Path::new(&format!("src/{room}/mod.rs")));
+        }
+        for file in 0..40 {
+            let name = format!("file_{file}.rs");
+            root.add(&["src", "room_4", "deep", &name], 100, Path::new(&name));
+        }
+        let count = |text: &str| u32::try_from(text.len().div_ceil(4)).unwrap();
+        let about = |path: &Path, _: &str| format!("holds the parts of {} that are public", path.display());
+        for budget in [200, 150, 120] {
+            let (text, tokens) = draw(&root, &count, budget, &about);
+            for room in &rooms {
+                let is_described =
+                    [" ", " ("].iter().any(|open| text.contains(&format!("  {room}/{open}holds the parts")));
+                assert!(is_described && tokens <= budget, "{room}, {budget}, {tokens}:\n{text}");
+            }
+        }
     }
 }
