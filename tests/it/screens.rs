@@ -55,7 +55,10 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        let model = Model { size: (100, 30), keys: Keymap::built_in(), facts: Facts::default(), ..Model::default() };
+        let mut model =
+            Model { size: (100, 30), keys: Keymap::built_in(), facts: Facts::default(), ..Model::default() };
+        let built_in: toml::Table = pleach::config::DEFAULT.parse().unwrap();
+        model.display.settings = built_in["screen"].clone().try_into().unwrap();
         let mut stage = Self {
             model,
             cache: Cache::default(),
