@@ -215,7 +215,9 @@ impl<'a> Drawing<'a> {
             return;
         }
         for most in SHORT_ABOUT {
-            texts.iter_mut().for_each(|(text, _)| *text = shortened(text, most));
+            for (text, _) in &mut texts {
+                *text = shortened(text, most);
+            }
             if self.change(limit, |view| view.describe(&texts)) {
                 return;
             }
