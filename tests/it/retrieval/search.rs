@@ -156,9 +156,7 @@ fn unused_card_room_goes_to_turns() {
     }
     let broad = "Which minutes were raised and settled?";
     let light = asked(broad, "light");
-    let near = rows(&light, "excluded", |row| {
-        row["kind"] == "card" && (row["reason"] == "below_threshold" || row["reason"] == "allowance")
-    });
+    let near = rows(&light, "excluded", |row| row["kind"] == "card" && row["reason"] == "below_threshold");
     assert!(!near.is_empty() && near.iter().all(|row| row["tokens"].as_u64().unwrap() > 0), "{light}");
     // Turns that come into the room that is left are not quoted beside it.
     let plan = asked(broad, "heavy");
