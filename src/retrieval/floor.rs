@@ -6,12 +6,11 @@
 //! that occurs once, and so does the name of a speaker. One place of the path (a message and its two neighbors) must
 //! contain `MIN_COVERED` of this weight, and a candidate's score must reach `MIN_SCORED` of it. Where messages are long,
 //! the place is one passage, and each candidate must be such a passage, contain two words whose joint occurrence is
-//! rare, or be a short message beside a message with such a passage, unless the question names a time or points to the
-//! past. A candidate whose cosine is far above the mean of the path is included whatever its words.
+//! rare, or be a short message beside a message with such a passage. A candidate whose cosine is far above the mean of
+//! the path is included whatever its words.
 
 use super::RetrievalError;
 use super::gate::{self, MessageSignals};
-use super::hints::Hints;
 use super::search::{Hit, SearchOptions};
 use super::tuning::chatty;
 use std::collections::HashSet;
@@ -22,7 +21,7 @@ const MIN_COVERED: f32 = 0.29;
 /// question, so each passage must cover the question by itself.
 const MIN_CHATTY: f32 = 0.5;
 /// Weight of two or more words of one passage, in words that occur once, that suffices where messages are long.
-const MIN_JOINT: f32 = 0.65;
+const MIN_JOINT: f32 = 0.8;
 /// Maximum estimated tokens of a message that is short among long ones.
 const SHORT_TOKENS: u16 = 60;
 /// Share of a question's weight that a candidate's score must reach.
@@ -49,11 +48,9 @@ impl Floor {
     pub fn new(options: &SearchOptions<'_>, text: &str) -> Result<Self, RetrievalError> {
         let (signals, passages) = gate::measure_passages(options, text)?;
         let near = options.cosines.map(|cosines| gate::far_above(cosines, signals.asks)).unwrap_or_default();
-        let is_long = chatty(options.scope.shape.mean_tokens) < MIN_CHATTY;
-        // A question that names a time or says "earlier" means messages by their place, whatever their words.
-        let is_about_words = !signals.cue && Hints::new(text).times.is_empty();
-        let covered = (is_long && is_about_words).then(|| covered_slots(options, &signals, &passages));
-        let min_score = if covered.is_some() { f32::NEG_INFINITY } else { MIN_SCORED * question_weight(&signals) };
+        let is_long = chatty(options.scope.shape.mean_tokens) < MIN_CHATTY && !signals.cue;
+        let covered = is_long.then(|| covered_slots(options, &signals, &passages));
+        let min_score = if is_long { f32::NEG_INFINITY } else { MIN_SCORED * question_weight(&signals) };
         Ok(Self { is_covered: is_long || is_covered(&signals), min_score, near, covered })
     }
 

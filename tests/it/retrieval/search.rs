@@ -154,7 +154,7 @@ fn unused_card_room_goes_to_turns() {
             "{output}, and {free} are free"
         );
     }
-    let broad = "Which minutes were raised and settled?";
+    let broad = "Which minutes did the staging proxy raise and settle?";
     let light = asked(broad, "light");
     let near = rows(&light, "excluded", |row| row["kind"] == "card" && row["reason"] == "below_threshold");
     assert!(!near.is_empty() && near.iter().all(|row| row["tokens"].as_u64().unwrap() > 0), "{light}");
