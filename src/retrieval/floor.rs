@@ -4,10 +4,8 @@
 //!
 //! The weight of a question is the sum of its content words' idf; a word that is not on the path weighs as much as one
 //! that occurs once, and so does the name of a speaker. One place of the path (a message and its two neighbors) must
-//! contain `MIN_COVERED` of this weight, and a candidate's score must reach `MIN_SCORED` of it. Where messages are long,
-//! the place is one passage, and each candidate must be such a passage, contain two words whose joint occurrence is
-//! rare, or be a short message beside a message with such a passage. A candidate whose cosine is far above the mean of
-//! the path is included whatever its words.
+//! contain `MIN_COVERED` of this weight, and a candidate's score must reach `MIN_SCORED` of it. A candidate whose
+//! cosine is far above the mean of the path is included whatever its words.
 
 use super::RetrievalError;
 use super::gate::{self, MessageSignals};
@@ -17,13 +15,9 @@ use std::collections::HashSet;
 
 /// Share of a question's weight that one place must contain.
 const MIN_COVERED: f32 = 0.29;
-/// Text less chat-like than this consists of long messages: one of them and its neighbors contain some words of any
-/// question, so each passage must cover the question by itself.
+/// For text less chat-like than this there is no floor: questions about long messages use other words than the
+/// messages, so a floor would lose their answers.
 const MIN_CHATTY: f32 = 0.5;
-/// Weight of two or more words of one passage, in words that occur once, that suffices where messages are long.
-const MIN_JOINT: f32 = 0.8;
-/// Maximum estimated tokens of a message that is short among long ones.
-const SHORT_TOKENS: u16 = 60;
 /// Share of a question's weight that a candidate's score must reach.
 const MIN_SCORED: f32 = 0.08;
 
@@ -36,8 +30,6 @@ pub struct Floor {
     min_score: f32,
     /// Passages of the index whose cosine is far above the mean.
     near: HashSet<u32>,
-    /// Slots that cover enough of the question, where messages are long; `None` if any slot may be included.
-    covered: Option<HashSet<usize>>,
 }
 
 impl Floor {
@@ -46,19 +38,17 @@ impl Floor {
     /// # Errors
     /// If stored postings cannot be read.
     pub fn new(options: &SearchOptions<'_>, text: &str) -> Result<Self, RetrievalError> {
-        let (signals, passages) = gate::measure_passages(options, text)?;
+        let signals = gate::measure(options, text)?;
         let near = options.cosines.map(|cosines| gate::far_above(cosines, signals.asks)).unwrap_or_default();
-        let is_long = chatty(options.scope.shape.mean_tokens) < MIN_CHATTY && !signals.cue;
-        let covered = is_long.then(|| covered_slots(options, &signals, &passages));
-        let min_score = if is_long { f32::NEG_INFINITY } else { MIN_SCORED * question_weight(&signals) };
-        Ok(Self { is_covered: is_long || is_covered(&signals), min_score, near, covered })
+        if chatty(options.scope.shape.mean_tokens) < MIN_CHATTY {
+            return Ok(Self { is_covered: true, min_score: f32::NEG_INFINITY, near });
+        }
+        Ok(Self { is_covered: is_covered(&signals), min_score: MIN_SCORED * question_weight(&signals), near })
     }
 
     /// Returns whether a candidate reaches the floor.
     pub fn passes(&self, options: &SearchOptions<'_>, hit: &Hit) -> bool {
-        let slot = options.scope.span(hit.position).start + hit.passage;
-        let may_be_included = self.covered.as_ref().is_none_or(|covered| covered.contains(&slot));
-        if self.is_covered && may_be_included && hit.score >= self.min_score {
+        if self.is_covered && hit.score >= self.min_score {
             return true;
         }
         let known = options.index.known(options.scope.number(hit.position));
@@ -78,26 +68,6 @@ fn question_weight(signals: &MessageSignals) -> f32 {
 fn is_covered(signals: &MessageSignals) -> bool {
     let names = signals.named as f32 * signals.once;
     signals.code || signals.cue || signals.within + names >= MIN_COVERED * (question_weight(signals) + names)
-}
-
-/// Returns the slots whose passages cover enough of the question, and those of short messages beside them.
-fn covered_slots(options: &SearchOptions<'_>, signals: &MessageSignals, passages: &[(f32, usize)]) -> HashSet<usize> {
-    let scope = options.scope;
-    let enough = MIN_COVERED * question_weight(signals);
-    let is_enough =
-        |(weight, words): (f32, usize)| weight >= enough || (words > 1 && weight >= MIN_JOINT * signals.once);
-    let mut covered: HashSet<usize> = (0..passages.len()).filter(|slot| is_enough(passages[*slot])).collect();
-    let messages: HashSet<usize> = covered.iter().map(|slot| scope.position(*slot)).collect();
-    for position in messages {
-        let beside = [position.checked_sub(1), Some(position + 1).filter(|next| *next < scope.messages())];
-        for beside in beside.into_iter().flatten() {
-            let known = options.index.known(scope.number(beside));
-            if known.is_some_and(|known| known.tokens <= SHORT_TOKENS) {
-                covered.extend(scope.span(beside));
-            }
-        }
-    }
-    covered
 }
 
 #[cfg(test)]

@@ -46,15 +46,6 @@ pub struct MessageSignals {
 /// # Errors
 /// If stored postings cannot be read.
 pub fn measure(options: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, RetrievalError> {
-    Ok(measure_passages(options, text)?.0)
-}
-
-/// Like [`measure`]. Also returns for each slot the sum of the idf of the message's content words in it, and their
-/// number.
-pub(super) fn measure_passages(
-    options: &SearchOptions<'_>,
-    text: &str,
-) -> Result<(MessageSignals, Vec<(f32, usize)>), RetrievalError> {
     let lower = lower(text);
     let query = Query::new(options.index, options.scope, text);
     let names = options.index.speakers();
@@ -71,7 +62,6 @@ pub(super) fn measure_passages(
     let slots = options.scope.slots();
     let found = lists(options, &content, slots)?;
     let mut places = vec![(0.0_f32, 0_usize); options.scope.messages()];
-    let mut passages = vec![(0.0_f32, 0_usize); slots];
     let mut signals = MessageSignals {
         content: content.len(),
         named: query.speakers.len(),
@@ -88,8 +78,6 @@ pub(super) fn measure_passages(
         signals.rarest = signals.rarest.max(weight);
         let mut reached = 0;
         for (slot, _) in list {
-            let passage = &mut passages[*slot as usize];
-            *passage = (passage.0 + weight, passage.1 + 1);
             let position = options.scope.position(*slot as usize);
             for near in reached.max(position.saturating_sub(1))..(position + 2).min(places.len()) {
                 places[near] = (places[near].0 + weight, places[near].1 + 1);
@@ -105,7 +93,7 @@ pub(super) fn measure_passages(
         }
         signals.shared = signals.shared.max(count);
     }
-    Ok((signals, passages))
+    Ok(signals)
 }
 
 /// First words of questions and of requests to tell something.

@@ -2,7 +2,6 @@
 //! messages are gone, and cards fit and add up.
 
 use super::fill::{CardRoom, Filled, UnsentHit, fill};
-use super::floor::Floor;
 use super::index::segment::{NoSegments, Source};
 use super::index::session::{Entry, Index, Sealed};
 use super::index::words::Term;
@@ -306,44 +305,6 @@ fn neighbors_duplicates_and_names_count() {
     assert!(found.near.iter().any(|near| near.why == MissReason::Duplicate));
     let record = found.record(Gate::Pass(PassReason::Forced), "q", Hash::default(), &|key| *key);
     assert_eq!(record.items.len(), found.cards.len());
-}
-
-/// Where messages are long, each of them contains some words of any question about the same field.
-#[test]
-fn unrelated_questions_bring_no_long_messages() {
-    let mut all = Conversation::default();
-    let padding = WORDS.join(" ");
-    let mut texts = Vec::new();
-    for part in ["scheduler", "allocator", "journal", "router", "compactor", "sampler"] {
-        texts.push(format!("What does the {part} do?"));
-        let paragraph = format!("{} {padding}. {padding}.\n\n", "The tests pass, and the build is as fast as before.");
-        texts.push(format!("{0}The {part} keeps its deadline of 40 ms. {0}{0}", paragraph.repeat(4)));
-    }
-    let path: Vec<u32> = texts.iter().map(|text| all.add(text)).collect();
-    let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
-    assert!(scope.shape.mean_tokens > 300.0, "{:?}", scope.shape);
-    let options = all.options(&scope, &filter, &NoSegments);
-    let found = |question: &str| {
-        let floor = Floor::new(&options, question).unwrap();
-        let room =
-            CardRoom { tokens: 4_000, count: &approximate, together: &|at| at..at + 1, near: 5, floor: Some(&floor) };
-        find(&options, question, &room)
-    };
-    for question in
-        ["Which token cache does Mercurial use for Kubernetes?", "Which laptop has water cooling and headers?"]
-    {
-        let found = found(question);
-        assert!(found.cards.is_empty() && !found.near.is_empty(), "{question}: {:?}", found.cards);
-        assert!(found.near.iter().all(|near| near.why == MissReason::Unrelated));
-    }
-    let own = found("What is the deadline of the journal?");
-    let positions: Vec<usize> = own.cards.iter().map(|card| card.position).collect();
-    assert!(positions.contains(&4) && own.cards.iter().any(|card| card.text.contains("journal keeps its deadline")));
-    assert!(own.tokens < 1_500, "{positions:?}");
-    assert!(
-        !found("What was the limit on tokens that you mentioned earlier?").cards.is_empty(),
-        "it points to the past"
-    );
 }
 
 /// Near misses are reported best first, each with its passage and the missing tokens or score.
