@@ -79,8 +79,8 @@ fn denial_message(asking: &PendingApproval) -> String {
             format!("{tool} was denied: no terminal to ask on. To approve the call, use --allow {word}.")
         }
         (None, None) => format!(
-            "{tool} was denied: no terminal to ask on. The command contains a star and more than one program or a \
-            redirection, so no rule can approve it; approve it at a terminal."
+            "{tool} was denied: no terminal to ask on. The command contains an asterisk (*) and more than one \
+            program or a redirection, so no rule can approve it; approve it at a terminal."
         ),
     }
 }

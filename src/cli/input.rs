@@ -54,7 +54,7 @@ impl Io<'_> {
     /// Makes a message as [`Io::message`] does, and fails if there is none.
     pub(super) fn full_message(&mut self, words: &[String]) -> Result<String, Stop> {
         let Some(text) = self.message(words)? else {
-            return Err(Stop::Usage("No message. Give a text, or use standard input.".into()));
+            return Err(Stop::Usage("No message. Give text, or use standard input.".into()));
         };
         if text.trim().is_empty() {
             return Err(Stop::Usage("The message is empty. Nothing was sent.".into()));

@@ -56,7 +56,7 @@ pub enum ConfigError {
         nearest: Option<String>,
     },
     /// A folder's own file contains a setting that only the user's file can contain.
-    #[error("{file}, {place}: `{key}` is not allowed in a folder's own file.")]
+    #[error("{file}, {place}: `{key}` is not allowed in a folder's settings file.")]
     NotHere {
         /// The file.
         file: String,
@@ -110,7 +110,9 @@ impl ConfigError {
                 format!("Did you mean `{near}`?")
             }
             Self::Faulty { .. } => "`pleach config check` checks the files again.".into(),
-            Self::NotHere { .. } => "Move the setting to your own file; `pleach config path` prints its path.".into(),
+            Self::NotHere { .. } => {
+                "Move the setting to your own settings file; `pleach config path` prints its path.".into()
+            }
             Self::NoHome(_) => "Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME, and XDG_STATE_HOME.".into(),
             Self::Unreadable { .. } | Self::Unwritable { .. } => "Check the file's owner and permissions.".into(),
             Self::Given { .. } => String::new(),

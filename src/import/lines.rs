@@ -358,8 +358,8 @@ impl Stream {
 
 pub(super) fn too_large(element: &Element) -> String {
     format!(
-        "it is {} bytes long, more than pleach reads of one message; its longest texts are cut, {} bytes of it \
-            were kept",
+        "it is {} bytes long, more than pleach reads of one message; its longest texts were cut, and {} bytes were \
+        kept",
         element.size,
         element.bytes.len()
     )

@@ -198,8 +198,9 @@ impl OpenAi {
     fn redirected(&self, status: u16, headers: &HeaderMap) -> ProviderError {
         let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("an unnamed place");
         let host_and_port = self.endpoint.host_and_port();
-        let what =
-            format!("{host_and_port} redirects to {to}; requests do not follow, so that the key stays with its server");
+        let what = format!(
+            "{host_and_port} redirects to {to}; pleach does not follow redirects, so that the key stays with its server"
+        );
         let hint = "If that is the right server, use its address as the profile's base_url.".to_owned();
         ProviderError { kind: Kind::Refused, what, hint, status: Some(status) }
     }

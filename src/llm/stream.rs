@@ -284,7 +284,7 @@ impl AnswerReader {
         if self.any {
             self.cut = true;
             let what = "a piece of the answer can't be read, so the answer ends before it";
-            let hint = "Ask again. The piece is kept with the call: pleach plans show.";
+            let hint = "Ask again. The piece is kept with the call: `pleach plans show` prints it.";
             self.fail(ProviderError { hint: hint.to_owned(), ..problem(Kind::Protocol, what) });
         } else {
             self.fail(problem(Kind::Protocol, format!("the server's answer can't be read: {}", beginning(data))));

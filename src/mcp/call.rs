@@ -184,7 +184,7 @@ async fn cancel(handle: RequestHandle<RoleClient>, why: &str) {
 
 fn cancelled() -> ToolOutput {
     let body =
-        "Cancelled: the user stopped it. The server was told to stop; what it had already done is unknown.".to_owned();
+        "Canceled: the user stopped it. The server was told to stop; what it had already done is unknown.".to_owned();
     ToolOutput { status: ToolStatus::Cancelled, full_bytes: body.len() as u64, body }
 }
 

@@ -54,7 +54,7 @@ impl Args {
         };
         match number {
             Some(number) if number > 0 => Ok(Some(number)),
-            _ => Err(ToolFailure::Failed(format!("The argument {name} must be a whole number from 1."))),
+            _ => Err(ToolFailure::Failed(format!("The argument {name} must be a whole number of at least 1."))),
         }
     }
 

@@ -200,7 +200,7 @@ fn refusal(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => "is a link that leads outside the \
             folder"
             .into(),
-        io::ErrorKind::PermissionDenied => "may not be read by this user".into(),
+        io::ErrorKind::PermissionDenied => "can't be read: permission denied".into(),
         io::ErrorKind::NotFound => "is a link without a target".into(),
         _ => format!("can't be read ({error})"),
     }

@@ -95,8 +95,7 @@ pub(super) fn effects(space: &Workspace) -> Vec<ToolSpec> {
             "run",
             &format!(
                 "Runs a shell command in the workspace, with no input{network}; it can write only there and in \
-                    $TMPDIR. \
-                 The first line of the answer says how it ended."
+                $TMPDIR. The first line of the result says how it ended."
             ),
             &json!({
                 "line": {"type": "string", "description": "The command line"},

@@ -32,7 +32,7 @@ impl ToolFailure {
     pub(super) fn reason(self) -> String {
         match self {
             Self::Refused(why) | Self::Failed(why) => why,
-            Self::Cancelled => "Cancelled before it was done.".to_owned(),
+            Self::Cancelled => "Canceled before it was done.".to_owned(),
         }
     }
 }
@@ -136,7 +136,7 @@ pub(super) fn stop(path: &Path, error: &io::Error) -> ToolFailure {
         io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
             ToolFailure::Refused(format!("{path} is outside the workspace folder."))
         }
-        io::ErrorKind::PermissionDenied => ToolFailure::Failed(format!("{path} may not be read by this user.")),
+        io::ErrorKind::PermissionDenied => ToolFailure::Failed(format!("{path} can't be read: permission denied.")),
         io::ErrorKind::NotFound => ToolFailure::Failed(format!("{path} does not exist in the workspace.")),
         io::ErrorKind::NotADirectory => {
             ToolFailure::Failed(format!("{path} goes through something that is not a folder."))

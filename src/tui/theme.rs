@@ -39,7 +39,7 @@ inks! {
     Name "name" "Names of types and functions in code.",
     Emphasis "emphasis" "Emphasized words.",
     Link "link" "Links.",
-    Pinned "pinned" "Sticky pins.",
+    Pinned "pinned" "Pins.",
     Leased "leased" "Leases.",
     Excluded "excluded" "Items that are left out.",
     Good "good" "Success.",
@@ -72,7 +72,7 @@ macro_rules! glyphs {
 
 glyphs! {
     ascii: bool = false, true, "Whether all glyphs are ASCII.";
-    pin: Glyph = "◆", "#", "A sticky pin.";
+    pin: Glyph = "◆", "#", "A pin.";
     lease: Glyph = "◇", "~", "A lease.";
     out: Glyph = "✕", "x", "Left out.";
     once: Glyph = "+", "+", "Included once.";
@@ -84,7 +84,7 @@ glyphs! {
     opened: Glyph = "▾", "v", "An expanded item.";
     branch: Glyph = "●", "@", "The current branch.";
     other: Glyph = "○", "o", "Another branch.";
-    here: Glyph = "◀", "<", "Marks the current branch, at its right.";
+    here: Glyph = "◀", "<", "Marks the current branch, on the right.";
     tee: Glyph = "├─", "|-", "Tree lines: a child with siblings after it.";
     corner: Glyph = "└─", "`-", "Tree lines: the last child.";
     pipe: Glyph = "│ ", "| ", "Tree lines: a line that passes a row.";
@@ -98,7 +98,7 @@ glyphs! {
     differs: Glyph = "≠", "#", "Unequal.";
     becomes: Glyph = "→", "->", "One number becomes another.";
     within: Glyph = "±", "+-", "Plus or minus.";
-    ellipsis: Glyph = "…", "...", "Cut text.";
+    ellipsis: Glyph = "…", "...", "Truncated text.";
     unread: Glyph = "•", "*", "Unread.";
     star: Glyph = "★", "*", "A star.";
     sibling: (Glyph, Glyph) = ("‹", "›"), ("<", ">"), "The brackets around `2/3`.";

@@ -14,8 +14,8 @@ use crate::engine::api::{Request, SummaryAct};
 use serde_json::Value;
 use std::sync::Arc;
 
-const NO_DRAFT: &str = "No draft waits on this branch.";
-const TO_DRAFT: &str = "`pleach compress` shows a summary, and keeps it with --accept.";
+const NO_DRAFT: &str = "No summary draft is waiting on this branch.";
+const TO_DRAFT: &str = "`pleach compress` shows a summary; `pleach compress --accept` uses it.";
 
 /// Runs a command on the draft that waits.
 pub(super) fn run(run: &mut Run<'_, '_>, command: &DraftCommand) -> Result<(), Stop> {
@@ -45,8 +45,8 @@ pub(super) fn say_waiting(run: &mut Run<'_, '_>, draft: Option<&SummaryDraft>) {
     let (summary, (from, to)) = (&draft.summary, draft.summary.turns);
     let cause = draft.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
     run.io.say(&format!(
-        "A draft waits: turns {from}–{to}, {} → {} tokens{cause}. `pleach capsules draft` shows it, `pleach capsules \
-        accept` uses it, and `pleach capsules discard` discards it.",
+        "A summary draft is waiting: turns {from}–{to}, {} → {} tokens{cause}. `pleach capsules draft` shows it, \
+        `pleach capsules accept` uses it, and `pleach capsules discard` discards it.",
         number(summary.original_tokens),
         number(summary.tokens)
     ));

@@ -18,7 +18,7 @@ pub(crate) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(
         MemoryCommand::Edit { id, text, within } => {
             let text = run.io.text(text)?;
             if text.is_none() && scope(*within).is_none() {
-                return Err(Stop::Usage("Give a new text, --all, or --here.".into()));
+                return Err(Stop::Usage("Give new text, --all, or --here.".into()));
             }
             act(run, id, MemoryAct::Edit(text, scope(*within)))
         }

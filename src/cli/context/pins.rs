@@ -28,7 +28,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
             run.io.say(&step_line(report));
         }
         if steps.is_empty() {
-            run.io.say("No items were pinned, leased, or suggested on this branch yet.");
+            run.io.say("No items have been pinned, leased, or suggested on this branch yet.");
         }
         return Ok(());
     }

@@ -78,7 +78,10 @@ fn moment(at: &Value, name: &str, line: usize) -> Result<i64, Stop> {
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
     read.ok_or_else(|| {
-        Failure::user(format!("{name}, line {line}: {at} is not a time, such as 2026-03-01T12:00:00Z.")).into()
+        Failure::user(format!(
+            "{name}, line {line}: {at} is not a valid time; use a form such as 2026-03-01T12:00:00Z."
+        ))
+        .into()
     })
 }
 

@@ -142,7 +142,7 @@ fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBack
 /// `add ROLE CONTENT`.
 pub(crate) fn add(run: &mut Run<'_, '_>, (role, words): (Role, &[String]), priority: Option<u8>) -> Result<(), Stop> {
     let text = run.io.message(words)?.filter(|text| !(words.is_empty() && text.trim().is_empty()));
-    let text = text.ok_or_else(|| Stop::Usage("No content. Give a text, or use standard input.".into()))?;
+    let text = text.ok_or_else(|| Stop::Usage("No content. Give text, or use standard input.".into()))?;
     let view = run.open(true)?;
     let head = expect_answer!(run, Added, BranchRequest::AddMessage { branch: view.current, role, text, priority });
     let value = json!({

@@ -186,12 +186,12 @@ fn run_action(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
         Action::Quit | Action::QuitIfEmpty => return Ok(Next::Quit),
         Action::Help => run.io.say(&words::help()),
         Action::Context => context(run)?,
-        Action::Reload => run.change(ProgramRequest::Reload, "Reloaded; no setting changed.")?,
+        Action::Reload => run.change(ProgramRequest::Reload, "Settings reloaded; nothing changed.")?,
         other => {
             let name = other.name();
             let row = row_of(name).filter(|row| !row.example.is_empty());
             return Err(Stop::Usage(row.map_or_else(
-                || format!("/{name} works only in the full-screen program. /help lists all commands."),
+                || format!("/{name} works only in the workbench. /help lists all commands."),
                 Row::help,
             )));
         }

@@ -40,7 +40,7 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
             run.change(SessionRequest::Rename { session, title: None }, "Renamed.")
         }
         SessionCommand::Delete { session, yes, backups } => {
-            let question = format!("Permanently delete the session {session:?} with all its messages?");
+            let question = format!("Permanently delete the session {session:?} and all its messages?");
             run.io.require_yes(&question, *yes, "nothing was deleted")?;
             let request = SessionRequest::Delete { session: Some(session.clone()) };
             crate::cli::system::backups::after_removal(run, request, "Deleted.", *backups)

@@ -49,7 +49,7 @@ fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> 
     // unknown servers are not.
     let served = |key: &str| key.split_once('/').is_some_and(|(name, _)| all.servers.iter().any(|s| s.name == name));
     if let Some(key) = keys.iter().find(|key| !known(key) && !served(key)) {
-        return Err(Failure::user(format!("Unknown tool {key:?}.")).todo("`pleach mcp list` lists the keys.").into());
+        return Err(Failure::user(format!("Unknown tool {key:?}.")).todo("`pleach mcp list` lists the tools.").into());
     }
     let act = ServerAct::Switch { keys: keys.to_vec(), on };
     run.change(ToolRequest::Servers(Some(branch), act), if on { "Already enabled." } else { "Already disabled." })
@@ -168,7 +168,8 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
                 .into());
         }
         run.io.note(
-            "Server programs run with your permissions, outside the sandbox; pleach connects to server addresses.",
+            "Server programs run with your permissions, outside the sandbox; pleach reaches servers with a URL over \
+            the network.",
         );
         let answer = run.io.answer("Enter y to approve the file until it changes:").ok_or(Stop::Interrupted)?;
         matches!(answer.as_str(), "y" | "yes")

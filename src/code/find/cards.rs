@@ -355,7 +355,7 @@ pub fn why(hit: &Hit, name: &str) -> String {
         (parts.words, words.as_str()),
         (parts.file, "matching words in its file"),
         (parts.path, "matching path"),
-        (parts.graph, "its uses or users match"),
+        (parts.graph, "a symbol that it uses, or that uses it, matches"),
         (parts.near, "nearby code matches"),
         (parts.meaning, "near in meaning"),
     ];

@@ -239,7 +239,7 @@ fn check_in_program(args: &Args) -> Result<(), String> {
                 | Command::Models
         )
     );
-    let only = |what: &str, instead: &str| Err(format!("{what} works only on a shell's command line{instead}."));
+    let only = |what: &str, instead: &str| Err(format!("{what} works only on the command line{instead}."));
     if store.is_some() || *demo || args.plain {
         return only("A startup flag", "");
     }

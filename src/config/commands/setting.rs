@@ -156,7 +156,7 @@ impl SettingCommand {
             Self::Layout { name: Some(name) } if name == NONE => Some(Setting::Layout(None)),
             Self::Layout { name: Some(name) } => {
                 let known = Layout::from_name(name).ok_or(
-                    "The layouts are classic and cache_friendly; wide, narrow, and zen change the screen layout.",
+                    "The request layouts are classic and cache_friendly; wide, narrow, and zen are screen layouts.",
                 )?;
                 Some(Setting::Layout(Some(known)))
             }

@@ -35,7 +35,7 @@ fn every_example_means_the_same_on_the_command_line_and_after_a_slash() {
         let meant = parse_command_line(example);
         assert!(meant.starts_with("Some("), "{name}: {meant}");
         if SHELL_ONLY.contains(&name.as_str()) {
-            assert!(parse_slash_line(example).contains("works only on a shell's command line"), "{example}");
+            assert!(parse_slash_line(example).contains("works only on the command line"), "{example}");
         } else {
             assert_eq!(parse_slash_line(example), meant, "{example}");
         }
@@ -169,7 +169,7 @@ fn startup_flags_are_refused_inside() {
     ] {
         let output = parse_slash_line(line);
         assert!(
-            output.contains("works only on a shell's command line") && output.matches(". ").count() == 0,
+            output.contains("works only on the command line") && output.matches(". ").count() == 0,
             "{line}: {output}"
         );
     }

@@ -11,7 +11,7 @@ use crate::domain::planning::plan::{Blocked, Reason};
 use std::borrow::Cow;
 
 /// The remedy: a person writes the first state block, and the model keeps it from then on.
-const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it");
+const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it up to date");
 
 /// Returns the input, with the request for a state block added if turns are left out. The request never blocks a call
 /// and never displaces the last turn: if there is no room for it, a row of the plan says so.

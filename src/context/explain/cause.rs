@@ -235,7 +235,7 @@ impl Case<'_> {
                 Some(Reason::Module { staleness: before, .. }) if before != staleness && staleness != "fresh" => {
                     plain(CauseKind::You, "Files that it mentions were changed or added.")
                 }
-                _ => plain(CauseKind::You, "It was written again or edited."),
+                _ => plain(CauseKind::You, "It was rewritten or edited."),
             },
             _ if matches!(self.reason_before(), Some(Reason::Open)) => {
                 plain(CauseKind::Turn, "It has been answered: the whole turn is sent.")

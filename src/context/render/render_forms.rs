@@ -77,7 +77,7 @@ pub fn cut(text: &str, limit: usize, key: Hash) -> String {
     let end = text.char_indices().nth(length - tail).map_or(text.len(), |(at, _)| at);
     let cut_length = length - limit;
     format!(
-        "{}\n[… {cut_length} of {length} characters cut; the whole is message {} …]\n{}",
+        "{}\n[… {cut_length} of {length} characters cut; the full text is message {} …]\n{}",
         &text[..start],
         key.short(),
         &text[end..]

@@ -45,7 +45,7 @@ pub enum SummaryError {
         last: u32,
     },
     /// The summary would be no smaller than its sources.
-    #[error("the summary would take {tokens} tokens, its sources {original}: it would save no tokens")]
+    #[error("the summary would take {tokens} tokens and its sources take {original}, so it would save no tokens")]
     NotSmaller {
         /// Tokens of the summary.
         tokens: u32,

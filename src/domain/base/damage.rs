@@ -100,8 +100,10 @@ pub fn deleted_text_sentence(all: &[BackupReport]) -> Option<String> {
     }
     let older = all.iter().any(|copy| copy.older && copy.removed > 0);
     let but = if older { " (and deletes those from before a change of the store's format)" } else { "" };
-    sentences
-        .push(format!("pleach backups --rewrite removes it from them{but}; pleach backups --delete deletes them."));
+    sentences.push(format!(
+        "`pleach backups --rewrite` removes the text from the backups{but}; `pleach backups --delete` \
+        deletes the backups."
+    ));
     Some(sentences.join(" "))
 }
 
@@ -126,9 +128,14 @@ impl Damage {
     pub fn backups_sentence(&self) -> String {
         match self.backups.as_slice() {
             [] => "It has no backup.".into(),
-            [only] => format!("There is one backup, of {}: {}.", only.about(), only.path),
+            [only] => format!("There is one backup, from {}: {}.", only.about(), only.path),
             [newest, ..] => {
-                format!("There are {} backups, the newest of {}: {}.", self.backups.len(), newest.about(), newest.path)
+                format!(
+                    "There are {} backups; the newest is from {}: {}.",
+                    self.backups.len(),
+                    newest.about(),
+                    newest.path
+                )
             }
         }
     }
@@ -162,7 +169,7 @@ impl RepairResult {
             sentences.push(format!("The damaged store was moved, unchanged, to {}.", self.moved));
         }
         sentences.push(match &self.from {
-            Some(backup) => format!("The store is now the backup of {}.", backup.about()),
+            Some(backup) => format!("The store was restored from the backup of {}.", backup.about()),
             None => "The store is empty now.".into(),
         });
         if let Some((file, count)) = &self.salvaged {

@@ -143,7 +143,7 @@ impl CodeSet {
         match self.gate {
             Gate::Pass(why) => format!("Searched {among} symbols: {}.", pass_reason(why)),
             Gate::Inherited(why) => {
-                format!("No search: {}. Code of the question before was kept.", skip_reason(why))
+                format!("No search: {}. Code from the previous question was kept.", skip_reason(why))
             }
             Gate::Skipped(why) => format!("No search: {}.", skip_reason(why)),
         }
@@ -172,7 +172,7 @@ fn pass_reason(why: PassReason) -> &'static str {
 #[must_use]
 pub fn skip_reason(because: SkipReason) -> &'static str {
     match because {
-        SkipReason::ModeOff => "the mode or the policy searches nothing",
+        SkipReason::ModeOff => "the mode or the policy turns code search off",
         SkipReason::NotNamed => "the message names no symbol or file, and the mode Light sends only those",
         SkipReason::NotWanted => "you turned the search off for this call",
         SkipReason::NoContent => "the message names nothing to search for",
@@ -258,7 +258,9 @@ mod tests {
             sentence(Gate::Pass(PassReason::Named)),
             "Searched 1,200 symbols: the message names a symbol or file."
         );
-        assert!(sentence(Gate::Skipped(SkipReason::ModeOff)).contains("the mode or the policy searches nothing"));
-        assert!(sentence(Gate::Inherited(SkipReason::NoContent)).ends_with("Code of the question before was kept."));
+        assert!(sentence(Gate::Skipped(SkipReason::ModeOff)).contains("the mode or the policy turns code search off"));
+        assert!(
+            sentence(Gate::Inherited(SkipReason::NoContent)).ends_with("Code from the previous question was kept.")
+        );
     }
 }

@@ -33,7 +33,7 @@ pub enum EmbedError {
     #[error("{}", .0.what)]
     Server(ProviderError),
     /// The server's answer lacks the requested vectors.
-    #[error("the answer of the embedding server can't be used: {0}")]
+    #[error("the embedding server's answer can't be used: {0}")]
     Answer(String),
 }
 

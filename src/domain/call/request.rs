@@ -397,7 +397,7 @@ fn heading(head: &str, line: usize) -> Result<EditedMessage, BodyFault> {
         return Err(BodyFault { line, column: 1, what });
     }
     if number.is_none() && role == "tool" {
-        let what = "a new tool result is not possible; a result answers a call".to_owned();
+        let what = "a new tool result can't be added; a result must answer a tool call".to_owned();
         return Err(BodyFault { line, column: 1, what });
     }
     Ok(EditedMessage { line, number, role: role.to_owned(), text: String::new() })

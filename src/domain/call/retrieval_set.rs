@@ -41,7 +41,7 @@ impl SkipReason {
             Self::Unknown => "no older message mentions anything that the message names",
             Self::Common => "the words of the message are too common in this conversation",
             Self::Faint => "no older message says enough about what the message names",
-            Self::ModeOff | Self::NotNamed => "the context mode searches nothing for this message",
+            Self::ModeOff | Self::NotNamed => "the context mode turns search off for this message",
         }
     }
 }

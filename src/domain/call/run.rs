@@ -12,7 +12,7 @@ use crate::domain::planning::plan::ContextPlan;
 use serde::{Deserialize, Serialize};
 
 /// The notice shown with any comparison of a call with its repetition.
-pub const CAUTION: &str = "The same request can give different answers: a difference may be chance.";
+pub const CAUTION: &str = "The same request can give different answers: a difference may be due to chance.";
 
 /// Maximum number of diagnostics stored with a run.
 pub const DIAGNOSTICS: usize = 16;

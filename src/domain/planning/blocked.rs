@@ -232,7 +232,7 @@ impl BlockedRemedy {
                 let frees = count(*frees);
                 format!("switch to policy layered, which shortens tool results (frees up to {frees} tokens, estimated)")
             }
-            Self::FewerTools { frees } => format!("switch the tools off (frees {} tokens, estimated)", count(*frees)),
+            Self::FewerTools { frees } => format!("disable the tools (frees {} tokens, estimated)", count(*frees)),
             Self::ShorterMessage { by } => format!("shorten the message by {} tokens (estimated)", count(*by)),
         }
     }

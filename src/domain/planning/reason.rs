@@ -253,7 +253,7 @@ impl Reason {
                 "Instructions that you added to the conversation, sent with every request.".into()
             }
             Self::ConversationInstructions { imported: true } => {
-                "The imported system prompt, which you keep; sent with every request.".into()
+                "The imported system prompt, which you chose to keep; sent with every request.".into()
             }
             Self::Guideline => "Tells the model how to read the history.".into(),
             Self::StateRequested { older: false } => {
@@ -280,7 +280,7 @@ impl Reason {
             Self::Searched { among } => {
                 format!("Heading of the search results among {} older messages.", grouped(u64::from(*among)))
             }
-            Self::Summary => "Stands for older turns that are left out.".into(),
+            Self::Summary => "Represents older turns that are left out.".into(),
             Self::Memory { standing: false } => "A memory that you confirmed; related to your message.".into(),
             Self::Memory { standing: true } => "A preference that you confirmed; always included.".into(),
             Self::PinSuggested => "The model suggests a pin. Nothing changes until you decide.".into(),
@@ -306,7 +306,7 @@ impl Reason {
             Self::Hidden => "Hidden in the imported file.".into(),
             Self::ForeignInstructions => "An imported system prompt; left out unless you include it.".into(),
             Self::ModelCannot => "The model does not accept this kind of content; one line of text replaces it.".into(),
-            Self::Removed => "Deleted; only an empty place remains.".into(),
+            Self::Removed => "Deleted; only a placeholder remains.".into(),
             Self::Duplicate => "Another item already contains this.".into(),
             Self::ModeOff => "The context mode is Off; no automatic search.".into(),
             Self::NotSearched { because } => format!("No search: {}.", because.sentence()),
@@ -329,7 +329,7 @@ impl Reason {
             Self::LevelsOver { percent } => format!("Levels over {percent} % full; this scored lowest of older items."),
             Self::Oriented => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint_sentence(*rank, because),
-            Self::KeptCode { .. } => "Kept from the question before: this message asks for nothing new.".into(),
+            Self::KeptCode { .. } => "Kept from the previous question: this message asks for nothing new.".into(),
             Self::CodeSearched { among } => {
                 format!(
                     "Heading of the search results among {} symbols of this trusted folder.",
@@ -347,10 +347,10 @@ impl Reason {
             }
             Self::Skills { count: 1 } => "The name of a skill; the text is sent when the model loads the skill.".into(),
             Self::Skills { count } => {
-                format!("Names of {count} skills; a text is sent when the model loads the skill.")
+                format!("Names of {count} skills; the text of a skill is sent when the model loads the skill.")
             }
             Self::Module { by, staleness } => {
-                format!("A summary of a part of the program, by {by}; {staleness}. It may be wrong: check the files.")
+                format!("A module summary, by {by}; {staleness}. It may be wrong: check the files.")
             }
             Self::SwitchedOff => "Disabled in the settings, under [project].".into(),
         }
@@ -489,7 +489,7 @@ fn leased_sentence(left: u32, engine: bool) -> String {
 }
 
 fn earned_sentence(renewals: u32) -> String {
-    format!("Mentioned again and again (its lease was renewed {renewals} times). Nothing happens unless you pin it.")
+    format!("Mentioned repeatedly (its lease was renewed {renewals} times). Nothing changes unless you pin it.")
 }
 
 /// A number of tokens with thousands separators.

@@ -22,7 +22,7 @@ pub fn bounded(schema: Value) -> (Value, Option<String>) {
         return (schema, None);
     }
     let note = |what: &str| {
-        Some(format!("The schema of its arguments has {} KB, too much for every request: {what}", size >> 10))
+        Some(format!("The schema of its arguments is {} KB, too large for every request: {what}", size >> 10))
     };
     let mut short = schema;
     remove_optional(&mut short);
@@ -97,7 +97,7 @@ mod tests {
         let (short, note) = bounded(full);
         assert_eq!(short["properties"]["title"]["enum"], json!(["title"]), "an argument may be called like a keyword");
         assert!(fits(&short) && short["properties"]["title"].get("default").is_none());
-        assert!(note.unwrap().contains("29 KB, too much for every request: examples"));
+        assert!(note.unwrap().contains("29 KB, too large for every request: examples"));
         let choice = json!({"anyOf": [{"type": "string", "examples": ["w".repeat(30_000)]}, {"type": "null"}]});
         let (short, _) = bounded(json!({"type": "object", "properties": {"title": choice}}));
         assert_eq!(short["properties"]["title"], json!({"anyOf": [{"type": "string"}, {"type": "null"}]}));

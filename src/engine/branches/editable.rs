@@ -88,7 +88,7 @@ impl Core {
             note: current.map_or("", |_| "sent with each request that asks for a state block").into(),
             source: None,
             editing: if empty {
-                Editability::Not("This branch has no message yet that a state block could belong to.")
+                Editability::Not("A state block belongs to a message, and this branch has no messages yet.")
             } else {
                 Editability::Here
             },

@@ -130,7 +130,7 @@ pub(crate) fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<O
         Some(key) if session.tree.by_key(key).is_some() => return Ok(None),
         Some(_) => Failure::user("Your message is always included.").todo("Edit or clear it below."),
         None if matches!(atom, Atom::Range { .. }) => {
-            Failure::user("This row stands for many turns.").todo("Open it and select a turn.")
+            Failure::user("This row represents many turns.").todo("Open it and select a turn.")
         }
         None => Failure::user("Settings control this text, not marks.")
             .todo("Change instructions in the settings, and the state block in its editor."),

@@ -175,7 +175,7 @@ impl Core {
             ItemName::Span { first, last } => {
                 let at = |text| Ok::<_, Failure>(turn_at(session, branch, lookup::node(session, branch, text)?));
                 let ends = at(first)?.ends().zip(at(last)?.ends());
-                let no_turns = || Failure::user("A range runs from one turn to another.");
+                let no_turns = || Failure::user("A range runs from one turn to another: select a turn.");
                 let ((first, _), (_, last)) = ends.ok_or_else(no_turns)?;
                 Ok((Atom::Range { first, last }, None))
             }
@@ -193,7 +193,7 @@ impl Core {
     }
 
     fn reply(&mut self, branch: &Branch, target: Atom) -> Result<Answer, Failure> {
-        let key = anchor_key(&target).ok_or_else(|| Failure::user("Only messages can be replied to."))?;
+        let key = anchor_key(&target).ok_or_else(|| Failure::user("You can reply only to messages."))?;
         let reply = Some(key).filter(|key| branch.reply != Some(*key));
         self.store.write(vec![Write::SetReply { branch: branch.id, reply }])?;
         self.with_branch(branch.id, |branch| branch.reply = reply);

@@ -58,7 +58,7 @@ impl Core {
             Ok(Some((number, spec))) => {
                 Ok(self.take_policy(name, spec, format!("Policy {name} is at version {number} again.")))
             }
-            Ok(None) if forward => Err(Failure::user(format!("No undone version of {name} is left."))),
+            Ok(None) if forward => Err(Failure::user(format!("There is no undone version of {name} to restore."))),
             Ok(None) => Err(Failure::user(format!("{name} has no earlier version."))),
             Err(error) => Err(error.failure()),
         }

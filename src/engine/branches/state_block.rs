@@ -44,7 +44,7 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let slot = session.head(&branch).ok_or_else(|| {
-            Failure::user("This branch has no message yet that a state block could belong to.")
+            Failure::user("A state block belongs to a message, and this branch has no messages yet.")
                 .todo("Send a message first.")
         })?;
         let head = session.tree.head(slot);

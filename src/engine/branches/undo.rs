@@ -38,7 +38,7 @@ impl Core {
             // What a skipped operation changed since cannot be undone before it.
             let is_changed = |change: &Change| self.ensure_unchanged_since(change, true).is_err();
             if !skipped.stranding.is_empty() && changes.iter().any(is_changed) {
-                skipped.stranding.push(format!("{:?}, because later acts changed it", capital(&op.what)));
+                skipped.stranding.push(format!("{:?}, because later actions changed it", capital(&op.what)));
                 continue;
             }
             self.carry_out(&op, &changes, true)?;

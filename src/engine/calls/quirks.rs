@@ -98,8 +98,8 @@ impl Core {
         }
         let wants = refused.quirk.sentence();
         self.notify(format!(
-            "The server of {profile} expects a different request format for {model} ({wants}); sending again. pleach \
-                doctor lists the learned quirks."
+            "The server of {profile} expects a different request format for {model} ({wants}); sending again. \
+            `pleach doctor` lists the learned quirks."
         ));
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Core {
             let first = names.first().copied().unwrap_or_default();
             let text = format!("learned from refusals: {}", text.join("; "));
             let todo = format!(
-                "If this is no longer true: pleach doctor --forget {first} --profile {profile} --model {model}"
+                "If this is no longer true, run `pleach doctor --forget {first} --profile {profile} --model {model}`."
             );
             let facts = vec![("profile", profile.clone()), ("model", model.clone()), ("quirks", names.join(","))];
             Finding { facts, ..Finding::new(&format!("quirks {profile}/{model}"), None, text, &todo) }

@@ -260,14 +260,14 @@ fn by_hand(stored: &Stored) -> Result<Option<Wire>, Failure> {
         Some(body) if body.is_empty() => Err(Failure::user(
             "The edited request was deleted: it may have quoted a message that was deleted permanently.",
         )
-        .kept("The plan itself can still be read with pleach plans show.")),
+        .kept("The plan itself can still be read with `pleach plans show`.")),
         body => Ok(body.as_ref().map(|body| Wire::new(body.as_bytes().to_vec()))),
     }
 }
 
 pub(crate) fn rendered(stored: &Stored, contents: &Contents) -> Result<(Wire, Outline), Failure> {
     render(&stored.plan, &stored.request, contents).map_err(|gone| {
-        Failure::user(format!("{gone}.")).kept("The plan itself can still be read with pleach plans show.")
+        Failure::user(format!("{gone}.")).kept("The plan itself can still be read with `pleach plans show`.")
     })
 }
 
@@ -275,7 +275,7 @@ pub(crate) fn rendered(stored: &Stored, contents: &Contents) -> Result<(Wire, Ou
 /// --json` and `message list` show, or by an imported id.
 fn named(rows: &[Row], item: &ItemName) -> Result<Row, Failure> {
     let mut included = rows.iter().filter(|row| row.included());
-    let gone = || Failure::user("That item was not in the call.").todo("`pleach plans show RUN --json` has the ids.");
+    let gone = || Failure::user("That item was not in the call.").todo("`pleach plans show RUN --json` lists the ids.");
     let text = match item {
         ItemName::Atom(atom) => return included.find(|row| row.atom == *atom).cloned().ok_or_else(gone),
         ItemName::TurnOf(node) | ItemName::Message(node) => node.to_string(),

@@ -123,7 +123,7 @@ impl Core {
 /// Returns the reason why a row has no text to show.
 fn without_text(row: &Row) -> &'static str {
     if row.included() {
-        "The text that was sent can no longer be restored: its source changed or was deleted since."
+        "The text that was sent can no longer be restored: its source has since changed or been deleted."
     } else {
         "This item was left out of the call; its text was not stored."
     }

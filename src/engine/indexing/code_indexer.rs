@@ -136,9 +136,11 @@ impl CodeIndexer {
 
 fn unsent(error: &TrySendError<Job>) -> Failure {
     match error {
-        TrySendError::Full(_) => Failure::new(FailureKind::Busy, "Too many questions about the code are waiting.")
+        TrySendError::Full(_) => Failure::new(FailureKind::Busy, "Too many code searches are waiting.")
             .todo("Try again when the code is indexed."),
-        TrySendError::Disconnected(_) => Failure::new(FailureKind::Internal, "The thread that indexes code has ended."),
+        TrySendError::Disconnected(_) => {
+            Failure::new(FailureKind::Internal, "The thread that indexes code has ended. Restart pleach.")
+        }
     }
 }
 

@@ -254,10 +254,10 @@ impl Core {
     }
 }
 
-const REPAIR_HINT: &str = "Export the sessions that you need; then pleach doctor --repair moves the store aside and \
-    starts from the newest backup.";
+const REPAIR_HINT: &str = "Export the sessions that you need; then `pleach doctor --repair` moves the store aside \
+and starts from the newest backup.";
 
-const DROP_HINT: &str = "pleach doctor --repair drops what can't be read; nothing else in the store changes.";
+const DROP_HINT: &str = "`pleach doctor --repair` drops what can't be read; nothing else in the store changes.";
 
 /// Checks the state of the store, which reads the whole file once.
 fn store_findings(store: &Store) -> Vec<Finding> {

@@ -189,8 +189,8 @@ impl Planner {
         let mut queue = self.queue();
         queue.tasks.retain(|task| !task.is_canceled());
         if queue.tasks.len() >= MOST_TASKS {
-            let what = "The planner has too much to do.";
-            return Err(Failure::new(FailureKind::Busy, what).todo("Try again when some of it is done."));
+            let what = "The planner is busy.";
+            return Err(Failure::new(FailureKind::Busy, what).todo("Try again in a moment."));
         }
         queue.tasks.push_back(task);
         self.queue.1.notify_one();

@@ -93,7 +93,7 @@ impl Core {
     /// Imports all pieces that a reader returns.
     pub(crate) fn import(&mut self, incoming: &IncomingPieces) -> Result<Answer, Failure> {
         let Ok(mut pieces) = incoming.0.lock() else {
-            return Err(Failure::new(FailureKind::Internal, "Reading the file failed."));
+            return Err(Failure::new(FailureKind::Internal, "The file could not be read."));
         };
         let mut taken = ImportProgress::default();
         let read = self.take_pieces(&mut *pieces, &mut taken);

@@ -60,7 +60,7 @@ impl Core {
         match self.named_session(session)? {
             Some(id) => self.open(id, branch, create),
             None if create => self.new_session(""),
-            None => Err(Failure::user("There is no session yet.").todo("pleach session new creates one.")),
+            None => Err(Failure::user("There is no session yet.").todo("`pleach session new` creates one.")),
         }
     }
 
@@ -229,8 +229,8 @@ impl Core {
             return done;
         }
         format!(
-            "{done} The old text is still in the store's log, because another program is reading the store; \
-                the text is deleted when that program is done (until then, pleach doctor reports it)."
+            "{done} The old text is still in the store's log, because another program is reading the store; the text \
+            is deleted when that program is done (until then, `pleach doctor` reports it)."
         )
     }
 

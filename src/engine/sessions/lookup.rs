@@ -97,5 +97,5 @@ fn pick<'a, T>(text: &str, what: &str, all: &'a [T], names: impl Fn(&T) -> (Stri
             }
         }
     }
-    Err(Failure::user(format!("There is no {what} {text:?}.")).todo(format!("pleach {what} list shows them.")))
+    Err(Failure::user(format!("There is no {what} {text:?}.")).todo(format!("`pleach {what} list` shows them.")))
 }

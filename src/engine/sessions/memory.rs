@@ -191,7 +191,8 @@ impl Core {
         match found.as_slice() {
             [one] => Ok((*one).clone()),
             [] => {
-                Err(Failure::user(format!("There is no memory {named:?} here.")).todo("pleach memory list shows them."))
+                Err(Failure::user(format!("There is no memory {named:?} here."))
+                    .todo("`pleach memory list` shows them."))
             }
             more => {
                 Err(Failure::user(format!("{named:?} matches {} memories.", more.len())).todo("Type more of the id."))

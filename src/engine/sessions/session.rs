@@ -306,9 +306,9 @@ impl From<crate::store::types::StoreError> for Failure {
             }
             E::Open { .. } => "Check the folder's permissions, or name another store with --store.",
             E::Full(_) => "Free some disk space; nothing on the screen is lost while pleach runs.",
-            E::ReadOnly => "Name a store that can be written with --store.",
-            E::Plan(_) => "All messages are intact, and you can go on. `pleach doctor --repair` drops such plans.",
-            E::Sql(_) => "Try again; if it happens again, run pleach doctor.",
+            E::ReadOnly => "Use --store to name a store that can be written.",
+            E::Plan(_) => "All messages are intact, and you can continue. `pleach doctor --repair` drops such plans.",
+            E::Sql(_) => "Try again; if it happens again, run `pleach doctor`.",
         };
         Self::new(kind, format!("{}.", capital(&error.to_string()))).todo(todo)
     }

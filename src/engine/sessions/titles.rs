@@ -128,7 +128,7 @@ impl Core {
             (Some(ticket), result) => self.answer(ticket, result.map(Answer::Done)),
             (None, Ok(_)) => {}
             (None, Err(failure)) => {
-                self.notify(format!("The model gave this session no title: {}", failure.what));
+                self.notify(format!("The model returned no title for this session: {}", failure.what));
             }
         }
     }
@@ -170,7 +170,7 @@ fn ask(auxiliary_call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCar
         policy: "title",
         instructions: prompts::TITLE,
         version: prompts::TITLE_VERSION,
-        title: "the first turn, to be named".to_owned(),
+        title: "the first turn, to write a title from".to_owned(),
         text: &text,
         otherwise: "Type a title yourself.",
         keeps_state: false,

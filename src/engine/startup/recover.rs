@@ -108,7 +108,7 @@ impl Core {
         }
         writes.push(Write::CloseRun(Box::new(card)));
         self.store.write(writes)?;
-        let what = if arrived.is_empty() { "nothing had arrived" } else { "the part that arrived is kept" };
+        let what = if arrived.is_empty() { "no text was received" } else { "the part that arrived is kept" };
         Ok(format!(
             "An answer on {} in {:?} was interrupted when pleach ended; {what}. Nothing was sent again: R asks \
                 again, c continues.",

@@ -261,7 +261,7 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
     locked_folder::clear(DEMO_PREFIX);
     let folder = LockedFolder::new(DEMO_PREFIX).map_err(|error| {
         let failure = Failure::new(FailureKind::Store, format!("The demo's store can't be created: {error}."));
-        failure.todo("Is TMPDIR a folder that you can write?")
+        failure.todo("Is TMPDIR a folder that you can write to?")
     })?;
     let mut config = config.clone();
     config.paths.store = folder.path().join("demo.db");

@@ -69,7 +69,8 @@ impl PendingDraft {
         if summary.too_detailed() {
             let ratio = ratio_milli(summary.original_tokens, summary.tokens);
             warnings.push(format!(
-                "The summary is too detailed: only {}.{} times shorter than its sources (at least 2 wanted).",
+                "The summary is too detailed: only {}.{} times shorter than its sources (at least 2 times is \
+                required).",
                 ratio / 1_000,
                 ratio % 1_000 / 100
             ));

@@ -276,7 +276,7 @@ impl Core {
             ((summary.lane.clone(), summary.tip().unwrap_or_default()), drafted.stored.then_some(summary.id))
         });
         if !self.drop_draft(id) {
-            return Err(Failure::user("There is no draft of a summary."));
+            return Err(Failure::user("There is no summary draft."));
         }
         let (waiting, stored) = waiting.unzip();
         if let (Ok(branch), Some((lane, tip))) = (self.sessions.branch(id), waiting.or(making)) {

@@ -163,7 +163,9 @@ impl Core {
         let (root, path) = (self.module_root(), path.to_owned());
         let step = Write::StepModule { root, path: path.clone(), forward };
         self.store.write(vec![step]).map_err(|error| match error {
-            crate::store::types::StoreError::Moved if forward => Failure::user("No undone version is left."),
+            crate::store::types::StoreError::Moved if forward => {
+                Failure::user("There is no undone version to restore.")
+            }
             crate::store::types::StoreError::Moved => Failure::user(format!("There is no summary of {path:?}.")),
             other => other.into(),
         })?;

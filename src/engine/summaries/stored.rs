@@ -27,7 +27,7 @@ impl Core {
             return;
         }
         if let Err(failure) = self.try_sync_draft(id) {
-            tracing::debug!(%failure, "the draft of a summary was not read");
+            tracing::debug!(%failure, "a summary draft was not read");
         }
     }
 

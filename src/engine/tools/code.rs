@@ -136,7 +136,7 @@ impl LookupTools for CodeTools {
             self.answer(args, cancelled, |args: &Expand, held| self.expand(args, held))
         };
         let (status, body) = match answer {
-            _ if cancelled() => (ToolStatus::Cancelled, "Cancelled before it finished.".to_owned()),
+            _ if cancelled() => (ToolStatus::Cancelled, "Canceled before it finished.".to_owned()),
             Ok(body) => (ToolStatus::Ok, body),
             Err(why) => (ToolStatus::Failed, format!("Failed: {why}")),
         };
@@ -151,10 +151,10 @@ impl CodeTools {
         cancelled: &dyn Fn() -> bool,
         with: impl Fn(&A, &LoadedWorkspace) -> Result<String, String>,
     ) -> Result<String, String> {
-        let args: A = serde_json::from_str(args).map_err(|error| format!("the arguments do not fit: {error}."))?;
+        let args: A = serde_json::from_str(args).map_err(|error| format!("the arguments are not valid: {error}."))?;
         self.workspace.settle(PATIENCE, cancelled);
         let looked = self.workspace.wait_with_loaded(PATIENCE, cancelled, |held| with(&args, held));
-        looked.unwrap_or_else(|| Err("the code is still being read; ask again, or use search.".into()))
+        looked.unwrap_or_else(|| Err("the code is still being indexed; ask again, or use search.".into()))
     }
 
     /// Whether a person's rule keeps a file from being read.

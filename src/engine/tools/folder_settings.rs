@@ -24,7 +24,7 @@ impl Core {
             return Answer::Done(format!("{what} This lasts until pleach ends: {why}"));
         }
         let more = match self.reload_config() {
-            Err(failure) => Some(format!("The settings could not be read again: {failure}")),
+            Err(failure) => Some(format!("The settings could not be reloaded: {failure}")),
             Ok(_) => self.folder_card().filter(|_| trusted).and_then(|card| card.notice()),
         };
         Answer::Done(more.map_or_else(|| what.to_owned(), |more| format!("{what} {more}")))

@@ -228,7 +228,7 @@ impl Core {
         let names: Vec<&str> = servers.iter().map(|server| server.spec.name.as_str()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let found = servers.iter().find(|server| server.spec.name == name).cloned();
-        found.ok_or_else(|| Failure::user(format!("There is no server {name:?}; there are: {names}.")))
+        found.ok_or_else(|| Failure::user(format!("There is no server {name:?}. Known servers: {names}.")))
     }
 
     fn approve_tools(&mut self, server: &str, tool: Option<&str>) -> Result<Answer, Failure> {
@@ -242,7 +242,7 @@ impl Core {
         self.keep(Self::approvals_key(&found.spec), &approved);
         self.servers_changed();
         let what = tool.map_or_else(|| format!("All tools of {server} are"), |tool| format!("{server}'s {tool} is"));
-        Ok(Answer::Done(format!("{what} approved as described now.")))
+        Ok(Answer::Done(format!("{what} approved as currently described.")))
     }
 
     fn decide_on_file(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {

@@ -143,7 +143,7 @@ impl LookupTools for SkillTools {
             Some(Err(why)) => (ToolStatus::Failed, format!("Failed: {why}")),
             None => {
                 let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-                (ToolStatus::Failed, format!("Failed: there is no such skill; there are: {}.", names.join(", ")))
+                (ToolStatus::Failed, format!("Failed: there is no such skill. Known skills: {}.", names.join(", ")))
             }
         };
         ToolOutput { status, full_bytes: body.len() as u64, body }

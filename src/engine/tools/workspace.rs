@@ -27,7 +27,7 @@ pub(crate) const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// The maximum number of rules files around named or touched paths; four times as many folders are checked.
 pub(crate) const AROUND: usize = 24;
 /// Why the rules in a folder that git ignores are not sent.
-const IGNORED: &str = "lies in a folder that git ignores";
+const IGNORED: &str = "is in a folder that git ignores";
 /// The number of cached texts at which a cache is cleared.
 const KEPT: usize = 200;
 

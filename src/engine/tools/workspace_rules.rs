@@ -115,7 +115,7 @@ impl Core {
     fn rules_file(&self, path: &str) -> Result<RulesFile, Failure> {
         let found = self.tools.project.rules_files(&[path.to_owned()], AROUND).list;
         let found = found.into_iter().find(|rules_file| rules_file.path == path);
-        let gone = || Failure::user(format!("There are no rules in {path:?}.")).todo("pleach project lists them.");
+        let gone = || Failure::user(format!("There are no rules in {path:?}.")).todo("`pleach project` lists them.");
         found.ok_or_else(gone)
     }
 

@@ -128,7 +128,7 @@ impl Core {
         if self.setup.patient {
             failure
                 .kept("Your message was not saved and nothing was sent.")
-                .todo("Use --wait to send it afterwards, or fork and ask there.")
+                .todo("Use --wait to send it afterward, or fork and ask there.")
         } else {
             failure.kept("Nothing was sent; your draft is kept.").todo("Wait for it, or fork and ask there.")
         }

@@ -348,7 +348,7 @@ impl Core {
         let failure = live.failure.take().map(|failure| {
             let kept = match &draft {
                 Some(_) => "Your message is back in the composer.",
-                None => "The text that arrived is kept in the tree.",
+                None => "The text received so far is kept in the tree.",
             };
             if failure.kept.is_empty() { failure.kept(kept) } else { failure }
         });

@@ -91,7 +91,7 @@ impl Core {
         if let Some((path, _)) = asking.effect.config_change() {
             return Err(Failure::user(format!("No rule can allow changing {path}: it controls pleach."))
                 .kept("Nothing was done.")
-                .todo("Approve or deny this call alone."));
+                .todo("Approve or deny only this call."));
         }
         self.set_rule(scope, rule, true).map(Some)
     }
@@ -308,7 +308,7 @@ pub(crate) fn decide_by_rules(
 
 /// The failure of a decision on a call that is no longer asked about.
 pub(crate) fn no_longer_waits() -> Failure {
-    Failure::new(FailureKind::Stale, "That call no longer waits for approval.")
+    Failure::new(FailureKind::Stale, "That call is no longer waiting for approval.")
 }
 
 /// Returns the rules about files.
@@ -324,7 +324,8 @@ pub(crate) fn with_rule_warning(effect: ToolEffect, sight: &FileVisibility) -> T
         return ToolEffect::Run(command);
     }
     command.protection.push(format!(
-        "rules: a command can read the files of the workspace that rules deny ({}); only the line itself is checked",
+        "rules: a command can read the files of the workspace that rules deny ({}); only the command line itself is \
+        checked",
         denied.join(", ")
     ));
     ToolEffect::Run(command)

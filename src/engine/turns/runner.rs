@@ -69,7 +69,7 @@ impl Runner {
     }
 
     fn refused(name: &str) -> ToolOutput {
-        let body = format!("Refused: the user switched {name} off.");
+        let body = format!("Refused: the user disabled {name}.");
         ToolOutput { status: ToolStatus::Refused, full_bytes: body.len() as u64, body }
     }
 
@@ -82,7 +82,8 @@ impl Runner {
             return Ok(tool.effect());
         }
         if name.starts_with(PREFIX) {
-            let body = "Failed: the tool is no longer available: its server ended, or no longer offers it.".to_owned();
+            let body =
+                "Failed: the tool is no longer available, because its server ended or no longer offers it.".to_owned();
             return Err(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body });
         }
         if self.is_off(name) {

@@ -78,7 +78,7 @@ fn intro(body: &Body) -> String {
 fn quote_context(body: &Body, text: &mut String) {
     let question = body.question();
     if question.trim().is_empty() {
-        text.push_str("\n\nNone of them is a question of yours.");
+        text.push_str("\n\nNone of them is a question from you.");
         return;
     }
     text.push_str("\n\nYour last message:\n\n");

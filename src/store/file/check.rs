@@ -61,8 +61,8 @@ impl Store {
             Ok(Some(why)) => {
                 tracing::error!(%why, "the store is damaged");
                 report(format!(
-                    "The store is damaged: export the sessions that you need, quit, and run pleach doctor \
-                        --repair. A program ended without closing {}, so pleach checked the file and found: {why}",
+                    "The store is damaged: export the sessions that you need, quit, and run `pleach doctor \
+                    --repair`. A program ended without closing {}, so pleach checked the file and found: {why}",
                     path.display()
                 ));
             }

@@ -102,7 +102,7 @@ impl ConversionTask {
                 reported = true;
                 report(format!(
                     "{remaining} stored plans of an older version are being converted to a smaller format; you can \
-                        keep working or quit at any time (pleach doctor shows the progress)."
+                    keep working or quit at any time (`pleach doctor` shows the progress)."
                 ));
             }
             std::thread::yield_now();

@@ -101,7 +101,7 @@ fn privileges(user: u32, owner: Option<u32>) -> Option<&'static str> {
         ),
         (0, _) => Some(
             "privileges: the command runs as root and can read and write files of other users, because the workspace \
-                belongs to another user; it has no other rights of root",
+            belongs to another user; it has no other root privileges",
         ),
         _ => None,
     }
@@ -121,8 +121,8 @@ fn namespaces(protections: Protections) -> String {
                 or world-writable"
         ),
         Namespaces::None => format!(
-            "processes: it can change limits and priorities of yours{signals}; it can change modes, owners, times, and \
-                attributes of your files anywhere"
+            "processes: it can change limits and priorities of your processes{signals}; it can change modes, owners, \
+            times, and attributes of your files anywhere"
         ),
     }
 }

@@ -41,7 +41,10 @@ pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, ToolFai
     for (index, edit) in each.iter().enumerate() {
         let old = edit.needed("old")?;
         let new = edit.text("new")?.ok_or_else(|| {
-            ToolFailure::Failed(format!("Edit {} has no new text; an empty text deletes.", index + 1))
+            ToolFailure::Failed(format!(
+                "Edit {} has no new text; use an empty string to delete the old text.",
+                index + 1
+            ))
         })?;
         let replacement = Replacement { number: index + 1, path: &path, all: all || edit.flag("replace_all")? };
         after = if crlf {
@@ -85,7 +88,7 @@ fn check_size(path: &Path, text: &str) -> Result<(), ToolFailure> {
         return Ok(());
     }
     Err(ToolFailure::Failed(format!(
-        "{} would have more than {} MB, the most that is written.",
+        "{} would have more than {} MB, the limit for written files.",
         shown(path),
         MAX_FILE_BYTES >> 20
     )))

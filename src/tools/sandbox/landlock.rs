@@ -45,7 +45,8 @@ pub(crate) struct Places {
 
 impl Places {
     pub(crate) fn of(instructions: &Instructions, root: &Dir) -> Result<Self, String> {
-        let root = root.try_clone().map_err(|error| format!("the workspace can't be handed on: {error}."))?;
+        let root =
+            root.try_clone().map_err(|error| format!("the workspace can't be passed to the command: {error}."))?;
         let home = std::env::home_dir().filter(|home| home.is_absolute() && home.parent().is_some());
         let own: Vec<PathBuf> =
             instructions.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();

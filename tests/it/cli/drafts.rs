@@ -25,7 +25,7 @@ fn until_draft(home: &Home, flags: &[&str]) -> CommandOutput {
         let question = question(n);
         let answered = home.run(&[&["ask", &question], flags].concat());
         assert_eq!(answered.code, 0, "{}", answered.err);
-        if answered.err.contains("waits as a draft") {
+        if answered.err.contains("is waiting") {
             return answered;
         }
     }
@@ -46,7 +46,7 @@ fn turn_drafts_and_later_commands_decide() {
     let answered = until_draft(&home, &["--json"]);
     let shape: Value = serde_json::from_str(&answered.out).expect("standard output has only the answer's JSON");
     assert_eq!(shape["status"], "complete");
-    assert_eq!(answered.err.matches("waits as a draft").count(), 1, "{}", answered.err);
+    assert_eq!(answered.err.matches("is waiting").count(), 1, "{}", answered.err);
     let (text, id) = waiting(&home);
     assert_eq!((text.clone(), id), waiting(&home), "the same in each command");
     let listed = home.ok(&["capsules", "list"]);
@@ -117,7 +117,7 @@ fn draft_outlives_a_killed_process() {
         home.ok(&["context", "window", "1"]);
         let (mut child, input, errors) = line_mode(&home, if in_a_call { "a slow question" } else { "" });
         let mut told = String::new();
-        while !told.contains("waits as a draft") {
+        while !told.contains("is waiting") {
             let (_, more) =
                 errors.recv_timeout(Duration::from_mins(1)).unwrap_or_else(|_| panic!("no draft was ever due: {told}"));
             told.push_str(&more);
@@ -128,7 +128,7 @@ fn draft_outlives_a_killed_process() {
         child.wait().unwrap();
         drop(input);
         told.extend(errors.iter().map(|(_, more)| more));
-        assert_eq!(told.matches("waits as a draft").count(), 1, "{told}");
+        assert_eq!(told.matches("is waiting").count(), 1, "{told}");
 
         let started = home.run(&["capsules", "draft"]);
         assert_eq!(started.err.contains("interrupted"), in_a_call, "{}", started.err);

@@ -111,7 +111,7 @@ fn each_mode_keeps_its_allowance() {
     assert_eq!((map.section(), &map.reason), (Some(Section::Orientation), &Reason::Oriented));
     assert!(map.tokens <= 290, "the map and its note: {}", map.tokens);
     let sent = body(&mut client, branch);
-    assert!(sent.contains("retry.rs") && !sent.contains("Much depends on") && !sent.contains("let twice"), "{sent}");
+    assert!(sent.contains("retry.rs") && !sent.contains("Most depended on") && !sent.contains("let twice"), "{sent}");
     assert!(sent.contains("Tries a request again.") && !sent.contains("backoff(n) > 0"), "without its lines: {sent}");
     let plan = client.whole_plan(branch, &message("Why does the request give up so early?"));
     assert!(matches!(code(&plan)[..], [_]) && plan.rows.iter().all(|row| row.reason.name() != "no_code"));
@@ -126,7 +126,7 @@ fn each_mode_keeps_its_allowance() {
     let touchpoints = code(&plan).into_iter().filter(|row| row.section() == Some(Section::Retrieved)).count();
     assert!((1..=12).contains(&touchpoints));
     let sent = body(&mut client, branch);
-    assert!(sent.contains("Much depends on") && sent.contains("backoff(n) > 0"), "{sent}");
+    assert!(sent.contains("Most depended on") && sent.contains("backoff(n) > 0"), "{sent}");
     let sum: u32 = plan.included().map(|row| row.tokens).sum();
     assert_eq!(plan.est_total, sum + plan.framing + plan.tools, "the parts add up to the meter");
 }
@@ -513,7 +513,7 @@ fn module_summaries_lead_the_map() {
             let rest = text.split_once(from).map_or("", |(_, rest)| rest);
             rest.lines().skip(1).take_while(|line| line.contains('(')).map(str::to_owned).collect()
         };
-        (lines("Parts, from summaries that may be wrong:"), lines("Much depends on:"))
+        (lines("Parts, from summaries that may be wrong:"), lines("Most depended on:"))
     };
     let (parts, symbols) = map(&mut client);
     assert_eq!(parts, ["src/part_6 (fresh): Does the work number 6."]);

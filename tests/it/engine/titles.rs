@@ -132,7 +132,7 @@ fn failed_title_keeps_the_first_words() {
     let model = Model::new([text("By ballast."), refused, text("So do they."), text("Cranes in the wind")]);
     let (mut client, branch) = started(&Bench::new(&model), Titles::Model);
     client.say(branch, "Why do cranes not fall over?");
-    client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("gave this session no title")));
+    client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("returned no title for this session")));
     assert_eq!(title(&mut client), "Why do cranes not fall over");
     client.say(branch, "And piers?");
     retitle(&mut client).unwrap();

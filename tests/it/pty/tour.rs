@@ -181,7 +181,7 @@ fn replay_without_an_item(tour: &mut Tour) {
     tour.types("login").keys("\r");
     tour.shows(
         "replay: then and now, side by side",
-        &["Replay without an item", "now, without Why does login", "may be chance"],
+        &["Replay without an item", "now, without Why does login", "may be due to chance"],
     );
     tour.pty.until("both answers", |screen| screen.matches(" in (estimated)").count() == 2);
     tour.keys("m");

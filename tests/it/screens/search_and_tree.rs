@@ -93,7 +93,7 @@ fn enter_opens_a_result_and_back_returns() {
     stage.press("alt-left");
     assert!(stage.model.focus == Focus::Composer && stage.model.composer.first_line() == "a draft");
     stage.press("alt-left");
-    assert!(stage.screen(100, 30).contains("no earlier place to go back to"));
+    assert!(stage.screen(100, 30).contains("no previous location to return to"));
     stage.press("ctrl-r").type_text("bees");
     stage.reply(find, Answer::Found(Box::new(found(""))));
     stage.press("end down down enter");

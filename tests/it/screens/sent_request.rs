@@ -278,7 +278,7 @@ fn a_request_that_was_edited_by_hand_says_so_and_shows_its_bytes() {
     );
     for key in ["E", "e", "S"] {
         let screen = stage.press(key).screen(120, 35);
-        assert!(screen.contains("This request was sent; only the next one can be edited"), "{key}: {screen}");
+        assert!(screen.contains("This request was sent; only the next request can be edited"), "{key}: {screen}");
     }
     stage.press("w").press("w");
     let other = Box::new(rendered(Hash::of(b"other")));

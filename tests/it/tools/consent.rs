@@ -223,7 +223,7 @@ fn denial_changes_nothing_and_reaches_the_model() {
         consent: yes(),
         always: None,
     }));
-    assert!(stale.unwrap_err().to_string().contains("no longer waits"));
+    assert!(stale.unwrap_err().to_string().contains("no longer waiting"));
 }
 
 #[test]

@@ -204,7 +204,7 @@ fn invalid_tools_in_a_list_are_skipped() {
     );
     assert_eq!(server.tools[0].description, "Echoes.", "the first tool of a name is kept");
     let wide = &server.tools[4];
-    assert!(wide.description.contains("too much for every request"), "{}", wide.description);
+    assert!(wide.description.contains("too large for every request"), "{}", wide.description);
     assert!(wide.parameters.to_string().len() < 25_000);
 }
 

@@ -317,7 +317,7 @@ impl CodeWriter<'_> {
                 continue;
             };
             let changed = mark.code.as_ref().is_some_and(|then| then.file != code.file);
-            let since = if changed { "; its file was changed since it was marked" } else { "" };
+            let since = if changed { "; its file has changed since it was marked" } else { "" };
             let label = if engine {
                 format!("Code mentioned before: {}", place(&code))
             } else {

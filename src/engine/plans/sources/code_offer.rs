@@ -207,7 +207,7 @@ impl CodeWriter<'_> {
         let heading = format!("## Code of {name} that may bear on this, as it is now\n\n<<<{mark}\n");
         let among = u32::try_from(*among).unwrap_or(u32::MAX);
         let (title, reason) = if kept {
-            (format!("{} kept of {name}", items.len()), Reason::KeptCode { rank: 0 })
+            (format!("{} kept from {name}", items.len()), Reason::KeptCode { rank: 0 })
         } else {
             let title = format!("{} found in {name} among {} symbols", items.len(), grouped(u64::from(among)));
             (title, Reason::CodeSearched { among })

@@ -34,7 +34,7 @@ pub(crate) fn map_text(name: &str, map: &CodeMap, parts: &[String], tools: &[Too
     }
     let symbols = &map.anchors[..map.anchors.len().min(ANCHORS.saturating_sub(parts.len()))];
     if !symbols.is_empty() {
-        body.push_str("\nMuch depends on:\n");
+        body.push_str("\nMost depended on:\n");
     }
     for anchor in symbols {
         let doc = if anchor.doc.is_empty() { String::new() } else { format!(": {}", anchor.doc) };
@@ -48,7 +48,8 @@ pub(crate) fn map_text(name: &str, map: &CodeMap, parts: &[String], tools: &[Too
         (false, false) => " Ask for what you need.",
     };
     let note = format!(
-        "Folders and files of {name}; a number stands for files that are not listed, words for what a folder says of itself.{how}"
+        "Folders and files of {name}. A number counts files that are not listed; words after a folder come from the \
+        folder's own documentation.{how}"
     );
     render_forms::fenced(&format!("Map of the code\n\n{note}"), &body)
 }

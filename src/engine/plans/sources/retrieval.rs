@@ -335,7 +335,7 @@ fn excluded_rows(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> 
             }
             let (atom, reason) = (Atom::Message { node: head.key }, Reason::UserExcluded { once: false });
             let tokens = u32::try_from(head.bytes / 4).unwrap_or(u32::MAX);
-            let remedy = ("exclude", "lets it be found again");
+            let remedy = ("exclude", "allows it in search results again");
             let row = OmittedItem::new(atom, RowKind::Message, &head.preview, tokens, reason, remedy);
             let source = snapshot.source(at, head.id, head.external_id.clone(), None);
             rows.push(OmittedItem { source, ..row });

@@ -79,9 +79,9 @@ impl Imports<'_> {
     }
 
     fn import(&mut self, name: &str, from: &Path, depth: usize) -> Result<String, String> {
-        let path = inside(from, name).ok_or("lies outside the folder")?;
+        let path = inside(from, name).ok_or("is outside the folder")?;
         if depth >= DEEPEST {
-            return Err(format!("is more than {DEEPEST} files deep"));
+            return Err(format!("is nested more than {DEEPEST} files deep"));
         }
         if self.text.of.iter().any(|(other, _)| *other == path) {
             return Err("is already inserted".into());

@@ -344,7 +344,7 @@ fn message(model: &mut Model, command: &MessageCommand, out: &mut Vec<Cmd>) -> W
         }
         MessageCommand::Labels { words, favourites: false } if words.is_empty() => Way::Run(Action::Labels),
         MessageCommand::Remove { item, yes: false, .. } => {
-            Way::Confirm(format!("Delete the turn of {item} permanently?"))
+            Way::Confirm(format!("Permanently delete the turn of {item}?"))
         }
         MessageCommand::List { .. }
         | MessageCommand::Show { .. }
@@ -456,7 +456,7 @@ fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> W
             return Way::Done;
         }
         SessionCommand::Delete { session, yes: false, .. } => {
-            return Way::Confirm(format!("Delete the session {session} and all its messages permanently?"));
+            return Way::Confirm(format!("Permanently delete the session {session} and all its messages?"));
         }
         SessionCommand::Delete { .. } | SessionCommand::Rename { .. } | SessionCommand::Retitle { .. } => {
             return Way::Print;

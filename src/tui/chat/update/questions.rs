@@ -65,10 +65,10 @@ pub(crate) fn imported_instructions(model: &mut Model, asks: bool) {
     words.push("Until you decide, it is left out.".to_owned());
     let choices = [
         ('n', "decide later", Act::Close),
-        ('y', "yes, send them with every request", Act::Instructions(atoms.clone(), true)),
-        ('x', "no, leave them out", Act::Instructions(atoms, false)),
+        ('y', "yes, send it with every request", Act::Instructions(atoms.clone(), true)),
+        ('x', "no, leave it out", Act::Instructions(atoms, false)),
     ];
-    open(model, "Use the instructions of this imported conversation?", words, choices);
+    open(model, "Use this conversation's imported system prompt?", words, choices);
 }
 
 /// Asks what to do with a message while another answer is still arriving on its branch.

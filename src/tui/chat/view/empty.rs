@@ -106,7 +106,7 @@ fn found(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
     for text in [
         "For a real model, set OPENAI_API_KEY (or another key) and restart pleach;",
         "for your own server, set OPENAI_BASE_URL=http://localhost:PORT/v1;",
-        "or add a profile to config.toml (pleach config path prints its path).",
+        "or add a profile to config.toml (`pleach config path` prints its path).",
     ] {
         rows.extend(TextRows::plain(text, width, Ink::Text));
     }

@@ -305,7 +305,7 @@ impl BlockBuilder<'_> {
             End::Truncated => "cut off: the server ended the stream early",
             End::Cancelled => "stopped",
             End::Interrupted => "interrupted: pleach ended while the answer was arriving",
-            End::Errored => "failed; the part that arrived is kept",
+            End::Errored => "failed; the text received so far is kept",
         };
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
         if at + 1 == self.model.conversation.path.len() {

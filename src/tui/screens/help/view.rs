@@ -72,7 +72,7 @@ fn rows(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
     }
     rows.push(Line::new());
     let unbound = Action::ALL.iter().filter(|action| keys.key_of(**action).is_none());
-    rows.push(Line::of(Ink::Heading, "Without a key (palette, or / and the name)"));
+    rows.push(Line::of(Ink::Heading, "Without a key (use the palette, or type / and the name)"));
     for action in unbound {
         put(&mut rows, &format!("/{}", action.name()), action.sentence());
     }

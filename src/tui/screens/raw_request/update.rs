@@ -82,7 +82,7 @@ pub(crate) fn show_sent(model: &mut Model, run: &RunCard, found: RawRequest) {
     let raw = RawRequestScreen { sent: Some(same), ..RawRequestScreen::new(run.branch, Draft::default(), found) };
     model.layers.push(raw);
     if !same {
-        let text = "These are not the bytes that were sent: a message of the call was changed or deleted since.";
+        let text = "These are not the bytes that were sent: a message of the call has since been changed or deleted.";
         model.status.say(Severity::Notice, text, model.now);
     }
 }
@@ -92,7 +92,7 @@ fn refuse_sent(model: &mut Model) -> bool {
     let sent = model.layers.top::<RawRequestScreen>().is_some_and(|raw| raw.sent.is_some());
     if sent {
         let key = model.keys.key(Action::Context);
-        let text = format!("This request was sent; only the next one can be edited: {key} from the composer.");
+        let text = format!("This request was sent; only the next request can be edited: press {key} in the composer.");
         model.status.say(Severity::Notice, text, model.now);
     }
     sent

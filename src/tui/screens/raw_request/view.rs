@@ -219,7 +219,7 @@ fn figures(view: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line 
     let figures = sum(tokens, of);
     if tokens > of {
         let over = text::number((tokens - of).into());
-        let words = format!("{figures}: {over} over the limit, the server would reject it{tail}");
+        let words = format!("{figures}: {over} over the limit; the server would reject it{tail}");
         return paint::cut(view.theme, Ink::Danger, &words, room);
     }
     let changed = match changed {

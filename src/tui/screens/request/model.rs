@@ -448,7 +448,7 @@ pub(crate) fn fixed(row: &Row) -> Option<&'static str> {
     use RowKind as K;
     match row.kind {
         _ if row.pin.is_some() => None,
-        K::Range => Some("This row stands for many turns: open it and select turns one by one."),
+        K::Range => Some("This row represents many turns: open it and select turns one by one."),
         _ if is_question(row) => Some("Your message is always included."),
         K::Text | K::State | K::Summary | K::Quote | K::Part | K::Search | K::Request => {
             Some("Settings control this text, not marks.")

@@ -120,7 +120,7 @@ pub(crate) fn remember_place(model: &mut Model) {
 /// Returns to the place before the last jump.
 pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(spot) = model.jumps.before.pop() else {
-        return model.status.say(Severity::Notice, "There is no earlier place to go back to.", model.now);
+        return model.status.say(Severity::Notice, "There is no previous location to return to.", model.now);
     };
     if let Some(session) = model.session.as_ref().filter(|session| session.card.id == spot.session) {
         if session.find(spot.branch).is_some() {

@@ -131,7 +131,7 @@ fn loss(draft: &SummaryDraft) -> Option<&'static str> {
         SummarySource::User => Some("You edited it; your text can't be restored."),
         SummarySource::Llm => Some("A model wrote it; a rewrite costs another call."),
         SummarySource::Extractive if draft.summary.kept.is_empty() => None,
-        SummarySource::Extractive => Some("Your selection of kept sentences will be lost."),
+        SummarySource::Extractive => Some("Your selection of kept items will be lost."),
     }
 }
 
@@ -164,7 +164,7 @@ fn ask(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>)
 
 /// Opens the draft's text for editing; the sentences kept word for word are added to it again afterwards.
 fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
-    let title = "Text of the draft (sentences kept verbatim are added automatically)";
+    let title = "Text of the draft (items kept verbatim are added automatically)";
     model.layers.push(Editor::new(title, text, Edited::Draft { branch, number }));
 }
 

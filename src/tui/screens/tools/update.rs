@@ -85,7 +85,8 @@ fn arrived(model: &mut Model, ticket: u64, all: Box<ToolList>) {
 
 /// The question whether to use the folder's servers, with the command of each.
 fn ask_file(file: &FileCard) -> Question {
-    let about = "Server programs run with your permissions, outside the sandbox; pleach connects to server addresses.";
+    let about = "Server programs run with your permissions, outside the sandbox; pleach reaches servers with a URL \
+    over the network.";
     let mut words = vec![about.to_owned()];
     let skipped = |names| format!("Skipped, because your settings have servers with these names: {names}.");
     words.extend(file.skipped_servers().map(skipped));
@@ -142,7 +143,7 @@ pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     let (name, tool) = (server.name.clone(), screen.tool(entry));
     let waits = tool.map_or_else(|| server.tools.iter().any(|tool| tool.waits), |tool| tool.waits);
     if !waits {
-        return model.status.say(Severity::Notice, "Nothing needs approval there.", model.now);
+        return model.status.say(Severity::Notice, "Nothing needs approval here.", model.now);
     }
     let tool = tool.map(|tool| tool.tool.clone());
     send(model, ToolRequest::Servers(None, ServerAct::Approve { server: name, tool }), ToolsPending::Change, out);

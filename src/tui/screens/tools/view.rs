@@ -71,7 +71,10 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
 /// How many tools every request contains, or why none.
 fn head(all: &ToolList) -> (String, Ink) {
     if !all.trusted {
-        return ("Not trusted: no tools are offered and no server is started. /trust-folder".into(), Ink::Warn);
+        return (
+            "Not trusted: no tools are offered and no server is started. /trust-folder changes that.".into(),
+            Ink::Warn,
+        );
     }
     if !all.enabled {
         return (
@@ -82,8 +85,8 @@ fn head(all: &ToolList) -> (String, Ink) {
     let goes: usize = all.servers.iter().map(|server| server.sent_tools().count()).sum();
     if goes > OPENAI_TOOL_LIMIT {
         let words = format!(
-            "Every request contains {goes} tools; some model servers accept at most {OPENAI_TOOL_LIMIT}. Space disables \
-                some."
+            "Every request contains {goes} tools; some model servers accept at most {OPENAI_TOOL_LIMIT}. Space \
+            disables the selected tool."
         );
         return (words, Ink::Warn);
     }
@@ -295,7 +298,7 @@ fn tool_rows(view: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard, width
         };
         rows.extend(TextRows::plain(words, width, Ink::Warn));
     } else if !server.on || !tool.on {
-        rows.extend(TextRows::plain("Switched off on this branch.", width, Ink::Warn));
+        rows.extend(TextRows::plain("Disabled on this branch.", width, Ink::Warn));
     }
     if let Some(before) = tool.before.as_ref().filter(|before| **before != tool.description) {
         part(&mut rows, "Previous description", TextRows::exact(before, width, Ink::Dim));

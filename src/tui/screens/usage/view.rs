@@ -315,8 +315,10 @@ fn selected(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area:
     rows.extend(TextRows::plain(&call.title, width, Ink::Dim).into_iter().take(1));
     let est = ledger.calls.iter().skip(screen.from).take(screen.page).any(|call| call.input.is_none());
     if est {
-        let words =
-            format!("{} marks an estimate of a value that the server did not report; ? is unknown.", glyphs.empty);
+        let words = format!(
+            "{} marks an estimate of a value that the server did not report; ? marks an unknown value.",
+            glyphs.empty
+        );
         rows.extend(TextRows::plain(&words, width, Ink::Dim));
     }
     paint::lines(view.theme, &rows, room, buf);

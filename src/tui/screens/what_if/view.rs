@@ -183,7 +183,7 @@ fn named(item: &MovedItem, sign: &str, ink: Ink) -> Line {
 fn describe_current(known: &PlanFigures) -> String {
     let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.room)));
     let items = text::counted(u64::from(known.items), "item");
-    format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another.")
+    format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another row.")
 }
 
 /// Describes a variant: `mode Off: adds nothing, removes 4 items of 2,212 tokens; 2 moved or shortened.`
