@@ -242,7 +242,7 @@ fn a_message_of_many_small_values_is_cut_and_keeps_its_text() {
         let content = &reading.transcripts[0].records[0].content;
         let kept = content.extra.as_ref().unwrap()["x"].as_array().unwrap().len();
         assert!(content.plain_text() == "words" && (10_000..100_000).contains(&kept), "{kept} values are kept");
-        assert!(reading.skipped[0].why.contains("longest texts are cut"), "{:?}", reading.skipped);
+        assert!(reading.skipped[0].why.contains("longest texts were cut"), "{:?}", reading.skipped);
     }
 }
 

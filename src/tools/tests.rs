@@ -251,8 +251,8 @@ fn arguments_and_names() {
         ("", "path is missing"),
         ("{}", "path is missing"),
         ("{\"path\": 5}", "must be a string"),
-        ("{\"path\": \"a\", \"lines\": 0}", "whole number from 1"),
-        ("{\"path\": \"a\", \"lines\": [1]}", "whole number from 1"),
+        ("{\"path\": \"a\", \"lines\": 0}", "whole number of at least 1"),
+        ("{\"path\": \"a\", \"lines\": [1]}", "whole number of at least 1"),
         ("{\"path\": \"a\"", "not valid JSON"),
         ("[]", "must be a JSON object"),
     ] {

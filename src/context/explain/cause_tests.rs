@@ -251,8 +251,8 @@ fn rules_skills_and_module_summaries_have_causes() {
         (vec![], sent(Module, 40, module("fresh")), CauseKind::You, "was written"),
         (sent(Module, 40, module("fresh")), vec![], CauseKind::You, "undone"),
         (sent(Module, 40, module("fresh")), sent(Module, 44, module(stale)), CauseKind::You, "changed or added"),
-        (sent(Module, 40, module("fresh")), sent(Module, 30, module("fresh")), CauseKind::You, "again or edited"),
-        (sent(Module, 40, module(stale)), sent(Module, 38, module("fresh")), CauseKind::You, "again or edited"),
+        (sent(Module, 40, module("fresh")), sent(Module, 30, module("fresh")), CauseKind::You, "rewritten or edited"),
+        (sent(Module, 40, module(stale)), sent(Module, 38, module("fresh")), CauseKind::You, "rewritten or edited"),
         (sent(Module, 40, module("fresh")), out(Module, Reason::BelowThreshold), CauseKind::Retrieval, ""),
         (out(Module, Reason::BelowThreshold), sent(Module, 40, module("fresh")), CauseKind::Retrieval, "closer"),
     ];

@@ -205,7 +205,11 @@ mod tests {
         assert!(
             sentences.starts_with("One backup still contains deleted text: /s/b-2026-02-01. Deleted text may also")
         );
-        assert!(sentences.contains("--rewrite removes it from them;") && sentences.contains("--delete"), "{sentences}");
+        assert!(
+            sentences.contains("`pleach backups --rewrite` removes the text from the backups;")
+                && sentences.contains("--delete"),
+            "{sentences}"
+        );
         let older = BackupReport { older: true, ..copy(1, None) };
         assert!(
             deleted_text_sentence(std::slice::from_ref(&older)).unwrap().contains("deletes those from before a change")
@@ -238,10 +242,10 @@ mod tests {
         damage.backups.push(backup("2026-02-01 10:00 UTC", 2_049));
         assert_eq!(
             damage.backups_sentence(),
-            "There is one backup, of 2026-02-01 10:00 UTC (3 KiB): /s/b-2026-02-01 10:00 UTC."
+            "There is one backup, from 2026-02-01 10:00 UTC (3 KiB): /s/b-2026-02-01 10:00 UTC."
         );
         damage.backups.push(backup("2026-01-01 10:00 UTC", 1));
-        assert!(damage.backups_sentence().starts_with("There are 2 backups, the newest of 2026-02-01"));
+        assert!(damage.backups_sentence().starts_with("There are 2 backups; the newest is from 2026-02-01"));
     }
 
     #[test]

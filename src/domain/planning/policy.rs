@@ -69,14 +69,17 @@ impl Section {
             Self::StickyPins
             | Self::SessionSummary
             | Self::LaneSummary
-            | Self::Orientation
             | Self::Retrieved
             | Self::LeasedPins
             | Self::QuotedReply
             | Self::DuringTurn => true,
-            Self::System | Self::Personality | Self::Guidelines | Self::State | Self::Recent | Self::UserMessage => {
-                false
-            }
+            Self::System
+            | Self::Personality
+            | Self::Guidelines
+            | Self::State
+            | Self::Orientation
+            | Self::Recent
+            | Self::UserMessage => false,
         }
     }
 
@@ -87,12 +90,12 @@ impl Section {
             Self::Personality => "personality",
             Self::Guidelines => "guidelines",
             Self::State => "state",
-            Self::StickyPins => "sticky pins",
+            Self::StickyPins => "pins",
             Self::SessionSummary => "session summary",
             Self::LaneSummary => "lane summary",
-            Self::Orientation => "orientation",
-            Self::Retrieved => "retrieved",
-            Self::LeasedPins => "leased pins",
+            Self::Orientation => "rules, code map",
+            Self::Retrieved => "found",
+            Self::LeasedPins => "leases",
             Self::Recent => "recent turns",
             Self::QuotedReply => "quoted reply",
             Self::UserMessage => "your message",

@@ -131,12 +131,13 @@ impl PlanFigures {
     }
 }
 
-/// Returns whether the other side sends the same turn, or a card of it, in another row: moved or shortened, neither
-/// added nor removed.
+/// Returns whether the other side sends the same turn, or a card of it, in another row, or another text of the same
+/// title: moved, shortened, or reworded, neither added nor removed.
 fn is_also_sent(row: &Row, others: &BTreeMap<Atom, &Row>) -> bool {
     let other = match row.kind {
         RowKind::Turn => RowKind::Card,
         RowKind::Card => RowKind::Turn,
+        RowKind::Text => return others.values().any(|it| it.kind == RowKind::Text && it.title == row.title),
         _ => return false,
     };
     row.source.turn.is_some() && others.values().any(|it| it.kind == other && it.source.turn == row.source.turn)

@@ -51,7 +51,7 @@ impl Core {
             [key] => key.strip_suffix("/*").map_or_else(|| key.clone(), |server| format!("all tools of {server}")),
             _ => format!("{} tools", keys.len()),
         };
-        self.override_as(id, overrides, &format!("switched {what} {}", if on { "on" } else { "off" }))
+        self.override_as(id, overrides, &format!("{} {what}", if on { "enabled" } else { "disabled" }))
     }
 
     fn tool_key(&self, name: &str) -> String {

@@ -50,8 +50,11 @@ fn turn_drafts_and_later_commands_decide() {
     let (text, id) = waiting(&home);
     assert_eq!((text.clone(), id), waiting(&home), "the same in each command");
     let listed = home.ok(&["capsules", "list"]);
-    assert!(listed.contains("A draft waits: turns ") && listed.contains("`pleach capsules accept`"), "{listed}");
-    assert!(home.ok(&["summaries"]).contains("A draft waits: turns "));
+    assert!(
+        listed.contains("A summary draft is waiting: turns ") && listed.contains("`pleach capsules accept`"),
+        "{listed}"
+    );
+    assert!(home.ok(&["summaries"]).contains("A summary draft is waiting: turns "));
     assert!(home.ok(&["capsules", "draft"]).starts_with(&text));
     let quiet = home.run(&["ask", "And then?"]);
     assert!(quiet.code == 0 && !quiet.err.contains("draft"), "reported once: {}", quiet.err);
@@ -67,7 +70,7 @@ fn turn_drafts_and_later_commands_decide() {
     let list = home.json(&["capsules", "list"]);
     assert_eq!((list[0]["id"].clone(), list[0]["goes"].clone()), (accepted["capsule"]["id"].clone(), true.into()));
     let none = home.run(&["capsules", "accept"]);
-    assert!(none.code != 0 && none.err.contains("No draft waits on this branch"), "{}", none.err);
+    assert!(none.code != 0 && none.err.contains("No summary draft is waiting on this branch"), "{}", none.err);
     home.assert_sound();
 }
 
@@ -79,7 +82,11 @@ fn discarded_draft_is_not_made_again() {
     let plain =
         home.with_input(&["--plain"], b"/capsules draft\n/capsules discard\nAnd then?\n/capsules draft\n/quit\n");
     assert!(plain.code == 0 && !plain.err.contains("draft"), "{}", plain.err);
-    assert!(plain.out.contains("A draft waits: turns ") && plain.out.contains("No draft waits"), "{}", plain.out);
+    assert!(
+        plain.out.contains("A summary draft is waiting: turns ") && plain.out.contains("No summary draft is waiting"),
+        "{}",
+        plain.out
+    );
     assert_eq!(home.json(&["summaries"])["draft"], Value::Null);
 }
 

@@ -202,7 +202,7 @@ fn follow_ups_keep_the_code_of_the_question_before() {
             let why = |row: &&Row| row.section() == Some(Section::Retrieved) && row.source.code.is_some();
             for row in plan.rows.iter().filter(why) {
                 assert!(matches!(row.reason, Reason::KeptCode { .. }), "{row:?}");
-                assert!(row.reason.sentence().to_lowercase().contains("kept from the question before"));
+                assert!(row.reason.sentence().to_lowercase().contains("kept from the previous question"));
             }
             client.say(branch, words);
         }

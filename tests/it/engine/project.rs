@@ -255,7 +255,7 @@ fn claude_md_is_read_without_agents_md_and_includes_files() {
     let plan = client.whole_plan(branch, &hello());
     let title = &rules(&plan)[0].title;
     assert!(
-        title.contains("docs/style.md inserted") && title.contains("../outside.md not inserted: it lies outside"),
+        title.contains("docs/style.md inserted") && title.contains("../outside.md not inserted: it is outside"),
         "{title}"
     );
     assert!(

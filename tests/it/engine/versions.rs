@@ -61,7 +61,7 @@ fn state_block_by_the_model() {
     let branch = client.session();
     let rebuild = |by| Request::Branch(BranchRequest::RebuildState { branch, by });
     let failure = client.ask(rebuild(SummaryAuthor::Model)).unwrap_err();
-    assert!(failure.what.contains("no messages yet"), "{failure}");
+    assert!(failure.what.contains("no message yet"), "{failure}");
     client.say(branch, "Load the ship at pier 3");
     client.say(branch, "the password is swordfish");
     let last = client.open().nodes[2].id;

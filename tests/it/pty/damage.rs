@@ -133,7 +133,7 @@ fn file_is_checked_after_a_kill() {
 
     flip_leaf(&store, "search_data");
     let pty = up();
-    pty.see("The store is damaged: export the sessions that you need, quit, and run pleach doctor --repair.");
+    pty.see("The store is damaged: export the sessions that you need, quit, and run `pleach doctor --repair`.");
     pty.keys("\x1b");
     pty.until("the alarm is put away", |screen| !screen.contains("is damaged"));
     pty.keys("\x04");

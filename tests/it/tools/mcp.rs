@@ -472,7 +472,7 @@ fn tools_are_disabled_on_a_branch_and_restored_by_undo() {
     setup.card("s");
     let whole = setup.cost();
     let off = |keys: &[&str]| ServerAct::Switch { keys: keys.iter().map(|key| (*key).to_owned()).collect(), on: false };
-    assert!(setup.done(off(&["s/echo"])).contains("Switched s/echo off. u undoes it."));
+    assert!(setup.done(off(&["s/echo"])).contains("Disabled s/echo. u undoes it."));
     let less = setup.cost();
     assert!(less < whole);
     assert_eq!(setup.tool_list(ServerAct::List).tokens, less);
@@ -483,12 +483,12 @@ fn tools_are_disabled_on_a_branch_and_restored_by_undo() {
     assert!(on.abs_diff(less) <= 4 && costs[1].tokens.abs_diff(whole - less) <= 4, "{costs:?}");
     assert!(setup.turn("Echo.", &yes()).is_none(), "the model calls it anyway");
     assert_eq!(setup.posted(), ["echo", "mcp__s__act"]);
-    assert!(setup.client.last_result().contains("switched mcp__s__echo off"), "{}", setup.client.last_result());
+    assert!(setup.client.last_result().contains("the user disabled mcp__s__echo"), "{}", setup.client.last_result());
     setup.done(off(&["s/*"]));
     setup.done(off(&["echo"]));
     assert_eq!(setup.cost(), 0);
     let on = ServerAct::Switch { keys: vec!["mcp__s__act".into()], on: true };
-    assert!(setup.done(on).contains("Switched s/act on."), "by the name that the model sees");
+    assert!(setup.done(on).contains("Enabled s/act."), "by the name that the model sees");
     assert!(setup.cost() > 0 && setup.cost() < less, "one of several disabled tools is enabled again");
     setup.client.must(Request::Session(SessionRequest::Undo));
     let forked = match setup.client.must(Request::Branch(BranchRequest::Fork {
@@ -552,7 +552,7 @@ fn tool_descriptions_are_approved_again_after_a_change() {
     assert_eq!((echo.waits, echo.is_sent(), echo.before.as_deref()), (true, false, Some("Echoes the text.")));
     assert!(setup.cost() < whole, "it is not offered meanwhile");
     let approve = ServerAct::Approve { server: "s".into(), tool: Some("echo".into()) };
-    assert!(setup.done(approve).contains("approved as described now"));
+    assert!(setup.done(approve).contains("approved as currently described"));
     assert!(setup.cost() > whole, "and is offered afterwards, with a longer description");
     let alarms = setup.client.seen.iter().filter(|event| alarmed(event)).count();
     assert_eq!(alarms, 1, "reported once");

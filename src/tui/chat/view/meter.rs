@@ -54,7 +54,7 @@ impl Part {
             Self::Section(S::StickyPins) => look("Pins", Ink::Pinned, ["█", "◆", "#"]),
             Self::Section(S::SessionSummary) => look("Summaries", Ink::Pinned, ["▓", "▙", "E"]),
             Self::Section(S::LaneSummary) => look("Lane summary", Ink::Model, ["▒", "▟", "L"]),
-            Self::Section(S::Orientation) => look("Code map", Ink::Name, ["▓", "▛", "O"]),
+            Self::Section(S::Orientation) => look("Rules, code map", Ink::Name, ["▓", "▛", "O"]),
             Self::Section(S::Retrieved) => look("Found", Ink::Tool, ["█", "▒", "r"]),
             Self::Section(S::LeasedPins) => look("Leases", Ink::Leased, ["▒", "◇", "~"]),
             Self::Section(S::Recent) => look("Recent turns", Ink::MeterLow, ["█", "▆", "t"]),

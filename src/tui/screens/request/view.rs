@@ -17,7 +17,7 @@ use crate::tui::view::prelude::*;
 use std::fmt::Write as _;
 
 /// Height from which warnings and the budget each have a line.
-const BOTH: u16 = 30;
+const BOTH: u16 = 20;
 
 /// Height of the list, in rows.
 pub(crate) fn list_rows(overlay: &RequestScreen, area: Rect) -> u16 {

@@ -5,6 +5,7 @@
 use super::model::{Part, Step, Tour, planned, shape};
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::plan::RowKind;
 use crate::tui::model::Model;
@@ -269,10 +270,15 @@ fn compares(model: &Model, home: Option<BranchId>) -> bool {
     branches.is_some_and(|(one, other)| Some(one) == home || Some(other) == home)
 }
 
-/// Whether the first branch has more marks than when the step began.
+/// Whether the first branch has a mark on messages of another branch that it did not have when the step began.
 fn more_marks(model: &Model, tour: &Tour) -> bool {
     let home = tour.home.and_then(|id| model.session.as_ref()?.find(id));
-    home.is_some_and(|home| tour.before(home.id).is_some_and(|(before, _)| home.marks.len() > before.len()))
+    let is_new = |before: &[(Atom, MarkKind)], mark: &Mark| {
+        mark.origin.is_some() && before.iter().all(|(target, _)| *target != mark.target)
+    };
+    home.is_some_and(|home| {
+        tour.before(home.id).is_some_and(|(before, _)| home.marks.iter().any(|mark| is_new(before, mark)))
+    })
 }
 
 fn on_answer(model: &Model) -> bool {
