@@ -35,6 +35,10 @@ impl Core {
                 skipped.used_up.push(op.what);
                 continue;
             }
+            if changes.iter().all(|change| self.is_on_archived_branch(change)) {
+                skipped.stranding.push(format!("{:?}, because its branch is archived", capital(&op.what)));
+                continue;
+            }
             // What a skipped operation changed since cannot be undone before it.
             let is_changed = |change: &Change| self.ensure_unchanged_since(change, true).is_err();
             if !skipped.stranding.is_empty() && changes.iter().any(is_changed) {
@@ -68,6 +72,12 @@ impl Core {
             return Ok(Answer::Done(skipped.sentence("Redone", "redid", &op.what)));
         }
         Ok(Answer::Done(skipped.nothing_left("redo")))
+    }
+
+    /// Whether a change is of a mark on an archived branch, where no one would see it undone.
+    fn is_on_archived_branch(&self, change: &Change) -> bool {
+        let Change::Mark { branch, .. } = change else { return false };
+        self.sessions.branch(*branch).is_ok_and(|branch| branch.archived)
     }
 
     /// The changes that remain to be carried out. A mark for one call that was used up is already gone: if it had

@@ -21,6 +21,14 @@ const CRAMPED: (u16, u16) = (0, 5);
 /// Draws one frame. First it updates what depends on heights (scrolling, sizes of pages), then it paints. Returns the
 /// nodes whose contents are missing.
 pub fn draw(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
+    let wanted = page_and_tour(model, cache, theme, buf);
+    if theme.glyphs.ascii {
+        paint::replace_signs(buf);
+    }
+    wanted
+}
+
+fn page_and_tour(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
     let rows = tour::model::rows(model, buf.area.height);
     if rows == 0 {
         return page(model, cache, theme, buf);

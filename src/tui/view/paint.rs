@@ -10,6 +10,27 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::widgets::{Block, Borders, Clear, Widget};
 
+/// Replaces the signs of texts by ASCII characters of the same width.
+pub(crate) fn replace_signs(buf: &mut Buffer) {
+    for cell in &mut buf.content {
+        let sign = match cell.symbol() {
+            "·" | "•" => ".",
+            "…" | "≈" => "~",
+            "–" | "—" | "−" => "-",
+            "←" | "‹" => "<",
+            "→" | "›" => ">",
+            "↑" => "^",
+            "↓" => "v",
+            "✓" => "+",
+            "✗" | "✕" | "×" => "x",
+            "‘" | "’" => "'",
+            "“" | "”" => "\"",
+            _ => continue,
+        };
+        cell.set_symbol(sign);
+    }
+}
+
 /// Draws one line at the top of `area`, cut at its right edge.
 pub(crate) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
     let area = area.intersection(buf.area);

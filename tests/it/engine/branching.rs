@@ -334,6 +334,9 @@ fn undoing_a_race_never_strands_later_turns() {
     let mut client = bench.start();
     let main = client.session();
     client.say(main, "a question before");
+    let first = client.open().nodes[0].id;
+    let act = Act::Set { kind: MarkKind::Exclude, toggle: false };
+    client.must(Request::Branch(BranchRequest::Mark { branch: main, items: vec![ItemName::TurnOf(first)], act }));
     let arms = race(&mut client, main, Limits::default(), "which is better?");
     client.must(Request::Call(CallRequest::KeepOne { branch: arms[1] }));
     client.say(arms[1], "on with the winner");
@@ -341,6 +344,11 @@ fn undoing_a_race_never_strands_later_turns() {
     let Answer::Done(sentence) = client.must(Request::Session(SessionRequest::Undo)) else { panic!("a sentence") };
     assert!(sentence.contains("because main has later messages"), "{sentence}");
     assert!(sentence.contains("with the settings of the race (mode Heavy), archived"), "{sentence}");
+    // The exclusion was made on the branch that the race archived: undoing it there would change nothing to see.
+    assert!(
+        sentence.starts_with("There is nothing to undo") && sentence.contains("its branch is archived"),
+        "{sentence}"
+    );
     assert_eq!(names(&mut client), before);
     assert_eq!(client.open().current, arms[1]);
 }

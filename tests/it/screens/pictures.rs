@@ -172,7 +172,14 @@ fn busy_question() {
 fn plain_signs() {
     let mut stage = fixture::opened();
     stage.theme = pleach::tui::theme::Theme::built_in("none", true);
+    let only_ascii = |screen: String| {
+        let outside: Vec<char> = screen.chars().filter(|c| !c.is_ascii() && !"日本語".contains(*c)).collect();
+        assert!(outside.is_empty(), "{outside:?} in {screen}");
+    };
+    only_ascii(stage.screen(120, 30));
+    // Signs in sentences and in descriptions of commands are replaced too.
+    stage.type_text("/session");
     let screen = stage.screen(120, 30);
-    let outside: Vec<char> = screen.chars().filter(|c| !c.is_ascii() && !"日本語".contains(*c)).collect();
-    assert!(outside.is_empty(), "{outside:?}");
+    assert!(screen.contains("[TITLE~]"), "{screen}");
+    only_ascii(screen);
 }
