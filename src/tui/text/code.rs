@@ -103,7 +103,7 @@ pub struct Job {
     pub from: usize,
 }
 
-/// Highlighting of lines by key, at most [`MAX_CACHED_LINES`]; and the lines of the last frame without highlighting.
+/// Highlighting of lines by key, at most `MAX_CACHED_LINES`; and the lines of the last frame without highlighting.
 #[derive(Debug, Default)]
 pub struct HighlightCache {
     known: HashMap<u64, HighlightedLine>,
