@@ -104,11 +104,11 @@ fn with_summary<'a>(
         at.is_some_and(|at| best.places[at].is_sent() || best.places[at].is_excluded())
     };
     let lost = !turns.iter().all(is_unaffected);
-    // An older summary leaves if everything else that it covers is sent by a mark.
+    // An older summary leaves if everything else that it covers is marked and sent.
     let replaces = |by: &Hash| {
         let other = turns_covered_by(input, *by);
         let mut rest = other.difference(&turns);
-        other.iter().any(|user| turns.contains(user)) && rest.all(|user| is_marked(best, user))
+        other.iter().any(|user| turns.contains(user)) && rest.all(|user| is_unaffected(user) && is_marked(best, user))
     };
     let mut used: Vec<Hash> = best.summed.used.iter().filter(|by| !replaces(by)).copied().collect();
     used.push(summary.by);

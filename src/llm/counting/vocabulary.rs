@@ -7,13 +7,15 @@
 //! `PLEACH_VOCABULARIES=write cargo test vocabularies_are_complete` writes the lists again.
 
 use fancy_regex::Regex;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::BinaryHeap;
 
 /// A vocabulary's list of tokens, and the pattern that splits a text into words before they are encoded.
 pub(super) struct Source {
+    /// The tokens.
     pub(super) tokens: &'static [u8],
+    /// The pattern.
     pub(super) pattern: &'static str,
 }
 
@@ -43,50 +45,9 @@ pub(super) const CL100K_BASE: Source = Source {
     ),
 };
 
-/// A hasher for short byte strings. It is fast and has no key: a chosen text cannot add tokens to a vocabulary, so it
-/// cannot make lookups slow.
-#[derive(Default)]
-struct TokenHasher(u64);
-
-impl Hasher for TokenHasher {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) {
-        // Two parts of known length that overlap are read faster than a rest of unknown length.
-        if let Some(last) = bytes.last_chunk() {
-            let (words, rest) = bytes.as_chunks();
-            for word in words {
-                self.write_u64(u64::from_le_bytes(*word));
-            }
-            if !rest.is_empty() {
-                self.write_u64(u64::from_le_bytes(*last));
-            }
-        } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-            self.write_u64(u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)));
-        } else if let (Some(first), Some(last)) = (bytes.first(), bytes.last()) {
-            self.write_u64(u64::from_be_bytes([0, 0, 0, 0, 0, *first, bytes[bytes.len() / 2], *last]));
-        }
-    }
-
-    #[inline]
-    fn write_u64(&mut self, word: u64) {
-        let (low, high) = (self.0 ^ word).carrying_mul(0x9e37_79b9_7f4a_7c15, 0);
-        self.0 = low ^ high;
-    }
-
-    #[inline]
-    fn write_usize(&mut self, length: usize) {
-        self.0 ^= length as u64;
-    }
-
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
 /// A vocabulary that is ready to count with.
 pub(super) struct Vocabulary {
-    ranks: HashMap<&'static [u8], u32, BuildHasherDefault<TokenHasher>>,
+    ranks: FxHashMap<&'static [u8], u32>,
     pattern: Regex,
 }
 
@@ -138,6 +99,7 @@ impl Vocabulary {
     }
 }
 
+/// Returns the tokens of a list.
 fn tokens(list: &'static [u8]) -> impl Iterator<Item = &'static [u8]> {
     let mut rest = list;
     std::iter::from_fn(move || {
