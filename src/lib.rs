@@ -108,8 +108,7 @@
 //! * a source of context: a file in `engine::plans::sources` that returns an [`Offer`](domain::planning::input::Offer),
 //!   a line in `engine::plans::collect`; a [`Section`](domain::planning::policy::Section) where none fits
 //! * an action: a line in `config::keys::actions` (group, name, sentence) and one in `tui::update::actions` (what it
-//!   does); its key in `config/keymap.toml`; help, the palette, and the conflict check use both. Its effect on a screen
-//!   is an arm of that screen's `update`
+//!   does); its key in `config/keymap.toml`; help, the palette, and the conflict check use both
 //! * a command: a variant in `config::commands` with its sentence and its example, an arm in `cli`, and an arm in
 //!   `tui::chat::update::commands`; help, completion, `--plain`, and the manual page use the table. `Print` there means
 //!   that the command line's own code carries it out and the screen shows what it printed

@@ -1,4 +1,4 @@
-//! The headings of the menus, and which actions change something.
+//! The headings of the menus, and the short descriptions in them.
 //! Not for: the group of each action (`actions`), or keys (`keymap`).
 
 use super::actions::Action;
@@ -39,45 +39,6 @@ impl ActionGroup {
 }
 
 impl Action {
-    /// Whether the action changes the conversation, its branches, or a tool call, or replaces the composer's text.
-    /// While the composer has text, the letter key of such an action takes effect only when it is pressed a second
-    /// time.
-    pub const fn changes_something(self) -> bool {
-        matches!(
-            self,
-            Self::Pin
-                | Self::Lease
-                | Self::Exclude
-                | Self::ExcludeOnce
-                | Self::IncludeOnce
-                | Self::SearchAnyway
-                | Self::Dismiss
-                | Self::Edit
-                | Self::Regenerate
-                | Self::Continue
-                | Self::Reply
-                | Self::NextSibling
-                | Self::PrevSibling
-                | Self::Fork
-                | Self::Rename
-                | Self::Archive
-                | Self::Label
-                | Self::Favourite
-                | Self::Undo
-                | Self::Redo
-                | Self::Replay
-                | Self::BudgetUp
-                | Self::BudgetDown
-                | Self::AllowTool
-                | Self::AllowAlways
-                | Self::RefuseTool
-                | Self::RefuseWhy
-                | Self::TakeHunk
-                | Self::RunAgain
-                | Self::AddResult
-        )
-    }
-
     /// Returns the description's first clause; of a longer one than five words, the part before its first phrase with a
     /// preposition.
     pub fn short(self) -> &'static str {

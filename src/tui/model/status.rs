@@ -47,6 +47,11 @@ pub struct Status {
     troubles: u64,
 }
 
+/// Replaces `pleach COMMAND` by `/COMMAND` in a text, as commands are typed on the screen.
+pub(crate) fn slashed(text: &str) -> String {
+    text.replace("`pleach ", "`/")
+}
+
 impl Status {
     /// Adds a message. A notice or a failure replaces the previous message of its severity; an alarm does not.
     pub fn say(&mut self, severity: Severity, text: impl Into<String>, now: u64) {
@@ -54,18 +59,18 @@ impl Status {
         if severity != Severity::Alarm && !text.trim().is_empty() {
             self.messages.retain(|message| message.severity != severity || message.topic.is_some());
         }
-        self.put(severity, text, now, None);
+        self.put(severity, &text, now, None);
     }
 
     /// Reports progress on a topic, replacing the previous message on it.
     pub fn report(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
         self.end(topic);
-        self.put(Severity::Notice, text.into(), now, Some(topic));
+        self.put(Severity::Notice, &text.into(), now, Some(topic));
     }
 
     /// Adds an alarm on a topic; it stays until the topic ends or a person dismisses it.
     pub fn alarm(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
-        self.put(Severity::Alarm, text.into(), now, Some(topic));
+        self.put(Severity::Alarm, &text.into(), now, Some(topic));
     }
 
     /// Removes the message on a topic.
@@ -73,10 +78,11 @@ impl Status {
         self.messages.retain(|message| message.topic != Some(topic));
     }
 
-    fn put(&mut self, severity: Severity, text: String, now: u64, topic: Option<&'static str>) {
+    fn put(&mut self, severity: Severity, text: &str, now: u64, topic: Option<&'static str>) {
         if text.trim().is_empty() {
             return;
         }
+        let text = slashed(text);
         let rest = match severity {
             Severity::Notice => Some((text.len() as u64 * READING_MS).max(4_000)),
             Severity::Trouble => Some(20_000),
@@ -119,6 +125,7 @@ impl Status {
 
     /// Removes a message that is no longer true.
     pub fn retract(&mut self, text: &str) {
+        let text = slashed(text);
         self.messages.retain(|message| message.text != text);
     }
 
@@ -136,6 +143,16 @@ impl Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_are_named_as_they_are_typed_here() {
+        let mut status = Status::default();
+        status.say(Severity::Trouble, "There is no turn 99; `pleach message list` shows the turns.", 0);
+        let shown = |status: &Status| status.shown().map(|message| message.text.clone());
+        assert_eq!(shown(&status).as_deref(), Some("There is no turn 99; `/message list` shows the turns."));
+        status.retract("There is no turn 99; `pleach message list` shows the turns.");
+        assert_eq!(shown(&status), None);
+    }
 
     #[test]
     fn a_newer_message_replaces_one_of_its_kind() {

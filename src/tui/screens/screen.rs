@@ -4,7 +4,7 @@
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::model::Model;
-use crate::tui::model::keys::{Action, Chord, Key, When};
+use crate::tui::model::keys::{Chord, Key, When};
 use crate::tui::model::session::Session;
 use crate::tui::msg::Cmd;
 use crate::tui::view::ViewContext;
@@ -23,7 +23,7 @@ pub type MissingContents = Vec<NodeId>;
 /// The result of handling an action, a key, or a paste.
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome {
-    /// The screen did not handle it; the workbench's own handling follows.
+    /// The screen did not handle it; the workbench's own handling follows, if there is any.
     Pass,
     /// The screen handled it.
     Done,
@@ -41,6 +41,17 @@ impl Outcome {
         }
         true
     }
+}
+
+/// How far the cursor moves at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stride {
+    /// By a row.
+    Row,
+    /// By a page.
+    Page,
+    /// To the first or the last row.
+    End,
 }
 
 /// A screen over the chat. The topmost screen receives keys, pastes, and the mouse.
@@ -80,11 +91,11 @@ pub trait Screen: Any + Debug {
     }
 
     /// Moves by `by` rows: a line, a page, or to an end.
-    fn travel(&mut self, _action: Action, _by: i64) {}
+    fn travel(&mut self, _stride: Stride, _by: i64) {}
 
     /// Handles the mouse wheel, turned by `rows` rows.
     fn wheel(&mut self, rows: i64) {
-        self.travel(if rows < 0 { Action::Up } else { Action::Down }, rows);
+        self.travel(Stride::Row, rows);
     }
 
     /// Scrolls the detail pane: 1 down, -1 up.
@@ -124,9 +135,32 @@ pub trait Screen: Any + Debug {
         self.line_changed()
     }
 
-    /// Handles an action. Those that it passes on go to the workbench's table (`update::actions`).
-    fn update(&mut self, _action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+    /// Handles Enter.
+    fn open(&mut self) -> Outcome {
         Outcome::Pass
+    }
+
+    /// Handles Esc. A screen that passes is closed.
+    fn leave(&mut self) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Handles Ctrl+C. A screen that passes is closed.
+    fn cancel(&mut self) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Begins to type a filter or a search.
+    fn filter(&mut self) {}
+
+    /// Moves between the parts of the screen: 1 to the next, -1 to the previous.
+    fn next_pane(&mut self, _step: i64) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// The text to copy, if the screen has one.
+    fn copy(&mut self) -> Option<String> {
+        None
     }
 
     /// Called when the session has changed, so that the screen rebuilds what it shows of the session.
@@ -165,10 +199,9 @@ pub(crate) fn half(page: usize) -> i64 {
 
 /// The imports of an implementation.
 pub(crate) mod prelude {
-    pub(crate) use super::{MissingContents, Outcome, PANEL, Run, Screen, TYPING, by, half};
-    pub(crate) use crate::tui::model::keys::{Action, Chord, When};
+    pub(crate) use super::{MissingContents, Outcome, PANEL, Run, Screen, Stride, TYPING, by, half};
+    pub(crate) use crate::tui::model::keys::{Chord, When};
     pub(crate) use crate::tui::model::list::shift;
-    pub(crate) use crate::tui::msg::Cmd;
     pub(crate) use crate::tui::view::{ViewContext, cache::Cache};
     pub(crate) use ratatui::{buffer::Buffer, layout::Rect};
 }

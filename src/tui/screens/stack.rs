@@ -83,6 +83,11 @@ impl Stack {
         self.0.last_mut().and_then(|screen| (&mut **screen as &mut dyn Any).downcast_mut())
     }
 
+    /// Changes the topmost screen if it has type `S`.
+    pub fn change<S: Screen>(&mut self, change: impl FnOnce(&mut S)) {
+        self.top_mut().map(change);
+    }
+
     /// Whether the topmost screen has type `S`.
     pub fn on<S: Screen>(&self) -> bool {
         self.top::<S>().is_some()

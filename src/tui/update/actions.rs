@@ -18,11 +18,21 @@ use crate::tui::model::panels::Shape;
 use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::msg::{Cmd, FileCmd};
 use crate::tui::screens;
+use crate::tui::screens::calls::model::Calls;
+use crate::tui::screens::compare::model::CompareView;
+use crate::tui::screens::conversation_search::model::ConversationSearchScreen;
+use crate::tui::screens::editor::model::EditorScreen;
 use crate::tui::screens::help::model::HelpScreen;
-use crate::tui::screens::screen::Outcome;
+use crate::tui::screens::picker::update::ListEdit;
+use crate::tui::screens::raw_request::model::RawRequestScreen;
+use crate::tui::screens::request::model::RequestScreen;
+use crate::tui::screens::screen::Stride;
+use crate::tui::screens::traces::model::Traces;
+use crate::tui::screens::tree::model::TreeScreen;
+use crate::tui::screens::usage::model::UsageScreen;
 
 /// Runs an action. It may come from a key, the list of actions or a command.
-#[expect(clippy::too_many_lines, clippy::match_same_arms, reason = "a table")]
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     use Action as A;
     use approval::update::ToolDecision;
@@ -33,8 +43,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
     if action != A::Clear {
         model.input.clear_at = None;
     }
-    let taken = model.layers.last_mut().map_or(Outcome::Pass, |screen| screen.update(action, out));
-    if taken.finish(model, out) {
+    if request::update_sent::refuses(model, action) {
         return;
     }
     match action {
@@ -49,8 +58,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::HistoryUp | A::HistoryDown => typing::recall(model, action == A::HistoryUp, chord, out),
         A::Complete if completing::take(model, out) || ask::complete(model) => {}
         A::Complete => run(model, A::NextPane, chord, out),
-        A::NextPane => travel::pane(model, 1),
-        A::PrevPane => travel::pane(model, -1),
+        A::NextPane => travel::pane(model, 1, out),
+        A::PrevPane => travel::pane(model, -1, out),
         A::Newline => {
             model.composer.edit().insert_newline();
             model.plan.touch(model.now);
@@ -67,7 +76,13 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::SearchAnyway => acts::search(model),
 
         // Moving and leaving.
-        A::Up | A::Down | A::Top | A::Bottom | A::ScrollUp | A::ScrollDown => travel::travel(model, action),
+        A::Up | A::Down if model.layers.on::<ConversationSearchScreen>() => search_chat::step(model, action == A::Down),
+        A::Up => travel::travel(model, Stride::Row, -1),
+        A::Down => travel::travel(model, Stride::Row, 1),
+        A::ScrollUp => travel::travel(model, Stride::Page, -1),
+        A::ScrollDown => travel::travel(model, Stride::Page, 1),
+        A::Top => travel::travel(model, Stride::End, -1),
+        A::Bottom => travel::travel(model, Stride::End, 1),
         A::DetailDown | A::DetailUp => {
             if let Some(screen) = model.layers.last_mut() {
                 screen.detail(if action == A::DetailDown { 1 } else { -1 });
@@ -76,12 +91,19 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Open => open::open(model, out),
         A::Filter => filter(model, out),
         A::NextHit | A::PrevHit if model.layers.is_empty() => search_chat::step(model, action == A::NextHit),
-        A::Rename => open::rename(model),
+        A::NextHit => model.layers.change(|raw: &mut RawRequestScreen| raw.next_hit(false)),
+        A::PrevHit => model.layers.change(|raw: &mut RawRequestScreen| raw.next_hit(true)),
+        A::New => picker::update::manage(model, ListEdit::New, out),
+        A::Rename => open::rename(model, out),
+        A::Delete => picker::update::manage(model, ListEdit::Delete, out),
+        A::Save => screens::text_editor::update::save(model, out),
         A::Leave => leave::leave(model, out),
         A::Interrupt => leave::interrupt(model, out),
         A::Clear => leave::clear(model, out),
         A::Quit => quit::quit(model),
         A::QuitIfEmpty if model.composer.is_empty() => quit::quit(model),
+        A::QuitIfEmpty => {}
+        A::Undo | A::Redo if editor::update::undo(model, action == A::Redo, out) => {}
         A::Undo => drop(send(model, SessionRequest::Undo, Pending::Act, out)),
         A::Redo => drop(send(model, SessionRequest::Redo, Pending::Act, out)),
 
@@ -120,6 +142,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Continue => acts::continue_answer(model, out),
         A::NextSibling => acts::sibling(model, 1, out),
         A::PrevSibling => acts::sibling(model, -1, out),
+        A::Copy if model.layers.on::<Traces>() => traces::update::copy(model, out),
         A::Copy => acts::copy(model, out),
         A::CopyPart => copying::menu(model, out),
         A::FoldMessage => open::fold(model),
@@ -152,28 +175,54 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Find => search::update::open(model, String::new(), out),
         A::Back => search::update::back(model, out),
         A::Tree => tree::update::open(model),
+        A::Fold => tree::update::change(model, TreeScreen::fold),
+        A::Unfold => tree::update::change(model, TreeScreen::unfold),
 
         // The next request.
         A::Context if request::update_sent::of_message(model, out) => {}
         A::Context => request::update::open(model),
         A::TakeRow => request::update::toggle_row(model),
         A::TakeAll => request::update::toggle_all(model),
+        A::Details if model.layers.on::<Calls>() => calls::update::plan(model, out),
+        A::Details if model.layers.on::<UsageScreen>() => usage::update::text(model, out),
         A::Details => request::update::details(model),
         A::Order => request::update::order(model),
+        A::Group if model.layers.on::<RawRequestScreen>() => model.layers.change(RawRequestScreen::regroup),
         A::Group => request::update::group(model),
         A::WhatIf => what_if::update::open(model, out),
+        A::RawRequest if request::update_sent::bytes(model, out) => {}
         A::RawRequest => raw_request::update::open(model, out),
         A::EditRequest => raw_request::update::edit(model, false, out),
         A::EditJson => raw_request::update::edit(model, true, out),
+        A::SendEdited => raw_request::update::send_edited(model, out),
+        A::FoldAll => model.layers.change(RawRequestScreen::fold_all),
 
         // Past calls.
         A::Calls => calls::update::open(model, out),
+        A::ChooseCall => model.layers.change(Calls::choose),
+        A::CallBefore if model.layers.on::<UsageScreen>() => {
+            model.layers.change(|usage: &mut UsageScreen| usage.step(-1));
+        }
+        A::CallAfter if model.layers.on::<UsageScreen>() => {
+            model.layers.change(|usage: &mut UsageScreen| usage.step(1));
+        }
+        A::CallBefore | A::CallAfter => request::update_sent::step(model, action == A::CallAfter, out),
+        A::PlanDiff if request::update_sent::compare(model, out) => {}
         A::PlanDiff => calls::update::against_last(model, out),
         A::ItemHistory => calls::update::history(model, out),
         A::Stats => usage::update::open(model, out),
+        A::WholeSession if model.layers.on::<UsageScreen>() => usage::update::whole(model, out),
+        A::WholeSession => traces::update::whole_session(model),
+        A::Replay if request::update_sent::replay(model) => {}
         A::Replay => race::update::ask_how(model),
+        A::Mattered => race::update::mattered(model, out),
+        A::Discard => race::update::discard(model, out),
         A::KeepAside => screens::aside::update::keep(model, out),
         A::Compare => compare::update::selected(model, out),
+        A::TakeTurn => model.layers.change(CompareView::take),
+        A::TakeRange => model.layers.change(CompareView::take_range),
+        A::PickOver => compare::update::pick(model, out),
+        A::BringBack => compare::update::return_result(model, out),
 
         // Summaries and items with versions.
         A::Draft => summaries::update::open(model, out),
@@ -190,6 +239,15 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Project => editor::update::open(model, EditableKind::Rules, out),
         A::Skills => editor::update::open(model, EditableKind::Skills, out),
         A::Modules => editor::update::open(model, EditableKind::Modules, out),
+        A::OlderVersion => model.layers.change(|editor: &mut EditorScreen| editor.step_version(1)),
+        A::NewerVersion => model.layers.change(|editor: &mut EditorScreen| editor.step_version(-1)),
+        A::TurnView => model.layers.change(EditorScreen::next_comparison),
+        A::EditText => editor::update::edit(model),
+        A::CopyPolicy => editor::update::copy(model),
+        A::UsePolicy => editor::update::take(model, out),
+        A::TryPolicy => editor::update::try_out(model, out),
+        A::RewriteModule => editor::update::write_again(model, out),
+        A::ToggleRules => editor::update::switch(model, out),
 
         // Tools.
         A::Traces => traces::update::open(model),
@@ -199,6 +257,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::StopAgain => drop(send(model, ToolRequest::Traces(TraceAct::Stop), Pending::Act, out)),
         A::AddResult => traces::update::insert_result(model),
         A::CopyArguments => traces::update::copy_arguments(model, out),
+        A::ToMessage if model.layers.on::<RequestScreen>() => request::update_sent::to_message(model, out),
         A::ToMessage => traces::update::to_message(model, out),
         A::AnswerTool => approval::update::open(model),
         A::AllowTool => approval::update::decide(model, ToolDecision::Allow, out),
@@ -208,22 +267,16 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::TakeHunk => approval::update::decide(model, ToolDecision::ToggleHunk, out),
         A::Rules => drop(send(model, ToolRequest::Rule(RuleAct::List), Pending::Rules, out)),
         A::Mcp => tools::update::open(model, out),
-
-        // These need a screen or an empty message; here they have no effect.
-        A::QuitIfEmpty | A::Save | A::New | A::Delete | A::Fold | A::Unfold | A::WholeSession => {}
-        A::SendEdited | A::FoldAll | A::NextHit | A::PrevHit => {}
-        A::ChooseCall | A::CallBefore | A::CallAfter | A::Mattered | A::Discard => {}
-        A::TakeTurn | A::TakeRange | A::PickOver | A::BringBack => {}
-        A::RewriteModule | A::ToggleRules | A::EditText | A::CopyPolicy | A::UsePolicy | A::TryPolicy => {}
-        A::OlderVersion | A::NewerVersion | A::TurnView => {}
-        A::ToggleTool | A::RestartServer | A::ApproveTool => {}
+        A::ToggleTool => tools::update::toggle(model, out),
+        A::RestartServer => tools::update::restart(model, out),
+        A::ApproveTool => tools::update::approve(model, out),
     }
 }
 
 /// Searches the conversation, or opens the list of the focused panel with its filter.
 fn filter(model: &mut Model, out: &mut Vec<Cmd>) {
-    if !model.layers.is_empty() {
-        return;
+    if let Some(screen) = model.layers.last_mut() {
+        return screen.filter();
     }
     let list = match model.focus {
         Focus::Composer | Focus::Conversation => return search_chat::open(model),

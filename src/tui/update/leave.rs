@@ -4,6 +4,7 @@
 use super::effects::send;
 use crate::engine::api::TurnRequest;
 use crate::tui::chat::update::{completing, queueing, quit, search};
+use crate::tui::screens::screen::{Outcome, Screen};
 use crate::tui::screens::{summaries, tour};
 use crate::tui::update::prelude::*;
 
@@ -13,7 +14,8 @@ const QUIT_WINDOW_MS: u64 = 1_500;
 /// Handles Esc: closes the topmost screen, or else leaves the pane, or else stops the answer. It never clears typed
 /// text.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
-    if model.layers.pop() {
+    let outcome = model.layers.last_mut().map_or(Outcome::Pass, Screen::leave);
+    if outcome.finish(model, out) || model.layers.pop() {
         return;
     }
     if model.focus == Focus::Conversation && search::end(model) {
@@ -78,7 +80,8 @@ pub(crate) fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
 /// the second press in a row.
 pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     let asked_at = model.input.clear_at.take();
-    if model.layers.pop() {
+    let outcome = model.layers.last_mut().map_or(Outcome::Pass, Screen::cancel);
+    if outcome.finish(model, out) || model.layers.pop() {
         return;
     }
     if model.live_here().is_some_and(|live| !live.stopping) {

@@ -2,33 +2,30 @@
 //! Not for: what a screen does with a move (`screens`).
 
 use crate::tui::model::list::shift;
+use crate::tui::screens::screen::Stride;
 use crate::tui::update::prelude::*;
 
-/// Moves by a row or a page, or to an end.
-pub(super) fn travel(model: &mut Model, run: Action) {
+/// Moves by a row or a page, or to an end: 1 down, -1 up.
+pub(super) fn travel(model: &mut Model, stride: Stride, way: i64) {
     let rows = model.size.1.saturating_sub(8);
     let page = match model.layers.last() {
         Some(screen) => screen.page().map_or(rows, |page| u16::try_from(page).unwrap_or(rows)),
         None => model.conversation.page,
     };
     let page = i64::from(page.max(2).saturating_sub(1));
-    let steps = [
-        (Action::Up, -1),
-        (Action::Down, 1),
-        (Action::ScrollUp, -page),
-        (Action::ScrollDown, page),
-        (Action::Top, i64::MIN / 2),
-        (Action::Bottom, i64::MAX / 2),
-    ];
-    let Some((_, by)) = steps.into_iter().find(|(action, _)| *action == run) else { return };
+    let by = match stride {
+        Stride::Row => way,
+        Stride::Page => way * page,
+        Stride::End => way * (i64::MAX / 2),
+    };
     match model.layers.last_mut() {
-        Some(screen) => screen.travel(run, by),
-        None => travel_pane(model, run, by),
+        Some(screen) => screen.travel(stride, by),
+        None => travel_pane(model, stride, by),
     }
 }
 
-fn travel_pane(model: &mut Model, run: Action, by: i64) {
-    let page = matches!(run, Action::ScrollUp | Action::ScrollDown);
+fn travel_pane(model: &mut Model, stride: Stride, by: i64) {
+    let page = stride == Stride::Page;
     match model.focus {
         Focus::Composer => model.conversation.scroll += by,
         Focus::Conversation if page => model.conversation.scroll += by,
@@ -40,7 +37,7 @@ fn travel_pane(model: &mut Model, run: Action, by: i64) {
                 to = conversation.nearest_shown(&session.tree, to, by);
             }
             // Downward from the last message, its end is shown, and not its beginning again.
-            if run == Action::Bottom || run == Action::Down && conversation.cursor == last {
+            if by > 0 && (stride == Stride::End || conversation.cursor == last) {
                 conversation.point_at(to);
                 conversation.follow();
             } else {
@@ -60,8 +57,9 @@ fn travel_pane(model: &mut Model, run: Action, by: i64) {
 }
 
 /// Moves the focus to the next visible pane, or the previous one.
-pub(super) fn pane(model: &mut Model, step: i64) {
-    if !model.layers.is_empty() {
+pub(super) fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
+    if let Some(screen) = model.layers.last_mut() {
+        screen.next_pane(step).finish(model, out);
         return;
     }
     let ring: Vec<Focus> =

@@ -4,7 +4,6 @@
 use super::fixture::{self, MAIN, RETRY, node_id, run_id};
 use super::pictures::pictures;
 use super::{Stage, writing};
-use pleach::config::keys::keymap::{Keymap, When};
 use pleach::domain::conversation::branch::Branch;
 use pleach::domain::conversation::message::Role;
 use pleach::engine::api::{
@@ -13,8 +12,6 @@ use pleach::engine::api::{
 use pleach::tui::model::focus::Focus;
 use pleach::tui::screens::request::model::RequestScreen;
 use pleach::tui::theme::{Ink, Theme};
-use std::fs;
-use std::path::{Path, PathBuf};
 
 fn requests<T>(stage: &Stage, of: impl Fn(&Request) -> Option<T>) -> Vec<T> {
     stage.sent.iter().filter_map(|(_, request)| of(request)).collect()
@@ -369,40 +366,6 @@ fn a_turn_that_moved_the_end_of_the_branch_says_what_is_kept() {
     let screen = stage.screen(120, 35);
     assert!(screen.contains("main now ends here. 4 messages of the earlier version are kept"), "{screen}");
     assert!(screen.contains("Ctrl+X u returns to them"), "{screen}");
-}
-
-/// An action that only screens handle has no effect on a screen that does not name it: its key would do nothing.
-#[test]
-fn each_key_of_a_screen_is_handled_there() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tui");
-    let table = fs::read_to_string(root.join("update/actions.rs")).unwrap();
-    let (_, unhandled) = table.split_once("// These need a screen").unwrap();
-    let (unhandled, _) = unhandled.split_once("\n    }\n}").unwrap();
-    let name = |rest: &str| rest.split(|c: char| !c.is_alphanumeric()).next().unwrap().to_owned();
-    let only_screens: Vec<String> = unhandled.split("A::").skip(1).map(name).collect();
-    assert!(only_screens.len() > 25 && only_screens.contains(&"Save".to_owned()), "{only_screens:?}");
-
-    let folders = fs::read_dir(root.join("screens")).unwrap().map(|entry| entry.unwrap().path());
-    let text = |folder: PathBuf| {
-        let files = fs::read_dir(folder).unwrap().map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
-        files.collect::<String>()
-    };
-    let screens: Vec<String> = folders.filter(|path| path.is_dir()).map(text).collect();
-    let mut checked = 0;
-    for binding in Keymap::load(None).bindings() {
-        let action = format!("{:?}", binding.run);
-        if !only_screens.contains(&action) || matches!(binding.when, When::Composer | When::Conversation) {
-            continue;
-        }
-        let here = format!("When::{:?}", binding.when);
-        let is_here = |text: &&String| text.contains(&here) || matches!(binding.when, When::Panel | When::Always);
-        let names =
-            |text: &String| text.contains(&format!("A::{action} ")) || text.contains(&format!("Action::{action} "));
-        let handled = screens.iter().filter(is_here).any(names);
-        assert!(handled, "no screen with the keys of {here} handles {action}");
-        checked += 1;
-    }
-    assert!(checked > 25, "{checked}");
 }
 
 /// Esc ends the filter of the request overlay; the cursor stays on the row that the filter found.

@@ -12,6 +12,7 @@ use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::question::model::Act as Choice;
 use crate::tui::screens::request::model::RequestScreen;
+use crate::tui::screens::screen::Screen;
 use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
 use crate::tui::update::prelude::*;
@@ -282,6 +283,12 @@ pub(crate) fn version(model: &mut Model, at: usize) {
 
 /// Copies the selected message or the selected branch's name.
 pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some(text) = model.layers.last_mut().and_then(Screen::copy) {
+        return out.push(Cmd::Copy(text));
+    }
+    if !(model.layers.is_empty() || model.layers.on::<RequestScreen>() || model.layers.on::<TreeScreen>()) {
+        return model.status.say(Severity::Notice, "There is no text to copy here.", model.now);
+    }
     if model.focus == Focus::Branches && model.layers.is_empty() {
         let name = model.panel.selected().and_then(|id| model.session.as_ref()?.find(id)).map(|b| b.name.clone());
         return out.extend(name.map(Cmd::Copy));

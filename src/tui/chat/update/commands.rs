@@ -214,7 +214,7 @@ fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>
 fn named(model: &Model, text: &str, find: Find) -> Result<NodeId, Way> {
     let Some(session) = &model.session else { return Err(Way::Done) };
     let found = find(&session.tree, &model.conversation.path, text);
-    let found = found.map_err(|failure| Way::Refused(printed::slashed(&failure.to_string())))?;
+    let found = found.map_err(|failure| Way::Refused(failure.to_string()))?;
     Ok(session.tree.head(found).id)
 }
 

@@ -5,6 +5,7 @@ use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
 use crate::config::commands::read::{self, Typed};
 use crate::engine::api::DraftKind;
+use crate::tui::model::status::slashed;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::prelude::*;
 
@@ -29,11 +30,6 @@ pub(crate) fn line(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     if let Ok(Typed::Command(args)) = read::read(line) {
         print(model, line, *args, out);
     }
-}
-
-/// Replaces `pleach COMMAND` by `/COMMAND` in a text.
-pub(crate) fn slashed(text: &str) -> String {
-    text.replace("`pleach ", "`/")
 }
 
 /// Returns the beginning of an id.

@@ -153,7 +153,7 @@ fn summary(view: &ViewContext<'_>) -> Option<(Ink, String)> {
     let drafts = &view.model.drafts;
     if let Some(part) = drafts.parts.values().find(|part| part.branch == branch) {
         let how = if part.stopping { String::new() } else { format!(", {} stops", view.key(Action::Leave)) };
-        return Some((Ink::Dim, format!("{}{how}", part.words())));
+        return Some((Ink::Dim, format!("{}{how}", part.sentence())));
     }
     if drafts.making.contains_key(&branch) {
         return Some((Ink::Dim, "summarizing".into()));

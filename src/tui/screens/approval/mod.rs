@@ -32,10 +32,10 @@ impl Screen for ApprovalScreen {
         Vec::new()
     }
 
-    fn travel(&mut self, action: Action, by: i64) {
-        match action {
-            Action::ScrollUp | Action::ScrollDown => self.scroll.by(by),
-            _ => self.step(by),
+    fn travel(&mut self, stride: Stride, by: i64) {
+        match stride {
+            Stride::Page => self.scroll.by(by),
+            Stride::Row | Stride::End => self.step(by),
         }
     }
 
@@ -51,11 +51,11 @@ impl Screen for ApprovalScreen {
         self.reason.as_mut()
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Open if self.reason.is_some() => Outcome::Then(update::deny_with_reason),
-            Action::Leave if self.reason.take().is_some() => Outcome::Done,
-            _ => Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        if self.reason.is_some() { Outcome::Then(update::deny_with_reason) } else { Outcome::Done }
+    }
+
+    fn leave(&mut self) -> Outcome {
+        if self.reason.take().is_some() { Outcome::Done } else { Outcome::Pass }
     }
 }

@@ -23,16 +23,19 @@ impl Screen for AsidePane {
         false
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.scroll.by(by);
     }
 
-    fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Copy => out.push(Cmd::Copy(state::strip(&self.text, self.card.is_some()))),
-            Action::Leave | Action::Clear => return Outcome::Then(update::leave),
-            _ => return Outcome::Pass,
-        }
-        Outcome::Done
+    fn copy(&mut self) -> Option<String> {
+        Some(state::strip(&self.text, self.card.is_some()))
+    }
+
+    fn leave(&mut self) -> Outcome {
+        Outcome::Then(update::leave)
+    }
+
+    fn cancel(&mut self) -> Outcome {
+        self.leave()
     }
 }

@@ -19,7 +19,7 @@ impl Screen for Calls {
         Vec::new()
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.step(by);
     }
 
@@ -27,14 +27,8 @@ impl Screen for Calls {
         self.step(by(self.cursor, row));
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::ChooseCall => self.choose(),
-            Action::Open => return Outcome::Then(update::enter),
-            Action::Details => return Outcome::Then(update::plan),
-            _ => return Outcome::Pass,
-        }
-        Outcome::Done
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::enter)
     }
 }
 
@@ -53,7 +47,7 @@ impl Screen for DiffView {
         Some(self.page.into())
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.step(by);
     }
 
@@ -65,11 +59,8 @@ impl Screen for DiffView {
         self.scroll = shift(self.scroll, way * 8, 4_000);
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Open => Outcome::Then(update::history),
-            _ => Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::history)
     }
 }
 
@@ -83,7 +74,7 @@ impl Screen for HistoryScreen {
         Vec::new()
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.scroll.by(by);
     }
 }

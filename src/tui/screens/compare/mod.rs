@@ -18,7 +18,7 @@ impl Screen for CompareView {
         Vec::new()
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.step(if by.abs() > i64::MAX / 4 { by } else { by.signum() });
     }
 
@@ -30,16 +30,12 @@ impl Screen for CompareView {
         self.wheel(way * 8);
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::NextPane | Action::PrevPane => self.turn(),
-            Action::TakeTurn => self.take(),
-            Action::TakeRange => self.take_range(),
-            Action::Open => return Outcome::Then(|model, _| update::enter(model)),
-            Action::PickOver => return Outcome::Then(update::pick),
-            Action::BringBack => return Outcome::Then(update::return_result),
-            _ => return Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(|model, _| update::enter(model))
+    }
+
+    fn next_pane(&mut self, _step: i64) -> Outcome {
+        self.turn();
         Outcome::Done
     }
 }

@@ -36,13 +36,15 @@ impl Screen for ConversationSearchScreen {
         Outcome::Then(|model, _| search::typed(model))
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Open => Outcome::Then(|model, _| search::keep(model)),
-            Action::Up => Outcome::Then(|model, _| search::step(model, false)),
-            Action::Down => Outcome::Then(|model, _| search::step(model, true)),
-            Action::Leave | Action::Clear => Outcome::Then(|model, _| search::cancel(model)),
-            _ => Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(|model, _| search::keep(model))
+    }
+
+    fn leave(&mut self) -> Outcome {
+        Outcome::Then(|model, _| search::cancel(model))
+    }
+
+    fn cancel(&mut self) -> Outcome {
+        self.leave()
     }
 }

@@ -19,10 +19,10 @@ impl Screen for EditorScreen {
         Vec::new()
     }
 
-    fn travel(&mut self, action: Action, by: i64) {
-        match action {
-            Action::ScrollUp | Action::ScrollDown => self.scroll.by(by),
-            _ => self.step(by),
+    fn travel(&mut self, stride: Stride, by: i64) {
+        match stride {
+            Stride::Page => self.scroll.by(by),
+            Stride::Row | Stride::End => self.step(by),
         }
     }
 
@@ -38,24 +38,19 @@ impl Screen for EditorScreen {
         self.step(by(self.cursor, row));
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::OlderVersion => self.step_version(1),
-            Action::NewerVersion => self.step_version(-1),
-            Action::TurnView => self.next_comparison(),
-            Action::NextPane => return Outcome::Then(|model, out| update::switch_kind(model, 1, out)),
-            Action::PrevPane => return Outcome::Then(|model, out| update::switch_kind(model, -1, out)),
-            Action::Leave if self.kind == EditableKind::Modules => return Outcome::Then(update::leave_modules),
-            Action::Open | Action::EditText => return Outcome::Then(|model, _| update::edit(model)),
-            Action::CopyPolicy => return Outcome::Then(|model, _| update::copy(model)),
-            Action::RewriteModule => return Outcome::Then(update::write_again),
-            Action::ToggleRules => return Outcome::Then(update::switch),
-            Action::UsePolicy => return Outcome::Then(update::take),
-            Action::TryPolicy => return Outcome::Then(update::try_out),
-            Action::Undo => return Outcome::Then(|model, out| update::undo(model, false, out)),
-            Action::Redo => return Outcome::Then(|model, out| update::undo(model, true, out)),
-            _ => return Outcome::Pass,
-        }
-        Outcome::Done
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(|model, _| update::edit(model))
+    }
+
+    fn leave(&mut self) -> Outcome {
+        if self.kind == EditableKind::Modules { Outcome::Then(update::leave_modules) } else { Outcome::Pass }
+    }
+
+    fn next_pane(&mut self, step: i64) -> Outcome {
+        Outcome::Then(if step > 0 {
+            |model, out| update::switch_kind(model, 1, out)
+        } else {
+            |model, out| update::switch_kind(model, -1, out)
+        })
     }
 }

@@ -189,7 +189,7 @@ fn summing<'a>(view: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
 
 /// The progress of a module summary, or else the current notice, which the screen would otherwise hide.
 fn progress_or_notice(view: &ViewContext<'_>, room: usize) -> Option<Line> {
-    summing(view).map(|part| Line::of(Ink::Accent, &part.words())).or_else(|| view.notice_line(room))
+    summing(view).map(|part| Line::of(Ink::Accent, &part.sentence())).or_else(|| view.notice_line(room))
 }
 
 fn heading(item: &Editable) -> String {

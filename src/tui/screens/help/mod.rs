@@ -19,7 +19,7 @@ impl Screen for HelpScreen {
         Vec::new()
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.scroll = shift(self.scroll, by, usize::MAX / 4);
     }
 }

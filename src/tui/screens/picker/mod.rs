@@ -7,7 +7,6 @@ pub(crate) mod view;
 
 use crate::tui::screens::screen::prelude::*;
 use model::Picker;
-use update::ListEdit;
 
 impl Screen for Picker {
     fn places(&self) -> &'static [When] {
@@ -23,12 +22,12 @@ impl Screen for Picker {
         false
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.cursor = shift(self.cursor, by, self.shown.len().saturating_sub(1));
     }
 
     fn wheel(&mut self, rows: i64) {
-        self.travel(Action::Down, rows.signum());
+        self.travel(Stride::Row, rows.signum());
     }
 
     fn select(&mut self, row: usize) {
@@ -45,13 +44,7 @@ impl Screen for Picker {
         Outcome::Then(update::filter_changed)
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Open => Outcome::Then(update::choose),
-            Action::New => Outcome::Then(|model, out| update::manage(model, ListEdit::New, out)),
-            Action::Rename => Outcome::Then(|model, out| update::manage(model, ListEdit::Rename, out)),
-            Action::Delete => Outcome::Then(|model, out| update::manage(model, ListEdit::Delete, out)),
-            _ => Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::choose)
     }
 }

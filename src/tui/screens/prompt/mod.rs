@@ -26,10 +26,7 @@ impl Screen for Prompt {
         Some(&mut self.text)
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Open => Outcome::Then(update::submit),
-            _ => Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::submit)
     }
 }

@@ -26,10 +26,10 @@ impl Screen for Question {
         Some(self.scroll.seen.1)
     }
 
-    fn travel(&mut self, action: Action, by: i64) {
-        match action {
-            Action::ScrollUp | Action::ScrollDown => self.scroll.by(by),
-            _ => self.cursor = shift(self.cursor, by, self.choices.len().saturating_sub(1)),
+    fn travel(&mut self, stride: Stride, by: i64) {
+        match stride {
+            Stride::Page => self.scroll.by(by),
+            Stride::Row | Stride::End => self.cursor = shift(self.cursor, by, self.choices.len().saturating_sub(1)),
         }
     }
 
@@ -37,7 +37,7 @@ impl Screen for Question {
         if self.scroll.last() > 0 {
             self.scroll.by(rows);
         } else {
-            self.travel(Action::Down, rows.signum());
+            self.travel(Stride::Row, rows.signum());
         }
     }
 
@@ -52,10 +52,7 @@ impl Screen for Question {
         Outcome::Then(update::choose)
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Open => Outcome::Then(update::choose),
-            _ => Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::choose)
     }
 }

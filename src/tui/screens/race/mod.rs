@@ -20,19 +20,16 @@ impl Screen for RaceScreen {
         wanted
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.scroll.by(by);
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::NextPane => self.select_next(1),
-            Action::PrevPane => self.select_next(-1),
-            Action::Open => return Outcome::Then(update::keep),
-            Action::Mattered => return Outcome::Then(update::mattered),
-            Action::Discard => return Outcome::Then(update::discard),
-            _ => return Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::keep)
+    }
+
+    fn next_pane(&mut self, step: i64) -> Outcome {
+        self.select_next(step);
         Outcome::Done
     }
 

@@ -23,7 +23,7 @@ impl Screen for RawRequestScreen {
         Some(self.page)
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.step(by);
     }
 
@@ -40,20 +40,28 @@ impl Screen for RawRequestScreen {
         Outcome::Done
     }
 
-    fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Filter => self.searching = true,
-            Action::Open if self.searching => self.searching = false,
-            Action::Open => self.fold(),
-            Action::FoldAll => self.fold_all(),
-            Action::NextHit => self.next_hit(false),
-            Action::PrevHit => self.next_hit(true),
-            Action::Group => self.regroup(),
-            Action::Copy => out.push(Cmd::Copy(self.body.to_string())),
-            Action::SendEdited => return Outcome::Then(update::send_edited),
-            Action::Leave | Action::Clear => return Outcome::Then(|model, _| update::leave(model)),
-            _ => return Outcome::Pass,
+    fn open(&mut self) -> Outcome {
+        if self.searching {
+            self.searching = false;
+        } else {
+            self.fold();
         }
         Outcome::Done
+    }
+
+    fn filter(&mut self) {
+        self.searching = true;
+    }
+
+    fn copy(&mut self) -> Option<String> {
+        Some(self.body.to_string())
+    }
+
+    fn leave(&mut self) -> Outcome {
+        Outcome::Then(|model, _| update::leave(model))
+    }
+
+    fn cancel(&mut self) -> Outcome {
+        self.leave()
     }
 }

@@ -17,15 +17,11 @@ impl Screen for Reader {
         Vec::new()
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.scroll.by(by);
     }
 
-    fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Copy => out.push(Cmd::Copy(self.text.to_string())),
-            _ => return Outcome::Pass,
-        }
-        Outcome::Done
+    fn copy(&mut self) -> Option<String> {
+        Some(self.text.to_string())
     }
 }

@@ -38,7 +38,7 @@ impl Screen for RequestScreen {
         Some(self.page.into())
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.step(by);
     }
 
@@ -60,19 +60,20 @@ impl Screen for RequestScreen {
         Outcome::Done
     }
 
-    fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Leave if update::leave(self) => {}
-            Action::Filter => self.filtering = true,
-            Action::Open if self.filtering => self.filtering = false,
-            Action::Open => return Outcome::Then(update::enter),
-            Action::Copy => match self.selected_atom().and_then(|atom| self.texts.get(&atom.key())) {
-                Some(text) => out.push(Cmd::Copy(text.to_string())),
-                None => return Outcome::Pass,
-            },
-            _ => return update_sent::own(self, action).unwrap_or(Outcome::Pass),
-        }
-        Outcome::Done
+    fn open(&mut self) -> Outcome {
+        if std::mem::take(&mut self.filtering) { Outcome::Done } else { Outcome::Then(update::enter) }
+    }
+
+    fn leave(&mut self) -> Outcome {
+        if update::leave(self) { Outcome::Done } else { Outcome::Pass }
+    }
+
+    fn filter(&mut self) {
+        self.filtering = true;
+    }
+
+    fn copy(&mut self) -> Option<String> {
+        self.texts.get(&self.selected_atom()?.key()).map(ToString::to_string)
     }
 
     fn after(&self) -> Option<Run> {

@@ -9,59 +9,40 @@ use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::Role;
 use crate::engine::api::{Answer, CallRequest, CallSelector};
 use crate::tui::model::session::Session;
-use crate::tui::screens::screen::{Outcome, Run};
 use crate::tui::screens::{calls, race, raw_request, search};
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
 
-/// Handles an action that differs between the next request and the request of a call; None for any other action.
-pub(crate) fn own(overlay: &RequestScreen, action: Action) -> Option<Outcome> {
-    let run: Run = if overlay.sent().is_none() {
-        match action {
-            Action::CallBefore => |model, out| open(model, None, out),
-            Action::CallAfter => |model, _| notice(model, "This is the next request; no call follows it."),
-            Action::ToMessage => to_message,
-            _ => return None,
-        }
-    } else {
-        match action {
-            Action::Context => |model, _| {
-                model.layers.pop();
-            },
-            Action::CallBefore => |model, out| step(model, false, out),
-            Action::CallAfter => |model, out| step(model, true, out),
-            Action::ToMessage => to_message,
-            Action::PlanDiff => compare,
-            Action::Replay => |model, _| replay(model),
-            Action::RawRequest => bytes,
-            action if is_refused(action) => refuse,
-            _ => return None,
-        }
-    };
-    Some(Outcome::Then(run))
+/// Whether the topmost screen is the request of a call.
+fn is_sent(model: &Model) -> bool {
+    model.layers.top::<RequestScreen>().is_some_and(|overlay| overlay.sent().is_some())
 }
 
-/// Whether an action changes the next request, so that it makes no sense on the request of a call.
-fn is_refused(action: Action) -> bool {
+/// Refuses an action that changes the next request if the request of a call is shown, with a notice. Returns false for
+/// any other.
+pub(crate) fn refuses(model: &mut Model, action: Action) -> bool {
     use Action as A;
-    matches!(action, A::Pin | A::Lease | A::Exclude | A::ExcludeOnce | A::IncludeOnce | A::Dismiss | A::Reply)
-        || matches!(action, A::TakeRow | A::TakeAll | A::SearchAnyway | A::BudgetUp | A::BudgetDown)
-        || matches!(action, A::EditRequest | A::EditJson)
+    let refused = is_sent(model)
+        && (matches!(action, A::Pin | A::Lease | A::Exclude | A::ExcludeOnce | A::IncludeOnce | A::Dismiss | A::Reply)
+            || matches!(action, A::TakeRow | A::TakeAll | A::SearchAnyway | A::BudgetUp | A::BudgetDown)
+            || matches!(action, A::EditRequest | A::EditJson));
+    if refused {
+        let key = model.keys.key(A::Context);
+        notice(model, format!("This request was sent; marks act on the next one: {key} from the composer."));
+    }
+    refused
 }
 
 fn notice(model: &mut Model, text: impl Into<String>) {
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Says that the rows of a call cannot be changed, and where those of the next request are.
-fn refuse(model: &mut Model, _out: &mut Vec<Cmd>) {
-    let key = model.keys.key(Action::Context);
-    notice(model, format!("This request was sent; marks act on the next one: {key} from the composer."));
-}
-
 /// Opens the request of the call that the selected message belongs to; if no call does, the next request, with a notice.
-/// Returns false if no message is selected.
+/// Closes the request of a call if it is shown. Returns false if there is neither.
 pub(crate) fn of_message(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    if is_sent(model) {
+        return model.layers.pop();
+    }
     if model.focus != Focus::Conversation || !model.layers.is_empty() {
         return false;
     }
@@ -107,8 +88,15 @@ fn request(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Goes to the call before or after the present one.
-fn step(model: &mut Model, after: bool, out: &mut Vec<Cmd>) {
+/// Goes to the call before or after the one that is shown; the next request comes after the newest call.
+pub(crate) fn step(model: &mut Model, after: bool, out: &mut Vec<Cmd>) {
+    if model.layers.on::<RequestScreen>() && !is_sent(model) {
+        return if after {
+            notice(model, "This is the next request; no call follows it.");
+        } else {
+            open(model, None, out);
+        };
+    }
     let Some(found) = model.layers.top().and_then(RequestScreen::call) else { return };
     match if after { found.after } else { found.before } {
         Some(run) => request(model, run, out),
@@ -125,26 +113,31 @@ fn shown(model: &Model) -> Option<&RunCard> {
     model.layers.top().and_then(RequestScreen::call).map(|found| &found.card)
 }
 
-/// Compares the call with the next request.
-fn compare(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let Some(run) = shown(model).map(|card| card.id) else { return };
-    let before = Some(CallSelector::Named(run.to_string()));
-    calls::update::open_diff(model, before, CallSelector::Next(branch), out);
+/// Compares the call with the next request. Returns false if no request of a call is shown.
+pub(crate) fn compare(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    let sent = is_sent(model);
+    if let (Some(branch), Some(run)) = (model.branch().map(|branch| branch.id), shown(model).map(|card| card.id)) {
+        let before = Some(CallSelector::Named(run.to_string()));
+        calls::update::open_diff(model, before, CallSelector::Next(branch), out);
+    }
+    sent
 }
 
-/// Asks how to replay the call.
-fn replay(model: &mut Model) {
+/// Asks how to replay the call. Returns false if no request of a call is shown.
+pub(crate) fn replay(model: &mut Model) -> bool {
+    let sent = is_sent(model);
     if let Some((run, name)) = shown(model).map(|card| (card.id, card.model.clone())) {
         race::update::ask_about(model, run, &name);
     }
+    sent
 }
 
-/// Requests the exact bytes of the call.
-fn bytes(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Requests the exact bytes of the call. Returns false if no request of a call is shown.
+pub(crate) fn bytes(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     if let Some(run) = shown(model).map(|card| card.id.to_string()) {
         send(model, CallRequest::ReplayDryRun { run }, RequestPending::Bytes, out);
     }
+    is_sent(model)
 }
 
 /// Shows the bytes of a call, as those of the next request are shown.
@@ -156,7 +149,7 @@ pub(super) fn bytes_arrived(model: &mut Model, result: Result<Answer, Failure>) 
 }
 
 /// Goes to the message of the selected row in the conversation.
-fn to_message(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn to_message(model: &mut Model, out: &mut Vec<Cmd>) {
     match model.layers.top::<RequestScreen>().and_then(RequestScreen::selected_node) {
         Some(node) => search::update::go(model, node, out),
         None => notice(model, "This row is not a message of the conversation."),

@@ -22,12 +22,12 @@ impl Screen for SearchScreen {
         Some(self.page + 1)
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.cursor = shift(self.cursor, by, self.found.messages.len().saturating_sub(1));
     }
 
     fn wheel(&mut self, rows: i64) {
-        self.travel(Action::Down, rows.signum());
+        self.travel(Stride::Row, rows.signum());
     }
 
     fn select(&mut self, row: usize) {
@@ -42,10 +42,7 @@ impl Screen for SearchScreen {
         Outcome::Then(update::changed)
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Open => Outcome::Then(update::choose),
-            _ => Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::choose)
     }
 }

@@ -25,7 +25,7 @@ impl Screen for DraftScreen {
         Some(self.seen.2)
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.step(by);
     }
 
@@ -37,17 +37,21 @@ impl Screen for DraftScreen {
         self.scroll_sources(half(self.seen.2) * way);
     }
 
-    fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::NextPane => self.focus_next(1),
-            Action::PrevPane => self.focus_next(-1),
-            Action::Copy => {
-                out.extend(self.draft.as_ref().and_then(|draft| draft.summary.text.clone()).map(Cmd::Copy));
-            }
-            Action::Open => update::toggle_sources(self),
-            Action::Leave => return Outcome::Then(update::leave),
-            _ => return Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        update::toggle_sources(self);
+        Outcome::Done
+    }
+
+    fn leave(&mut self) -> Outcome {
+        Outcome::Then(update::leave)
+    }
+
+    fn copy(&mut self) -> Option<String> {
+        self.draft.as_ref().and_then(|draft| draft.summary.text.clone())
+    }
+
+    fn next_pane(&mut self, step: i64) -> Outcome {
+        self.focus_next(step);
         Outcome::Done
     }
 }
@@ -62,7 +66,7 @@ impl Screen for SummaryList {
         Vec::new()
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.step(by);
     }
 
@@ -74,14 +78,11 @@ impl Screen for SummaryList {
         self.scroll = shift(self.scroll, way * 8, 4_000);
     }
 
-    fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Copy => {
-                out.extend(self.selected().and_then(|card| card.summary.text.clone()).map(Cmd::Copy));
-            }
-            Action::Open => return Outcome::Then(update::read),
-            _ => return Outcome::Pass,
-        }
-        Outcome::Done
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::read)
+    }
+
+    fn copy(&mut self) -> Option<String> {
+        self.selected().and_then(|card| card.summary.text.clone())
     }
 }

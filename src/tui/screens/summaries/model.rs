@@ -40,7 +40,7 @@ pub struct PendingModuleSummary {
 
 impl PendingModuleSummary {
     /// Describes its progress: `summarizing src/engine: 120 est. tokens so far`
-    pub fn words(&self) -> String {
+    pub fn sentence(&self) -> String {
         let path = &self.path;
         match (self.files, self.tokens) {
             _ if self.stopping => format!("stopping the summary of {path}"),

@@ -29,11 +29,11 @@ impl Screen for Editor {
         Outcome::Done
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Save => Outcome::Then(update::save),
-            Action::Leave | Action::Clear => Outcome::Then(|model, _| update::leave(model)),
-            _ => Outcome::Pass,
-        }
+    fn leave(&mut self) -> Outcome {
+        Outcome::Then(|model, _| update::leave(model))
+    }
+
+    fn cancel(&mut self) -> Outcome {
+        self.leave()
     }
 }

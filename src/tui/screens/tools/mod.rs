@@ -18,10 +18,10 @@ impl Screen for ToolsScreen {
         Vec::new()
     }
 
-    fn travel(&mut self, action: Action, by: i64) {
-        match action {
-            Action::ScrollUp | Action::ScrollDown => self.scroll.by(by),
-            _ => self.step(by),
+    fn travel(&mut self, stride: Stride, by: i64) {
+        match stride {
+            Stride::Page => self.scroll.by(by),
+            Stride::Row | Stride::End => self.step(by),
         }
     }
 
@@ -33,13 +33,7 @@ impl Screen for ToolsScreen {
         self.step(by(self.cursor, row));
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Open => Outcome::Then(update::enter),
-            Action::ToggleTool => Outcome::Then(update::toggle),
-            Action::RestartServer => Outcome::Then(update::restart),
-            Action::ApproveTool => Outcome::Then(update::approve),
-            _ => Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::enter)
     }
 }

@@ -27,7 +27,7 @@ impl Screen for Traces {
         Some(if self.opened { self.scroll.seen.1 } else { self.page })
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.step(by);
     }
 
@@ -47,16 +47,17 @@ impl Screen for Traces {
         self.filtering.then_some(&mut self.filter)
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Leave if self.leave() => {}
-            Action::Filter => (self.filtering, self.opened) = (true, false),
-            Action::Open => self.enter(),
-            Action::Copy => return Outcome::Then(update::copy),
-            Action::WholeSession => return Outcome::Then(update::whole_session),
-            _ => return Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        self.enter();
         Outcome::Done
+    }
+
+    fn leave(&mut self) -> Outcome {
+        if Self::leave(self) { Outcome::Done } else { Outcome::Pass }
+    }
+
+    fn filter(&mut self) {
+        (self.filtering, self.opened) = (true, false);
     }
 
     fn sync(&mut self, session: &mut Session, conversation: &Conversation, live: Option<RunId>) {

@@ -43,7 +43,7 @@ pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
 }
 
 /// Toggles between the calls of the branch and of the whole session.
-pub(crate) fn whole_session(model: &mut Model, _out: &mut Vec<Cmd>) {
+pub(crate) fn whole_session(model: &mut Model) {
     if let Some(screen) = model.layers.top_mut::<Traces>() {
         screen.whole = !screen.whole;
     }

@@ -26,7 +26,7 @@ impl Screen for TreeScreen {
         Some(self.page)
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.step(by);
     }
 
@@ -42,19 +42,19 @@ impl Screen for TreeScreen {
         Outcome::Then(|model, _| update::change(model, TreeScreen::refilter))
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Filter => self.filtering = true,
-            Action::Leave if self.filtering || !self.filter.is_empty() => {
-                return Outcome::Then(|model, _| update::change(model, TreeScreen::leave_filter));
-            }
-            Action::Open => return Outcome::Then(update::choose),
-            Action::Rename => return Outcome::Then(|model, _| update::rename(model)),
-            Action::Fold => return Outcome::Then(|model, _| update::change(model, TreeScreen::fold)),
-            Action::Unfold => return Outcome::Then(|model, _| update::change(model, TreeScreen::unfold)),
-            _ => return Outcome::Pass,
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::choose)
+    }
+
+    fn leave(&mut self) -> Outcome {
+        if !self.filtering && self.filter.is_empty() {
+            return Outcome::Pass;
         }
-        Outcome::Done
+        Outcome::Then(|model, _| update::change(model, TreeScreen::leave_filter))
+    }
+
+    fn filter(&mut self) {
+        self.filtering = true;
     }
 
     fn sync(&mut self, session: &mut Session, _conversation: &Conversation, _live: Option<RunId>) {

@@ -19,11 +19,11 @@ impl Screen for UsageScreen {
         Vec::new()
     }
 
-    fn travel(&mut self, action: Action, by: i64) {
-        match action {
-            Action::ScrollUp | Action::ScrollDown => self.page_by(by),
-            Action::Up | Action::Down => self.chart = shift(self.chart, by, 4),
-            _ => self.step(by),
+    fn travel(&mut self, stride: Stride, by: i64) {
+        match stride {
+            Stride::Page => self.page_by(by),
+            Stride::Row => self.chart = shift(self.chart, by, 4),
+            Stride::End => self.step(by),
         }
     }
 
@@ -35,15 +35,7 @@ impl Screen for UsageScreen {
         self.step(by(self.cursor, row));
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::CallBefore => self.step(-1),
-            Action::CallAfter => self.step(1),
-            Action::Open => return Outcome::Then(update::enter),
-            Action::Details => return Outcome::Then(update::text),
-            Action::WholeSession => return Outcome::Then(update::whole),
-            _ => return Outcome::Pass,
-        }
-        Outcome::Done
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::enter)
     }
 }

@@ -69,7 +69,7 @@ impl ChartKind {
         }
     }
 
-    fn words(self, call: &CallCost) -> String {
+    fn figure(self, call: &CallCost) -> String {
         let number = |n: Option<u32>| n.map(|n| text::number(u64::from(n)));
         let known = match self {
             Self::Input => {
@@ -198,7 +198,7 @@ fn charts(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, room: R
 }
 
 fn chart(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, of: ChartKind, area: Rect, buf: &mut Buffer) {
-    let now = screen.selected().map(|call| of.words(call)).unwrap_or_default();
+    let now = screen.selected().map(|call| of.figure(call)).unwrap_or_default();
     let mut title = Line::of(Ink::Heading, &format!("{:<13}", of.title()));
     for part in of.sums(&ledger.totals) {
         if title.width() + part.len() + now.len() + 4 <= usize::from(area.width) {

@@ -18,7 +18,7 @@ impl Screen for WhatIfScreen {
         Vec::new()
     }
 
-    fn travel(&mut self, _action: Action, by: i64) {
+    fn travel(&mut self, _stride: Stride, by: i64) {
         self.step(by);
     }
 
@@ -30,10 +30,7 @@ impl Screen for WhatIfScreen {
         self.scroll = shift(self.scroll, way * 4, 400);
     }
 
-    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
-        match action {
-            Action::Open => Outcome::Then(update::take),
-            _ => Outcome::Pass,
-        }
+    fn open(&mut self) -> Outcome {
+        Outcome::Then(update::take)
     }
 }
