@@ -1,5 +1,5 @@
-//! Short guides for users, kept beside the code so that changes update them.
-//! Not for: the architecture; that is the crate's own page.
+//! The guides for users, from `assets/guides`, so that `cargo doc` shows them beside the code.
+//! Not for: the architecture, which the crate's own page describes.
 
 #[doc = include_str!("../assets/guides/commands.md")]
 pub mod commands {}

@@ -3,8 +3,8 @@
 //!
 //! # The guarantee
 //!
-//! Enter sends exactly what the screen shows. A plan is solved before each call; every turn, pin, and text is in
-//! exactly one of its rows, included or left out, with its tokens and its reason; the request's bytes are made once
+//! Enter sends exactly what the screen shows. A plan is solved before each call. Every turn, pin, and text is in
+//! exactly one of its rows, included or left out, with its tokens and its reason. The request's bytes are rendered once
 //! from that plan, hashed, stored with the run, and posted unchanged.
 //!
 //! # The modules
@@ -61,12 +61,12 @@
 //!    items within the mode's allowance, the window of turns with all that is left, the program's leases, and retrieved
 //!    items that still fit. An accepted summary is sent in every mode if the request is no larger with it than without
 //!    it and keeps a person's leases (`context::admission::accepted_summaries`). Only the newest draft of a branch is
-//!    planned. When an embedder is configured, a separate thread (`engine::indexing::vectors`)
-//!    computes vectors of passages, and a plan uses the vectors that exist. Code works the same way: a thread
+//!    planned. When an embedder is configured, a separate thread (`engine::indexing::vectors`) computes vectors of
+//!    passages, and a plan uses the vectors that exist. Code works the same way: a thread
 //!    (`engine::indexing::code_indexer`) keeps an index of a trusted workspace, and a plan
-//!    (`engine::plans::sources::code`) uses the index as it is when the plan is made. What the search of the code decided
-//!    and found is a set ([`domain::call::code_set`]) that is stored with the call; a message without content keeps the
-//!    symbols of the newest set of its path (`engine::plans::sources::code_history`).
+//!    (`engine::plans::sources::code`) uses the index as it is when the plan is made. The decision and the candidates
+//!    of a search of the code are stored with the call as a set ([`domain::call::code_set`]). A message without content
+//!    keeps the symbols of the newest set of its path (`engine::plans::sources::code_history`).
 //! 3. Enter names the plan that was drawn last. If the branch's head, marks, draft, and settings still give that plan,
 //!    its bytes are posted. Otherwise nothing is sent, and the new plan is shown.
 //! 4. Before the POST, one transaction writes the plan and an open run with a fence. The answer streams through our own
@@ -80,15 +80,15 @@
 //!    head by compare-and-swap and closes the run.
 //! 6. The state block is removed from the answer and stored as a version. Its requests to remember or to pin something
 //!    are stored as suggestions. The engine records which turns and symbols the turn touched, counts leases down, and
-//!    leases what was mentioned again (`engine::turns::reflect`, decided by [`context::activation`]). The reported
-//!    usage is stored beside the estimate. From both, the meter learns how the model's server counts
+//!    leases items that were mentioned again (`engine::turns::reflect`, decided by [`context::activation`]). The
+//!    reported usage is stored beside the estimate. From both, the meter learns how the model's server counts
 //!    ([`domain::call::meter`]); this affects only display and alarms. Once the answer is on the screen, the engine
-//!    records which items of the call it used, and by what evidence (`engine::turns::item_use`, found by
-//!    [`context::item_use`]); no text is stored with it.
+//!    records which items of the call the answer used, with the kind of evidence (`engine::turns::item_use`, found by
+//!    [`context::item_use`]). No text is stored.
 //! 7. After a turn has closed, and once the next call of a branch that was opened is planned, a thread checks whether
-//!    the policy wants a summary of older turns (`engine::summaries::automatic`). The summary waits as a draft, which is
-//!    stored and which every program shows (`engine::summaries::stored`), and enters no plan until a person accepts it.
-//!    A single command drafts it before it ends, unless the model would have to write it.
+//!    the policy wants a summary of older turns (`engine::summaries::automatic`). The summary waits as a draft, which
+//!    is stored and which every program shows (`engine::summaries::stored`), and enters no plan until a person accepts
+//!    it. A single command drafts it before it ends, unless the model would have to write it.
 //!
 //! After a crash, the next start turns the open runs of dead processes into interrupted answers with the text that had
 //! arrived. It reports this and never sends anything again.
@@ -104,20 +104,20 @@
 //! * a reason or remedy: [`domain::planning::plan::Reason`], its sentence beside it, then `context`
 //! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::planning::policy::PolicySpec`]; a
 //!   number: [`domain::planning::tuning`]; a formula: [`context::policy`], applied by `context::admission::choose`; a
-//!   fact that it needs of a turn: [`domain::planning::facts`], read by `engine::plans::facts`
+//!   fact about turns that it needs: [`domain::planning::facts`], read by `engine::plans::facts`
 //! * a source of context: a file in `engine::plans::sources` that returns an [`Offer`](domain::planning::input::Offer),
 //!   a line in `engine::plans::collect`; a [`Section`](domain::planning::policy::Section) where none fits
 //! * an action: a line in `config::keys::actions` (group, name, sentence) and one in `tui::update::actions` (what it
 //!   does); its key in `config/keymap.toml`; help, the palette, and the conflict check use both
 //! * a command: a variant in `config::commands` with its sentence and its example, an arm in `cli`, and an arm in
 //!   `tui::chat::update::commands`; help, completion, `--plain`, and the manual page use the table. `Print` there means
-//!   that the command line's own code carries it out and the screen shows what it printed
+//!   that the code of the command line runs the command and the screen shows its output
 //! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
 //! * state of the engine: the part that owns it (`engine::sessions::state`, `turns::state`, `plans::state`,
 //!   `summaries::state`, `tools::state`), which does not depend on the core that contains it
 //! * work beside the engine's thread: [`engine`]'s `jobs`, which starts every thread, cancels jobs, and answers every
 //!   ticket
-//! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
+//! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; a color role (an `Ink`): [`tui::theme`]
 //! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, whose `mod.rs` implements
 //!   [`tui::screens::screen::Screen`], and one line in `tui::screens`. An action pushes it on `Model::layers`. A
 //!   pending answer: a variant of its family in [`tui::model::pending`], an arm of `answered` in its `update`
@@ -126,19 +126,21 @@
 //!   recognized: `llm::fault`, `quirk`
 //! * an import format: a reader in `import` that gives neutral records
 //! * a language whose symbols are read: [`domain::code::symbols::Language`], its grammar in `code::parse::language`,
-//!   its table in `code::parse::spec`; what its declarations say about receivers: `code::parse::bindings`. A kind of text
-//!   file: its reader in `code::parse::outline`
+//!   its table in `code::parse::spec`; the types of receivers in its declarations: `code::parse::bindings`. A kind of
+//!   text file: its reader in `code::parse::outline`
 //! * something stored: a [`store::types::Write`], its table family, a migration
 //!
 //! # Where things are decided
 //!
-//! * when a lease expires: [`Mark::after_turn`](domain::conversation::mark::Mark::after_turn), called after each answer by
-//!   `engine::turns::reflect`
+//! * when a lease expires: [`Mark::after_turn`](domain::conversation::mark::Mark::after_turn), called after each answer
+//!   by `engine::turns::reflect`
 //! * the line that replaces an excluded message: `context::render::render_forms`, `placeholder`
-//! * the header of a card: for a turn that a person kept, `engine::plans::labels`, `card_text`; for an older message that
-//!   was found, `retrieval::cards`, `Piece::line`; above all that were found, `engine::plans::sources::cards`, `offered`
+//! * the header of a card: of a turn that a person kept, `engine::plans::labels`, `card_text`; of a retrieved message,
+//!   `retrieval::cards`, `Piece::line`; the heading above all retrieved messages: `engine::plans::sources::cards`,
+//!   `offered`
 //! * the cached prefix: [`context::render::same_prefix`], from the outlines of two requests
-//! * whether a call may run: [`domain::tool::consent`], by the rules of the settings; who asks: `engine::turns::consent`
+//! * whether a call may run: [`domain::tool::consent`], by the rules of the settings; who asks:
+//!   `engine::turns::consent`
 //! * what undo reverts: [`domain::conversation::operation`], applied by `engine::branches::undo`
 //!
 //! # Glossary
@@ -149,16 +151,16 @@
 //! * **node**: one message at one place in the tree.
 //! * **branch**: a named pointer to a node, its head, with marks and settings of its own.
 //! * **path**: the nodes from the root to a branch's head.
-//! * **turn**: a user message and everything after it, up to the next user message. The **preamble** is what precedes
-//!   the first user message.
+//! * **turn**: a user message and everything after it, up to the next user message. The **preamble** is everything
+//!   before the first user message.
 //! * **episode**: an assistant message that calls tools, together with all results of those calls.
 //! * **lane**: the topic or the chain of replies that a message belongs to. A branch is another continuation; a lane is
 //!   another subject.
 //! * **task**: a stretch of a branch that a person names.
 //! * **state block**: the model's own short memory at the end of an answer. The newest one goes with the next call.
 //! * **memory**: a fact, preference, outcome, or event that is stored independently of its message, for one session or
-//!   for all. The model suggests it or a person writes it. Only a confirmed memory is sent. All branches share it, and
-//!   it never holds a secret.
+//!   for all sessions. The model suggests it or a person writes it. Only a confirmed memory is sent. All branches share
+//!   it, and it never holds a secret.
 //!
 //! The decisions of a person or the program:
 //!
@@ -169,14 +171,15 @@
 //!   It waits in the plan for a person's decision and has no effect until then.
 //! * **activation**: a score for how often recent turns touched an item. A turn **touches** an item by referring to it,
 //!   sending it, or finding it. Activation decides which items the program leases.
-//! * **operation**: the changes of one act, recorded so that undo and redo can reverse and repeat them.
+//! * **operation**: the changes of one action, recorded so that undo and redo can reverse and repeat them.
 //!
 //! The next call:
 //!
 //! * **request**: the bytes that are posted.
-//! * **plan**: the rows of a request, solved before the call. The **basis** is what a plan was solved from.
+//! * **plan**: the rows of a request, solved before the call. The **basis** is a set of digests of everything that a
+//!   plan was solved from.
 //! * **item**: a row of a plan. It is **included** or **left out**, with a **reason**, and an item that is left out may
-//!   have a **remedy**: the action that would include it, with its price.
+//!   have a **remedy**: the action that would include it, with the tokens that it adds and the items that it removes.
 //! * **atom**: the smallest unit that a plan includes or leaves out, named by the keys of its messages or by a hash.
 //! * **budget**: the tokens that the request may take: the model's window, less what is reserved for the answer, less a
 //!   safety margin, and never more than the configured cap.
@@ -193,11 +196,11 @@
 //! * **module summary**: a summary of one part of the workspace's program.
 //! * **priority level**: under the policy `levels`, a share of the budget for items that last equally long: permanent,
 //!   session, working, or volatile.
-//! * **retrieval set**: everything about one search of older messages or of the code: the query, the decision whether to
+//! * **retrieval set**: the record of one search of older messages or of the code: the query, the decision whether to
 //!   search, and the candidates with their scores.
 //! * **touchpoint**: a symbol of the workspace's code that is sent with a call, with its place and the reason it was
 //!   chosen.
-//! * **map**: the overview of the workspace's folders and files that is sent so that the model can find its way.
+//! * **map**: an overview of the workspace's folders and files for the model.
 //! * **focus**: the files, folders, and symbols to which the search of code is limited.
 //! * **subject**: a cluster of similar questions.
 //!

@@ -1,4 +1,4 @@
-//! The screen arrangement: layout, panel widths, and hidden panels, saved for each class of screen sizes in a file of
+//! The screen arrangement: layout, panel widths, and hidden panels, saved for each class of screen sizes in a file in
 //! the state folder.
 //! Not for: the user's settings (`settings`), or the positions of the panes (the workbench).
 

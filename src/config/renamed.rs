@@ -1,4 +1,4 @@
-//! Names of settings and of their values in earlier versions: they still work, and a note tells the present ones.
+//! Names of settings and of their values in earlier versions: they still work, and a note gives the present ones.
 //! Not for: earlier names of commands (`commands::table`).
 
 use toml::{Table, Value};

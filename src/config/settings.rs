@@ -31,7 +31,7 @@ pub struct Settings {
     pub layout: LayoutChoice,
     /// Limit on the prompt in tokens; 0 is the policy's limit.
     pub budget: u32,
-    /// Whether the model writes a state block.
+    /// Whether the model is asked for a state block.
     pub state_block: StateBlockChoice,
     /// Automatic summaries; formerly `compaction`.
     #[serde(alias = "compaction")]

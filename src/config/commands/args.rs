@@ -77,7 +77,7 @@ pub struct Global {
     /// Escape invisible and control characters in files and pipes too, as ⟨U+200B⟩; in JSON as \u200b.
     #[arg(long, global = true)]
     pub escape: bool,
-    /// Open an offline tour with a bundled conversation; nothing is saved.
+    /// Open a bundled conversation with the offline model, for experiments; nothing is saved.
     #[arg(long, global = true)]
     pub demo: bool,
 }

@@ -127,7 +127,7 @@ pub enum Command {
         /// The message (optional).
         text: Vec<String>,
     },
-    /// Set the window, or show the context of the next request.
+    /// Set the window, show the context of the next request, or restore the state block.
     #[command(subcommand)]
     Context(ContextCommand),
     /// List, show, label, or delete messages.
@@ -185,7 +185,7 @@ pub enum Command {
         command: Option<ProjectCommand>,
     },
     /// Write a module summary of a folder or file from its own documentation and code; without a path, list the module
-    /// summaries. Requests in mode heavy contain them, marked as summaries.
+    /// summaries. Requests in the mode Heavy contain them, marked as summaries.
     #[command(after_help = example("capsule src/engine"))]
     Capsule {
         /// The folder or file; `.` is the whole workspace.

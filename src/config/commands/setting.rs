@@ -78,7 +78,7 @@ pub enum SettingCommand {
         /// Paths and symbol names; `none` clears the focus.
         names: Vec<String>,
     },
-    /// Show or change the lane of the branch's next message; `none` goes on in the lane of the last message.
+    /// Show or change the lane of the branch's next message; `none` continues in the lane of the last message.
     #[command(after_help = example("lane login bug"), args_conflicts_with_subcommands = true)]
     Lane {
         /// The subcommand.
@@ -132,7 +132,7 @@ pub enum Setting {
     Personality(Option<String>),
     /// Whether summaries are automatic.
     Summaries(SummariesChoice),
-    /// The lane of the next messages; none goes on in the lane of the last message.
+    /// The lane of the next messages; none continues in the lane of the last message.
     Lane(Option<Lane>),
     /// The code focus: files, folders, and symbols.
     Focus(Vec<String>),

@@ -111,7 +111,7 @@ pub const ALIASES: &[Alias] = &[
     alias("exit", "quit"),
 ];
 
-/// Names that work and are not listed: those of earlier versions, and what could be meant by a listed name.
+/// Names that work and are not listed: names of earlier versions, and likely variants of listed names.
 pub const UNLISTED: &[Alias] = &[
     alias("compaction", "summaries"),
     alias("summaries list", "capsules list"),
@@ -119,8 +119,8 @@ pub const UNLISTED: &[Alias] = &[
     alias("summaries undo", "capsules undo"),
 ];
 
-/// Commands that a bare name stands for, if that name alone is not a command. Those of one word are actions, only inside
-/// the program.
+/// Commands that a bare name stands for, if that name alone is not a command. Entries of one word are actions of the
+/// full-screen program and work only there.
 pub const BARE_NAMES: &[(&str, &str)] = &[
     ("branch", "branch list"),
     ("session", "session list"),
