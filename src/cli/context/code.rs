@@ -6,6 +6,7 @@ use crate::cli::Run;
 use crate::cli::client::expect_answer;
 use crate::cli::output::number;
 use crate::cli::stop::Stop;
+use crate::domain::call::tokens::counted;
 use crate::domain::code::symbols::{CodeMap, CodeSearchResult, IndexStatus, NearSymbolReason, ParseOutcome};
 use crate::engine::api::{CodeAct, ToolRequest};
 use serde::Deserialize;
@@ -108,19 +109,23 @@ fn show_status(run: &mut Run<'_, '_>, status: &IndexStatus) {
     let seconds = status.elapsed_us as f64 / 1_000_000.0;
     let memory = status.peak_bytes.map_or_else(String::new, |bytes| format!(", peak memory {} MiB", bytes >> 20));
     run.io.say(&format!(
-        "{}: {} files, {} updated, {seconds:.2} s{memory}",
+        "{}: {}, {} updated, {seconds:.2} s{memory}",
         status.root,
-        number(status.files as u64),
+        counted(status.files as u64, "file"),
         number(status.read as u64)
     ));
     run.io.say(&format!(
-        "{} symbols in {} lines, {} references between symbols",
-        number(status.symbols as u64),
-        number(status.lines),
-        number(status.uses as u64)
+        "{} in {}, {} between symbols",
+        counted(status.symbols as u64, "symbol"),
+        counted(status.lines, "line"),
+        counted(status.uses as u64, "reference")
     ));
     for (name, (files, symbols)) in &status.languages {
-        run.io.say(&format!("  {name:<11} {:>8} files  {:>9} symbols", number(*files as u64), number(*symbols as u64)));
+        run.io.say(&format!(
+            "  {name:<11} {:>14}  {:>15}",
+            counted(*files as u64, "file"),
+            counted(*symbols as u64, "symbol")
+        ));
     }
     for (fate, count) in &status.fates {
         let why = match fate {

@@ -45,6 +45,9 @@ fn list(run: &mut Run<'_, '_>, words: Option<String>, within: Within) -> Result<
     for memory in &found {
         run.io.say(&line(memory));
     }
+    if found.is_empty() {
+        run.io.say("No memories.");
+    }
     Ok(())
 }
 

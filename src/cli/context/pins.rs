@@ -10,7 +10,7 @@ use crate::config::commands::conversation::TaskCommand;
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::task::{self, TaskSpan};
-use crate::domain::conversation::transition::Subject;
+use crate::domain::conversation::transition::{ItemState, Subject};
 use crate::domain::conversation::tree::{self, Tree};
 use crate::engine::api::{BranchRequest, SessionView, TaskAct, TransitionReport};
 use serde_json::{Value, json};
@@ -143,7 +143,8 @@ fn step(report: &TransitionReport) -> Value {
 
 fn step_line(report: &TransitionReport) -> String {
     let place = report.turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
-    let way = format!("{} → {}", report.step.from.name(), report.step.to.name());
+    let name = |state: ItemState| if state == ItemState::Sticky { "pinned" } else { state.name() };
+    let way = format!("{} → {}", name(report.step.from), name(report.step.to));
     format!(
         "{}  {}  {}  {}  {}",
         time(report.step.at),

@@ -85,7 +85,7 @@ fn print_stats(run: &mut Run<'_, '_>, stats: &Stats) {
         let budget = level.budget.map_or_else(String::new, |budget| format!(" / {}", number(budget)));
         run.io.say(&format!("{} {}{budget}", column(&level.name, 12), number(level.used)));
     }
-    run.io.say(&format!("compressed   {}", stats.last.map_or_else(|| "never".to_owned(), time)));
+    run.io.say(&format!("last summary {}", stats.last.map_or_else(|| "never".to_owned(), time)));
     for id in &stats.retrieved {
         run.io.say(&format!("retrieved    {id}"));
     }

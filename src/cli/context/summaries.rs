@@ -9,6 +9,7 @@ use crate::cli::stop::Stop;
 use crate::config::commands::calls::{Compress, SummariesCommand};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::domain::summary::draft::{
@@ -85,7 +86,11 @@ pub(super) fn print_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
     ));
     let salient = draft.dropped.iter().take_while(|item| item.weight >= SALIENT).count();
     if salient > 0 {
-        run.io.say(&format!("\nDropped: {salient} important facts of {} in total:", draft.dropped.len()));
+        run.io.say(&format!(
+            "\nDropped: {} of {} in total:",
+            counted(salient as u64, "important fact"),
+            draft.dropped.len()
+        ));
     }
     for (place, item) in draft.dropped.iter().enumerate().take(salient.min(MAX_PRINTED)) {
         run.io.say(&format!(

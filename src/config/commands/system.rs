@@ -119,7 +119,7 @@ pub enum RulesCommand {
     #[command(after_help = example("rules ask run"))]
     Ask(RuleArgs),
     /// Add a rule that denies calls.
-    #[command(after_help = example("rules deny write"))]
+    #[command(after_help = example("rules deny write_file"))]
     Deny(RuleArgs),
     /// Remove a rule.
     #[command(after_help = example("rules remove allow run"))]

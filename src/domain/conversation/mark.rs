@@ -179,7 +179,7 @@ impl MarkKind {
     /// Returns the display name.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Sticky => "sticky",
+            Self::Sticky => "pinned",
             Self::Leased { .. } => "leased",
             Self::Exclude => "excluded",
             Self::ExcludeOnce => "excluded from the next request",

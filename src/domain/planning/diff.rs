@@ -40,8 +40,8 @@ impl DiffKind {
     /// Returns the title.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Entered => "entered",
-            Self::Left => "left",
+            Self::Entered => "added",
+            Self::Left => "removed",
             Self::Moved => "moved",
             Self::Shortened => "shortened",
             Self::Lengthened => "lengthened",

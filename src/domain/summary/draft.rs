@@ -207,7 +207,7 @@ pub struct SourceMessage {
 pub enum KeepReason {
     /// The turn, or a message of it, is pinned until a person unpins it.
     Pinned,
-    /// The turn, or a message of it, is leased, by a person or by the program.
+    /// A person leased the turn or a message of it.
     Leased,
     /// The turn, or a message of it, is included in the next call.
     Included,

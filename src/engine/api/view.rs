@@ -258,6 +258,7 @@ impl TransitionReport {
             (ItemState::Leased, ItemState::Leased) => "renewed",
             (_, ItemState::None) => "removed",
             (_, ItemState::Ephemeral) => "kept for one turn",
+            (_, ItemState::Sticky) => "pinned",
             (_, to) => to.name(),
         };
         // `by` already says that a person decided.

@@ -33,7 +33,7 @@ use std::time::Duration;
 const LIST: Duration = Duration::from_secs(10);
 const PROBE: Duration = Duration::from_millis(1_500);
 
-/// Creates the setup for a configuration, or for the offline tour if `demo` is set.
+/// Creates the setup for a configuration, or for the demo if `demo` is set.
 ///
 /// # Errors
 /// Fails if the store cannot be opened.
@@ -256,7 +256,7 @@ fn beside(store: &Path) -> PathBuf {
     store.with_file_name(name)
 }
 
-/// Creates the setup of the offline tour: a bundled conversation in a store that is deleted at the end.
+/// Creates the setup of the demo: a bundled conversation in a store that is deleted at the end.
 fn tour(config: &Config) -> Result<Setup, Failure> {
     locked_folder::clear(DEMO_PREFIX);
     let folder = LockedFolder::new(DEMO_PREFIX).map_err(|error| {

@@ -49,7 +49,7 @@ pub struct Facts {
     pub offset: i32,
     /// Nothing was configured before.
     pub first_start: bool,
-    /// The offline tour: nothing is saved.
+    /// Whether the program runs the demo conversation, which is not saved.
     pub demo: bool,
     /// Names of the policies.
     pub policies: Vec<String>,

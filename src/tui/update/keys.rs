@@ -57,7 +57,7 @@ fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
     if waits {
         let esc = model.keys.key_of(Action::Leave).unwrap_or_default();
         let does = run.short().trim_end_matches('.');
-        let text = format!("{chord} here: {does}. Press {chord} again to do it, {esc} to type.");
+        let text = format!("Press {chord} again to confirm ({does}), or {esc} to type.");
         model.status.report(LETTER, text, model.now);
     } else {
         model.status.end(LETTER);

@@ -5,7 +5,7 @@
 //! ┌ call …9e8c on main → the next call on main ──────────────────┐
 //! │ 830 → 1,120 est. tokens (+290) · mode Light → Off            │
 //! │ 3 rows (630 est. tokens) are in both, unchanged              │
-//! │ entered 1                            +8 │ your message …     │   below 100 columns stacked
+//! │ added 1                              +8 │ your message …     │   below 100 columns stacked
 //! │   turn 4  What about hornets?  you   +8 │ by you: …          │
 //! └ keys ────────────────────────────────────────────────────────┘
 //! ```

@@ -156,7 +156,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
     let other = if screen.whole { "this branch only" } else { "whole session" };
     let known = screen.ledger.as_ref().is_some_and(|ledger| ledger.uses.calls > 0);
     let mut words =
-        vec![(Action::CallBefore, "previous call"), (Action::CallAfter, "after"), (Action::Open, "open it")];
+        vec![(Action::CallBefore, "previous call"), (Action::CallAfter, "next call"), (Action::Open, "open it")];
     words.extend(known.then_some((Action::Details, "items used")));
     words.extend([(Action::WholeSession, other), (Action::Leave, "close")]);
     let inside = view.screen(title, view.keys_line(When::Usage, &words, usize::from(area.width)), area, buf);
