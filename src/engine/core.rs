@@ -39,7 +39,7 @@ use std::sync::mpsc::{Receiver, Sender};
 /// The engine's state and the handles of its threads.
 pub(super) struct Core {
     pub(super) setup: Setup,
-    /// What the program learned about servers, models and code.
+    /// What the program learned about servers, models, and code.
     pub(super) learned: LearnedSettings,
     pub(super) store: Store,
     /// A sender for threads that report to this one.
@@ -154,7 +154,7 @@ impl Core {
         (self.setup.now)()
     }
 
-    /// Returns the rules of a branch: its profile, model, policy, tools and settings.
+    /// Returns the rules of a branch: its profile, model, policy, tools, and settings.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
         self.apply_denials(Some(branch.id));
         let mut rules = rules(&self.setup, &self.learned, branch, self.tools.trusted)?;

@@ -1,5 +1,5 @@
-//! Finds the key of a profile: an environment variable, else the first line of a command's output.
-//! Not for: storing keys; nothing here is written, logged or shown.
+//! Finds the key of a profile: an environment variable, else the first line of a command's output. Not for: storing
+//! keys; nothing here is written, logged, or shown.
 
 use super::{LlmError, clip};
 use crate::domain::call::model::Profile;

@@ -1,4 +1,4 @@
-//! Turns the bytes of a response into deltas and an end: Open → First → Streaming → Complete, Truncated or Errored.
+//! Turns the bytes of a response into deltas and an end: Open → First → Streaming → Complete, Truncated, or Errored.
 //! Not for: the network (`openai`). Pure, so that every split of every stream can be tested.
 //!
 //! Only a finish reason or `[DONE]` makes an answer complete, and an answer without text or a call never is. An

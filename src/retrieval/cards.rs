@@ -204,7 +204,7 @@ impl<'a> CardList<'a> {
         self.pieces.get(&place).map_or_else(String::new, alone)
     }
 
-    /// Returns the place, line and tokens of each piece, in order.
+    /// Returns the place, line, and tokens of each piece, in order.
     pub fn lines(&self) -> impl Iterator<Item = (PiecePlace, String, u32)> + '_ {
         self.pieces.iter().map(|(place, placed)| (*place, placed.piece.line(placed.form), placed.tokens))
     }

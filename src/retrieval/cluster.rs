@@ -3,8 +3,8 @@
 //! Not for: searching an embedder's vectors (`vectors::memory`) or what a conversation is doing
 //! (`context::policy::conversation`).
 //!
-//! A query is the vector that an embedder gave it, or else a vector of hashed words, word pairs and character trigrams,
-//! each added with a sign to one of [`WIDTH`] dimensions. Its cosine with a cluster's centroid is compared by
+//! A query is the vector that an embedder gave it, or else a vector of hashed words, word pairs, and character
+//! trigrams, each added with a sign to one of [`WIDTH`] dimensions. Its cosine with a cluster's centroid is compared by
 //! cross-multiplying integers. Below 0.35 (0.45 between embedded queries) a new cluster begins; a query without content
 //! words stays in the current cluster.
 

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 /// What the gate measures in a message.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct MessageSignals {
-    /// Number of different content words: no stop words, filler words or speakers' names.
+    /// Number of different content words: no stop words, filler words, or speakers' names.
     pub content: usize,
     /// Number of those that occur on the path.
     pub known: usize,

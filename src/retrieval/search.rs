@@ -92,7 +92,7 @@ pub(super) struct Words {
 pub(super) type List = Vec<(u32, u32)>;
 
 /// Returns the passages by decreasing score; equal ones by their place on the path. Contains only passages that some
-/// word, neighbor or cosine supports.
+/// word, neighbor, or cosine supports.
 ///
 /// # Errors
 /// If stored postings cannot be read.

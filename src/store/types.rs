@@ -77,7 +77,7 @@ pub enum Write {
         /// The nodes.
         nodes: Vec<Node>,
     },
-    /// Turns nodes into tombstones: deletes body, preview, search rows, counts and state versions made from them. A
+    /// Turns nodes into tombstones: deletes body, preview, search rows, counts, and state versions made from them. A
     /// random content hash remains; children keep their place. Refused with `Busy` while a run is open on any branch of
     /// the session.
     Tombstone {
@@ -148,7 +148,7 @@ pub enum Write {
         /// The node's key.
         reply: Option<Hash>,
     },
-    /// Sets, changes or removes a mark if the current revision is `expect` (`None`: no mark), otherwise fails with
+    /// Sets, changes, or removes a mark if the current revision is `expect` (`None`: no mark), otherwise fails with
     /// `Moved`.
     PutMark {
         /// The branch.

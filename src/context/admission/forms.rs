@@ -93,7 +93,7 @@ struct CallingMessage {
     out: bool,
 }
 
-/// Returns the form of each message of a turn when its tool results are sent in `tools` (`Full`, `Cut` or `Elided`).
+/// Returns the form of each message of a turn when its tool results are sent in `tools` (`Full`, `Cut`, or `Elided`).
 pub(in crate::context) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> Vec<Form> {
     let mut caller = CallingMessage::default();
     let each = turn.messages.iter().map(|message| {
@@ -181,7 +181,7 @@ pub(in crate::context) fn turn_cost(turn: &TurnInput, tools: Form, marks: &Marks
     cost_of(turn, &turn_forms(turn, tools, marks))
 }
 
-/// Returns whether a block is sent only within its lease, the cap of leases and the budget.
+/// Returns whether a block is sent only within its lease, the cap of leases, and the budget.
 pub(in crate::context) fn is_lease(block: &Block) -> bool {
     matches!(block.reason, Reason::Leased { .. } | Reason::Ephemeral)
 }

@@ -1,5 +1,5 @@
-//! Chooses the window of recent turns: its start and the shortening of tool results, by policy and room.
-//! Not for: pins, exclusions and the open turn, which are part of the costs.
+//! Chooses the window of recent turns: its start and the shortening of tool results, by policy and room. Not for: pins,
+//! exclusions, and the open turn, which are part of the costs.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
@@ -29,7 +29,7 @@ pub(in crate::context) struct Window {
     pub(in crate::context) start: usize,
     /// Turns before this index are sent in `form`.
     pub(in crate::context) shortened: usize,
-    /// `Full`, `Cut` or `Elided`.
+    /// `Full`, `Cut`, or `Elided`.
     pub(in crate::context) form: Form,
     /// No turn before this index is wanted, even with room.
     pub(in crate::context) floor: usize,

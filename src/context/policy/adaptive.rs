@@ -42,7 +42,7 @@ pub struct WindowTarget {
 }
 
 /// Returns the complexity of the newest messages: `min(found / (messages × full), 1)`, where code, errors, length,
-/// technical words and questions count at most once per message. 0 without messages.
+/// technical words, and questions count at most once per message. 0 without messages.
 pub fn complexity<'a>(newest_first: impl Iterator<Item = &'a MessageFacts>, spec: &Adaptive) -> Complexity {
     let indicates =
         |flag: &&Flag| matches!(flag, Flag::Code | Flag::Error | Flag::Long | Flag::Technical | Flag::Question);

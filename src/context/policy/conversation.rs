@@ -41,7 +41,7 @@ const SIGNS: &[TaskSignals] = &[
     },
 ];
 
-/// Returns the words of a text, as written: letters, digits and `_`, with apostrophes and hyphens inside a word.
+/// Returns the words of a text, as written: letters, digits, and `_`, with apostrophes and hyphens inside a word.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '’' | '-');
     text.split(move |c: char| !inside(c))
@@ -80,7 +80,7 @@ fn is_word(word: &str, known: &str) -> bool {
     word == *known || word.strip_suffix('s') == Some(known)
 }
 
-/// Returns whether a text asks a question: a question mark at the end of a word, outside code blocks, addresses and
+/// Returns whether a text asks a question: a question mark at the end of a word, outside code blocks, addresses, and
 /// patterns.
 pub fn is_question(text: &str) -> bool {
     let mut fenced = false;

@@ -63,7 +63,7 @@ impl LargestParts {
     }
 }
 
-/// Returns a turn's priority: the weighted sum of recency, references and similarity to the message (at least 0), each
+/// Returns a turn's priority: the weighted sum of recency, references, and similarity to the message (at least 0), each
 /// relative to its maximum, and of whether it is pinned. Turns at the start or end of a person's task get an additional
 /// part.
 pub fn priority(facts: &TurnFacts, largest: LargestParts, explicit: bool, spec: &Levels) -> Score {

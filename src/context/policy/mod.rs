@@ -1,6 +1,6 @@
 //! The formulas of the policies over plain values: relevance and adaptive size (`relevance`, `adaptive`), priority
-//! levels (`levels`), lanes, focus and due summaries (`lanes`), and what a conversation is about (`conversation`).
-//! Not for: the hard rules (`admission`), which also apply these formulas to a plan's input.
+//! levels (`levels`), lanes, focus, and due summaries (`lanes`), and what a conversation is about (`conversation`). Not
+//! for: the hard rules (`admission`), which also apply these formulas to a plan's input.
 
 pub mod adaptive;
 pub mod conversation;

@@ -187,7 +187,7 @@ fn omitted_rows(plan: &ContextPlan, kept_rows: &[Row]) -> Vec<Row> {
     plan.suggested().cloned().chain(removed).chain(plan.excluded().cloned()).collect()
 }
 
-/// Makes rows, framing and tools add up to the body's count: labels and separators that changed because a neighbor was
+/// Makes rows, framing, and tools add up to the body's count: labels and separators that changed because a neighbor was
 /// removed are counted with the last row.
 fn balance(plan: &mut ContextPlan) {
     let fixed = plan.framing + plan.tools;

@@ -9,7 +9,7 @@ pub fn beginning(head: &NodeHead) -> Cow<'_, str> {
     if head.role == Role::Assistant { line(&head.preview) } else { Cow::Borrowed(&head.preview) }
 }
 
-/// Returns a line without the Markdown marks of headings, lists, quotes, emphasis, code and links, but with their
+/// Returns a line without the Markdown marks of headings, lists, quotes, emphasis, code, and links, but with their
 /// contents.
 pub fn line(text: &str) -> Cow<'_, str> {
     let bare = without_block_marks(text);

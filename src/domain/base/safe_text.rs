@@ -1,11 +1,10 @@
 //! Sanitized text, the only text that may reach the terminal. All other text (from models, tools, files, imports,
-//! servers) is data: its control characters, escape sequences and invisible characters are made visible, neither
-//! executed nor hidden.
-//! Not for: wrapping or measuring text (the screen).
+//! servers) is data: its control characters, escape sequences, and invisible characters are made visible, neither
+//! executed nor hidden. Not for: wrapping or measuring text (the screen).
 
 use std::fmt;
 
-/// Sanitized text: the only text that views, stderr, the window title and the clipboard accept.
+/// Sanitized text: the only text that views, stderr, the window title, and the clipboard accept.
 #[derive(Clone, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Safe(String);
 

@@ -25,8 +25,8 @@ pub const MIN_UNUSED_TURNS: u32 = 5;
 pub enum UseKind {
     /// A sequence of the item's words occurs in the answer or in the arguments of a tool call.
     Quoted,
-    /// The answer contains a path, identifier, number or turn of the item that few other items contain and the question
-    /// does not.
+    /// The answer contains a path, identifier, number, or turn of the item that few other items contain and the
+    /// question does not.
     Named,
     /// A tool changed the item's lines, or its file if the lines are unknown.
     Edited,
@@ -93,7 +93,7 @@ impl CallUses {
     }
 }
 
-/// Returns whether an answer can show that it used a row. It cannot for instructions, rules and skills, which shape an
+/// Returns whether an answer can show that it used a row. It cannot for instructions, rules, and skills, which shape an
 /// answer without leaving words in it, nor for the question.
 pub fn counts(row: &Row) -> bool {
     use RowKind as K;

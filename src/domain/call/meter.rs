@@ -101,7 +101,7 @@ fn percent(error: f64) -> String {
     if error >= 0.95 { format!("{error:.0} %") } else { format!("{:.1} %", error.max(0.1)) }
 }
 
-/// Returns slope, offset and median deviation of the best fit: the median quotient, or a line if that halves the
+/// Returns slope, offset, and median deviation of the best fit: the median quotient, or a line if that halves the
 /// deviation. Reports are pairs of estimate and actual count.
 fn best_fit(reports: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     let deviation =
@@ -341,7 +341,7 @@ mod tests {
         }
     }
 
-    /// Computes slope, offset and deviation directly from the definition of [`Calibration::learn`].
+    /// Computes slope, offset, and deviation directly from the definition of [`Calibration::learn`].
     fn by_definition(reports: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
         let middle = |mut values: Vec<f64>| {
             values.sort_by(f64::total_cmp);

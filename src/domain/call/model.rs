@@ -11,7 +11,7 @@ use serde_json::Value;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dialect {
-    /// The role that carries instructions: `system`, `developer` or `user`.
+    /// The role that carries instructions: `system`, `developer`, or `user`.
     pub instruction_role: String,
     /// Whether adjacent messages of the same role must be joined.
     pub strict_alternation: bool,
@@ -305,7 +305,7 @@ pub struct ModelInfo {
     pub exact_encoding: bool,
     /// Prices, if known.
     pub price: Option<Price>,
-    /// The source of the window: `server`, `table`, `profile` or `assumed`.
+    /// The source of the window: `server`, `table`, `profile`, or `assumed`.
     pub source: String,
     /// What the model supports, according to its server.
     #[serde(skip)]

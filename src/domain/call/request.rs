@@ -86,7 +86,7 @@ struct Ranges {
     tools: Option<Range<usize>>,
 }
 
-/// Scans a body for the ranges of its messages and tools. Recognizes only strings, brackets and the keys of the
+/// Scans a body for the ranges of its messages and tools. Recognizes only strings, brackets, and the keys of the
 /// outermost object; invalid JSON may give no ranges.
 fn ranges(body: &str) -> Ranges {
     let bytes = body.as_bytes();

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 pub enum Encoding {
     /// `OpenAI` models since GPT-4o.
     O200kBase,
-    /// GPT-4, GPT-3.5 and the older embeddings.
+    /// GPT-4, GPT-3.5, and the older embeddings.
     Cl100kBase,
     /// No known vocabulary: a quarter of the number of characters, rounded up.
     Approximate,

@@ -70,7 +70,7 @@ pub struct Touches {
     pub code_set: Option<Hash>,
 }
 
-/// The numbers that decide about activation, leases and suggested pins.
+/// The numbers that decide about activation, leases, and suggested pins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Activation {

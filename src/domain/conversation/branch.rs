@@ -65,7 +65,7 @@ pub struct Overrides {
     /// continues in the branch's present lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<String>,
-    /// Files, folders and symbols to which the search of code is limited.
+    /// Files, folders, and symbols to which the search of code is limited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub focus: Vec<String>,
     /// Suggested pins that were dismissed and are not suggested again.

@@ -1,7 +1,6 @@
-//! Memories: facts, preferences, outcomes and events that stay known beyond the message that mentioned them, with their
-//! origin and scope.
-//! Not for: reading suggestions from answers (`state_suggestions`), choosing which are sent (`engine`) or storing them
-//! (`store`).
+//! Memories: facts, preferences, outcomes, and events that stay known beyond the message that mentioned them, with
+//! their origin and scope. Not for: reading suggestions from answers (`state_suggestions`), choosing which are sent
+//! (`engine`) or storing them (`store`).
 //!
 //! A model suggests a memory or a person writes it; only confirmed memories are sent. A memory of a session, or of all
 //! sessions, applies to every branch there: like the configuration it is shared, an exception to the isolation of

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
-    /// A mark was added, removed or changed.
+    /// A mark was added, removed, or changed.
     Mark {
         /// The branch.
         branch: BranchId,
@@ -111,7 +111,7 @@ pub enum Change {
         /// The text after; `None` if it was deleted.
         after: Option<Hash>,
     },
-    /// A memory was added, removed or changed.
+    /// A memory was added, removed, or changed.
     Memory {
         /// The value before.
         before: Option<Box<Memory>>,

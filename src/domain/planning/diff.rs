@@ -103,7 +103,7 @@ impl ItemPlace {
         }
     }
 
-    /// Returns whether two places look the same to a person: section, form and kind of reason.
+    /// Returns whether two places look the same to a person: section, form, and kind of reason.
     pub fn looks_like(&self, other: &Self) -> bool {
         self.included == other.included
             && self.section == other.section
@@ -120,7 +120,7 @@ pub enum CauseKind {
     You,
     /// An act of the model.
     Model,
-    /// The program created, renewed or ended a lease.
+    /// The program created, renewed, or ended a lease.
     Lease,
     /// The prompt budget.
     Budget,
@@ -307,7 +307,7 @@ pub struct HistoryStep {
     pub at: i64,
     /// The new state.
     pub to: ItemState,
-    /// A text that says what happened, by whom and why.
+    /// A text that says what happened, by whom, and why.
     pub words: String,
 }
 
@@ -332,7 +332,7 @@ pub struct ItemHistory {
 mod tests {
     use super::*;
 
-    /// Places as displayed, by section, form and reason.
+    /// Places as displayed, by section, form, and reason.
     #[test]
     fn item_places_as_text() {
         let (recent, mattered) = (Some(Section::Recent), Reason::PinMattered);

@@ -1,6 +1,5 @@
-//! The input of a plan: one frozen value with all token counts, so that planning needs no tokenizer, no clock and no
-//! store.
-//! Not for: collecting it (`engine`) or solving it (`context`).
+//! The input of a plan: one frozen value with all token counts, so that planning needs no tokenizer, no clock, and no
+//! store. Not for: collecting it (`engine`) or solving it (`context`).
 
 use super::facts::TurnFacts;
 use super::mode::Mode;
@@ -208,7 +207,7 @@ pub enum SendBarrier {
 /// A part of a message that the model cannot accept; a line of text replaces it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PartInput {
-    /// A hash of the part's message, number and bytes.
+    /// A hash of the part's message, number, and bytes.
     pub atom: Hash,
     /// The media type and size.
     pub title: String,
@@ -408,8 +407,8 @@ pub struct PlanInput {
     pub near: Vec<OmittedItem>,
     /// The offers of the sources, in sending order. They spend the allowance in the same order.
     pub offers: Vec<Offer>,
-    /// Tokens that the mode, the policy and the person's choice allow for all retrieved items. Unspent tokens go to the
-    /// window.
+    /// Tokens that the mode, the policy, and the person's choice allow for all retrieved items. Unspent tokens go to
+    /// the window.
     pub allowance: u32,
     /// The retrieval sets of the cards among `blocks`.
     pub retrieval_set_ids: Vec<Hash>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// The program adds nothing: instructions, state, permanent pins and the window are sent.
+    /// The program adds nothing: instructions, state, permanent pins, and the window are sent.
     Off,
     /// Small, cheap additions (the default).
     #[default]
@@ -62,7 +62,7 @@ impl Mode {
 /// Whether older messages are searched for a draft, as chosen by a person.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SearchChoice {
-    /// The mode, the policy and the message decide.
+    /// The mode, the policy, and the message decide.
     #[default]
     Auto,
     /// Search in any case.

@@ -1,6 +1,5 @@
-//! The plan of a call: every item in exactly one row, with its tokens, its section and its reason.
-//! Not for: making plans (`context`), their input (`input`), reasons (`reason`) or a call that cannot be planned
-//! (`blocked`).
+//! The plan of a call: every item in exactly one row, with its tokens, its section, and its reason. Not for: making
+//! plans (`context`), their input (`input`), reasons (`reason`) or a call that cannot be planned (`blocked`).
 
 use super::mode::Mode;
 use super::policy::{Layout, Section};
@@ -25,9 +24,9 @@ pub struct Basis {
     pub marks: Hash,
     /// Hash of the draft.
     pub draft: Hash,
-    /// Digest of model, parameters, tool schemas, dialect, layout, policy and budget.
+    /// Digest of model, parameters, tool schemas, dialect, layout, policy, and budget.
     pub wire: Hash,
-    /// Digest of section texts, cards and the window's anchor.
+    /// Digest of section texts, cards, and the window's anchor.
     pub frozen: Hash,
 }
 
@@ -379,7 +378,7 @@ fn room(window: u32, reserved: u32, input_limit: Option<u32>) -> u32 {
 /// A solved plan. Its rows are in the order of the request, then suggestions, then the rows left out (newest first).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ContextPlan {
-    /// Hash of rows, policy, layout, dialect, model, parameters and tools.
+    /// Hash of rows, policy, layout, dialect, model, parameters, and tools.
     pub id: Hash,
     /// What it was solved from.
     pub basis: Basis,
@@ -403,7 +402,7 @@ pub struct ContextPlan {
     pub certainty: Certainty,
     /// The budget.
     pub budget: Budget,
-    /// Tokens of the whole prompt: included rows, framing and tools.
+    /// Tokens of the whole prompt: included rows, framing, and tools.
     pub est_total: u32,
     /// Tokens of message framing.
     pub framing: u32,

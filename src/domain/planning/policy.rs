@@ -1,5 +1,5 @@
-//! Policies, layouts and the sections of a prompt, as data.
-//! Not for: applying them (`context`) or reading their files (`config`).
+//! Policies, layouts, and the sections of a prompt, as data. Not for: applying them (`context`) or reading their files
+//! (`config`).
 
 use super::tuning::{Adaptive, Lanes, Levels, Relevance, TurnSelection};
 use crate::domain::conversation::activation::Activation;
@@ -24,7 +24,7 @@ pub enum Section {
     SessionSummary,
     /// Summary of the lane.
     LaneSummary,
-    /// The code map, rules and module summaries.
+    /// The code map, rules, and module summaries.
     Orientation,
     /// Retrieved cards.
     Retrieved,
@@ -62,7 +62,7 @@ impl Section {
         }
     }
 
-    /// Returns whether the section's rows are attached to the question: marked, retrieved or summarized for it. Turns
+    /// Returns whether the section's rows are attached to the question: marked, retrieved, or summarized for it. Turns
     /// of the window are not, nor are texts sent with every call.
     pub fn is_attached(self) -> bool {
         match self {
@@ -108,7 +108,7 @@ impl Section {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
-    /// Instructions, state, pins and summaries first, then the turns.
+    /// Instructions, state, pins, and summaries first, then the turns.
     Classic,
     /// Sections that rarely change first, then the turns, then sections that change with each call, so that a server
     /// can reuse most of its cache.
@@ -215,7 +215,7 @@ pub struct PolicySpec {
     pub activation: Activation,
     /// Whether the solution of an earlier error is quoted when a tool fails in the same way again.
     pub error_pairs: bool,
-    /// How turns are chosen: `recent`, `lane`, `relevance` or `levels`.
+    /// How turns are chosen: `recent`, `lane`, `relevance`, or `levels`.
     pub choose: TurnSelection,
     /// Numbers for `lane`.
     pub lanes: Lanes,

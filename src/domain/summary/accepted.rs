@@ -110,7 +110,7 @@ pub struct KeptSentence {
 /// A summary of turns. Immutable: a change creates another summary.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Summary {
-    /// Hash of kind, lane, text, source, sources and parent; the same on every machine.
+    /// Hash of kind, lane, text, source, sources, and parent; the same on every machine.
     pub id: Hash,
     /// The turns that it covers.
     pub kind: SummaryKind,

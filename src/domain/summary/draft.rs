@@ -28,7 +28,7 @@ pub enum AutoSummaryTrigger {
     /// Never: summaries are made only on request.
     #[default]
     Off,
-    /// By `[lanes]`: enough messages, tokens or hours of a lane without a summary.
+    /// By `[lanes]`: enough messages, tokens, or hours of a lane without a summary.
     Lane,
     /// By `[levels]`: enough of the total is used, and turns are old enough.
     Levels,

@@ -68,8 +68,8 @@ pub struct Editable {
     pub source: Option<SummarySource>,
     /// Whether it can be edited.
     pub editing: Editability,
-    /// Whether it is in use. A state, summary or memory is in use if it is or may be sent; a policy, if the branch uses
-    /// it.
+    /// Whether it is in use. A state, summary, or memory is in use if it is or may be sent; a policy, if the branch
+    /// uses it.
     pub in_use: bool,
     /// The versions, newest first; empty if nothing was written yet.
     pub versions: Vec<Version>,

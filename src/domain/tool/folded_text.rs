@@ -90,8 +90,8 @@ fn push_blank_lines(rows: &mut Vec<Row>, blank: &mut Vec<(&str, Option<char>)>) 
     blank.clear();
 }
 
-/// Returns whether a line contains only spaces, tabs and carriage returns. Any other invisible character is written out
-/// and therefore visible.
+/// Returns whether a line contains only spaces, tabs, and carriage returns. Any other invisible character is written
+/// out and therefore visible.
 fn is_blank(line: &str) -> bool {
     line.chars().all(|c| matches!(c, ' ' | '\t' | '\r'))
 }

@@ -99,7 +99,7 @@ pub fn indirect(line: &str) -> Option<Vec<String>> {
             found.extend(args_that_run(name, args));
             break;
         }
-        // The program to run follows after options, numbers and variables.
+        // The program to run follows after options, numbers, and variables.
         let plain = |word: &String| !word.starts_with(['-', '+']) && !word.starts_with(|c: char| c.is_ascii_digit());
         let at = args.iter().position(|word| plain(word) && !is_assignment(word));
         found.extend(

@@ -35,7 +35,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// Returns the text, for its recipient only; never for a screen, a log or a store.
+    /// Returns the text, for its recipient only; never for a screen, a log, or a store.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -327,9 +327,9 @@ pub fn is_off(off: &[String], server: &str, tool: &str) -> bool {
     off.iter().any(|key| *key == one || *key == all)
 }
 
-/// Returns the model's name for a tool of a server: at most 64 letters, digits, `_` and `-`. It depends only on the two
-/// names. If one had to be changed or cut, a digest keeps the result unique. No two servers' names share a prefix up to
-/// the `__`, so a rule about `mcp__NAME__*` is about that server alone.
+/// Returns the model's name for a tool of a server: at most 64 letters, digits, `_`, and `-`. It depends only on the
+/// two names. If one had to be changed or cut, a digest keeps the result unique. No two servers' names share a prefix
+/// up to the `__`, so a rule about `mcp__NAME__*` is about that server alone.
 pub fn offered_name(server: &str, tool: &str) -> String {
     let digest =
         |text: &str| Fields::new("mcp name").text(text).finish().to_string().chars().take(8).collect::<String>();

@@ -89,7 +89,7 @@ pub fn links(traces: &[&ToolTrace], after: impl Fn(&ToolTrace, &ToolTrace) -> bo
 pub struct Group {
     /// The tool.
     pub tool: String,
-    /// The kind of error: the line that explains it, without numbers, paths and quotations.
+    /// The kind of error: the line that explains it, without numbers, paths, and quotations.
     pub kind: String,
     /// Indices of its calls, newest first.
     pub calls: Vec<usize>,
@@ -119,7 +119,7 @@ pub fn report(trace: &ToolTrace) -> &str {
     trace.more.error.as_deref().unwrap_or(&trace.preview)
 }
 
-/// Returns the kind of error: the line that explains it in lower case, without numbers, paths and quotations.
+/// Returns the kind of error: the line that explains it in lower case, without numbers, paths, and quotations.
 pub fn kind(trace: &ToolTrace) -> String {
     let mut without_quotes = String::new();
     let mut quote = None;
@@ -248,8 +248,8 @@ fn path(args: &Value) -> Option<&str> {
     args.get("pattern").is_none().then(|| path.trim_start_matches("./").trim_end_matches('/'))
 }
 
-/// A parsed filter of traces: words in the tool, the arguments, the error or the first line of the result; and `tool:`,
-/// `state:`, `file:`.
+/// A parsed filter of traces: words in the tool, the arguments, the error, or the first line of the result; and
+/// `tool:`, `state:`, `file:`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceFilter {
     words: Vec<String>,

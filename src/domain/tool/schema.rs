@@ -69,7 +69,7 @@ pub(super) fn shortened(words: &str, most: usize) -> String {
     }
 }
 
-/// Returns a schema with only the names, types and descriptions of the top-level arguments, and which of them are
+/// Returns a schema with only the names, types, and descriptions of the top-level arguments, and which of them are
 /// required.
 fn top_level(schema: &Value) -> Value {
     let summarized = |schema: &Value| -> Value {

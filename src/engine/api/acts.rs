@@ -1,5 +1,5 @@
-//! Parts of requests: call selectors, and acts on items, memories, tasks, summaries and files.
-//! Not for: the requests themselves (`request`), drafts and item names (`draft`).
+//! Parts of requests: call selectors, and acts on items, memories, tasks, summaries, and files. Not for: the requests
+//! themselves (`request`), drafts and item names (`draft`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -233,7 +233,7 @@ pub enum FileAct {
 pub enum CodeAct {
     /// Index the code, or update the index for files that changed. Answered when the index is complete.
     Index,
-    /// Find the code that a question, a task or a commit message is about.
+    /// Find the code that a question, a task, or a commit message is about.
     Find {
         /// The question.
         query: String,

@@ -109,7 +109,7 @@ pub enum TurnEvent {
         /// The node that the answer will follow.
         after: Option<NodeId>,
     },
-    /// A call started, progressed or ended.
+    /// A call started, progressed, or ended.
     Run(Box<RunCard>),
     /// Text of the answer arrived.
     Stream {
@@ -157,7 +157,7 @@ pub enum TurnEvent {
 /// Progress of tool calls, and the state of their servers.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ToolEvent {
-    /// A tool call started, progressed or ended.
+    /// A tool call started, progressed, or ended.
     Trace(Box<ToolTrace>),
     /// Output of a running tool, such as a piece of a command's output.
     Output {
@@ -214,7 +214,7 @@ pub enum SummaryEvent {
         /// Tokens of the model's text so far.
         tokens: u32,
     },
-    /// A draft was added, changed or removed.
+    /// A draft was added, changed, or removed.
     Draft {
         /// The branch.
         branch: BranchId,

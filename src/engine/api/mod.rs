@@ -3,7 +3,7 @@
 //!
 //! Every request carries a [`Ticket`] and is answered by exactly one [`Event::Answer`] with that ticket. Everything
 //! that happens without a request (streams, plans, changes by other windows) arrives as other events, each of which
-//! names its session, branch or run.
+//! names its session, branch, or run.
 
 mod acts;
 mod draft;

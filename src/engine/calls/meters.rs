@@ -76,7 +76,7 @@ fn learn(store: &Store, wanted: Option<&Key>) -> BTreeMap<Key, Calibration> {
     samples.into_iter().filter_map(|(key, samples)| Some((key, Calibration::learn(&samples)?))).collect()
 }
 
-/// Returns all calibrations, by profile, model and encoding.
+/// Returns all calibrations, by profile, model, and encoding.
 pub(crate) fn learned(store: &Store) -> Vec<CalibrationEntry> {
     let row = |((profile, model, encoding), calibration)| CalibrationEntry { profile, model, encoding, calibration };
     learn(store, None).into_iter().map(row).collect()

@@ -1,6 +1,5 @@
-//! Fetches, renders and counts the messages that a plan's input is built from, and caches the counts. Runs on the
-//! planner's thread.
-//! Not for: collecting a whole input (`collect`), or solving (`context`).
+//! Fetches, renders, and counts the messages that a plan's input is built from, and caches the counts. Runs on the
+//! planner's thread. Not for: collecting a whole input (`collect`), or solving (`context`).
 
 use super::caches::{CountedTools, FactsCache, MAX_CACHED, Questions};
 use super::sources::card_text::CardSettings;
@@ -96,7 +95,7 @@ pub(crate) struct InputBuilder {
     content_bytes: u64,
     pub(crate) facts: FactsCache,
     pub(crate) questions: Questions,
-    /// The workspace's rules, skills and module summaries.
+    /// The workspace's rules, skills, and module summaries.
     pub(crate) project: Option<Arc<Project>>,
     /// The workspace's code.
     pub(crate) code: Option<CodeWorkspace>,

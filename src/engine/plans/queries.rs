@@ -202,7 +202,7 @@ impl Core {
         );
     }
 
-    /// Checks the store, the workspace and every profile.
+    /// Checks the store, the workspace, and every profile.
     pub(crate) fn doctor(&self, ticket: Ticket) {
         let (store, workspace) = (self.store.clone(), self.workspace_findings());
         let (tools, quirks) = (self.examine_servers(), self.quirk_findings());

@@ -1,8 +1,7 @@
-//! The planner's thread: collects, solves and renders. At most one job to draw a plan waits per branch, because a newer
-//! one replaces it, and one whose plan will be sent. Other tasks wait in a bounded queue that drops canceled ones.
-//! Older messages are indexed here in slices: until that is done, plans are made without them, and a plan that waits
-//! for the index is moved to the end of the queue.
-//! Not for: deciding what to plan (`draft`).
+//! The planner's thread: collects, solves, and renders. At most one job to draw a plan waits per branch, because a
+//! newer one replaces it, and one whose plan will be sent. Other tasks wait in a bounded queue that drops canceled
+//! ones. Older messages are indexed here in slices: until that is done, plans are made without them, and a plan that
+//! waits for the index is moved to the end of the queue. Not for: deciding what to plan (`draft`).
 
 use super::input_builder::{BuiltInput, Contents, InputBuilder};
 use super::snapshot::{RoundBefore, Snapshot};

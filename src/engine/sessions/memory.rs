@@ -90,7 +90,7 @@ impl Core {
         }
     }
 
-    /// Confirms, edits, dismisses or deletes a memory.
+    /// Confirms, edits, dismisses, or deletes a memory.
     pub(crate) fn act_on_memory(&mut self, named: &str, act: &MemoryAct) -> Result<Answer, Failure> {
         let session = self.sessions.current()?.card.id;
         let before = self.named_memory(session, named)?;

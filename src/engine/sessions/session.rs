@@ -1,4 +1,4 @@
-//! An open session in memory: its tree, branches, states and runs, read from the store and kept up to date with it.
+//! An open session in memory: its tree, branches, states, and runs, read from the store and kept up to date with it.
 //! Not for: changes; `branches::marks` and `turns` write to the store first and then apply them here.
 
 use super::path::Paths;

@@ -1,5 +1,5 @@
-//! The rules of a branch at a moment: profile, model, policy, mode, layout, budget, texts and tools.
-//! Not for: computing them (`learned`).
+//! The rules of a branch at a moment: profile, model, policy, mode, layout, budget, texts, and tools. Not for:
+//! computing them (`learned`).
 
 use super::setup::Prompts;
 use crate::domain::base::hash::{Fields, Hash};
@@ -77,7 +77,7 @@ pub(crate) fn wire_digest(rules: &Rules, state_block: StateBlock) -> Hash {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CodeRules {
     pub(crate) orienting: CodeSettings,
-    /// The files, folders and symbols to which the search is limited.
+    /// The files, folders, and symbols to which the search is limited.
     pub(crate) focus: Vec<String>,
     /// The person's rules about files that may be read.
     pub(crate) sight: FileVisibility,

@@ -83,7 +83,7 @@ pub struct ReloadableSettings {
     pub model: Option<String>,
     /// All policies by name.
     pub policies: BTreeMap<String, PolicySpec>,
-    /// Configured defaults for mode, policy, layout, budget and window.
+    /// Configured defaults for mode, policy, layout, budget, and window.
     pub defaults: Overrides,
     /// Overrides the policies' setting for the state block.
     pub state_block: Option<StateBlock>,

@@ -139,7 +139,7 @@ impl DueCheck {
         Ok(found.and_then(|(upto, cause)| Some(Due { first, up_to: last(upto)?, cause })))
     }
 
-    /// Checks messages, tokens and hours of a lane. Tokens are counted only if the number of messages does not decide.
+    /// Checks messages, tokens, and hours of a lane. Tokens are counted only if the number of messages does not decide.
     fn lane_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let spec = &self.policy.lanes;
         let messages = |turn: &Turn| u32::try_from(turn.heads.len()).unwrap_or(u32::MAX);

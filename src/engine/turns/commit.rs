@@ -228,7 +228,7 @@ impl Core {
     }
 
     /// Returns the operation for a turn that moved the head because a person regenerated or edited, so that undo
-    /// restores the old leaf, the marks and the window. Empty for other turns.
+    /// restores the old leaf, the marks, and the window. Empty for other turns.
     fn head_operation(&self, branch: BranchId, live: &LiveTurn, tip: NodeId, marks: &[MarkUpdate]) -> Vec<Write> {
         if !live.moves || live.undoable || live.detached {
             return Vec::new();

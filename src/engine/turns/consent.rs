@@ -109,7 +109,7 @@ impl Core {
         visibility_of(&self.all_rules(branch))
     }
 
-    /// Returns the denials of the person's own rules: those of the open session, the folder and the settings.
+    /// Returns the denials of the person's own rules: those of the open session, the folder, and the settings.
     pub(crate) fn denied(&self) -> FileVisibility {
         let here = self.sessions.current().ok().map(|session| session.current);
         let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));

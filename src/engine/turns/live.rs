@@ -75,7 +75,7 @@ impl Core {
         Ok(run)
     }
 
-    /// Writes the plan, the run and the window's anchor in one transaction. Returns the call, ready to start.
+    /// Writes the plan, the run, and the window's anchor in one transaction. Returns the call, ready to start.
     fn open_run(&mut self, id: BranchId, live: &mut LiveTurn) -> Result<Call, Failure> {
         let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;

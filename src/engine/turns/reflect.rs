@@ -43,7 +43,7 @@ const LABEL: u32 = 40;
 pub(crate) struct TurnEndChanges {
     /// Marks that change.
     pub(crate) marks: Vec<MarkUpdate>,
-    /// Writes for state changes, touches and the operation.
+    /// Writes for state changes, touches, and the operation.
     pub(crate) writes: Vec<Write>,
     /// Sentences for the person.
     pub(crate) notices: Vec<String>,

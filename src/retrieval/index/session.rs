@@ -70,7 +70,7 @@ pub struct Speaker {
 pub struct Sealed {
     /// Messages whose words are in it.
     pub keys: Vec<Hash>,
-    /// Messages, lengths and speakers.
+    /// Messages, lengths, and speakers.
     pub header: Vec<u8>,
     /// Each term's postings, sorted by term.
     pub lists: Vec<(Term, Vec<u8>)>,

@@ -21,7 +21,7 @@ const STOP: &[&str] = &[
     "youd", "youll", "your", "youre", "yours", "yourself", "yourselves", "youve",
 ];
 
-/// Filler words, sorted: they ask for more, agree, thank, greet or judge, and name nothing.
+/// Filler words, sorted: they ask for more, agree, thank, greet, or judge, and name nothing.
 #[rustfmt::skip]
 const FILLER: &[&str] = &[
     "absolutely", "actually", "add", "adios", "ago", "agree", "agreed", "ah", "ahead", "almost", "already", "alright",

@@ -73,7 +73,7 @@ pub(crate) fn examine(conn: &Connection) -> Result<Examined, StoreError> {
     Ok(found)
 }
 
-/// Checks every table, index and view of the schema, and the columns of tables and indexes.
+/// Checks every table, index, and view of the schema, and the columns of tables and indexes.
 fn schema_of(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let mut wanted = Connection::open_in_memory()?;

@@ -254,7 +254,7 @@ impl Model {
         self.requests.pending.values().filter_map(due).min()
     }
 
-    /// Updates everything that depends on the tree, the branch or its marks.
+    /// Updates everything that depends on the tree, the branch, or its marks.
     pub fn refresh(&mut self) {
         let Some(session) = &self.session else { return };
         self.panel.rebuild(session);

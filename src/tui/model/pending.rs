@@ -27,7 +27,7 @@ pub enum Pending {
     Turn(TurnPending),
     /// Writing a message.
     Composer(ComposerPending),
-    /// Showing, editing and copying messages.
+    /// Showing, editing, and copying messages.
     Message(MessagePending),
     /// Opening sessions and changing branches.
     Session(SessionPending),

@@ -26,7 +26,7 @@ pub enum MemoryRequest {
         /// The scope.
         scope: MemoryScope,
     },
-    /// Confirm, edit, dismiss or delete a memory (undoable).
+    /// Confirm, edit, dismiss, or delete a memory (undoable).
     Change {
         /// The memory's id, a prefix of it, or the short id that lists show.
         id: String,

@@ -23,7 +23,7 @@ pub enum ToolRequest {
     },
     /// Show or decide on the folder's own settings file.
     FolderSettings(FolderAct),
-    /// List, show or rerun tool calls.
+    /// List, show, or rerun tool calls.
     Traces(TraceAct),
     /// Index the code of a workspace, or query it.
     Code {
@@ -33,6 +33,6 @@ pub enum ToolRequest {
         /// The act.
         act: CodeAct,
     },
-    /// List or change rules, skills and module summaries of the workspace.
+    /// List or change rules, skills, and module summaries of the workspace.
     Project(ProjectAct),
 }

@@ -269,7 +269,7 @@ fn not_searched(search: SearchChoice, among: usize, found: &mut BuiltInput) {
     input.near.push(nothing(because, among));
 }
 
-/// Returns the limits that result from the mode, the policy and the person's choice for this call.
+/// Returns the limits that result from the mode, the policy, and the person's choice for this call.
 pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
     let rules = &snapshot.rules;
     let mode = match (snapshot.search, rules.mode) {
