@@ -75,11 +75,11 @@ pub fn run_on(
     finish(result, &mut run.io)
 }
 
-/// The earlier and the present name of a flag.
+/// The earlier and the current name of a flag.
 const RENAMED_FLAG: (&str, &str) = ("--favourites", "--favorites");
 
-/// Makes the file size limit harmless and parses the command line. Prints clap's messages, and the present name of a flag
-/// that was given by its earlier name.
+/// Makes the file size limit harmless and parses the command line. Prints clap's messages, and the current name of a
+/// flag that was given by its earlier name.
 ///
 /// # Errors
 /// Returns the exit code if there is no command to run.

@@ -168,7 +168,7 @@ impl Core {
         Ok(rules)
     }
 
-    /// Sends the present state of a branch to the screen.
+    /// Sends the current state of a branch to the screen.
     pub(super) fn show_branch(&mut self, id: BranchId) {
         self.plans.touch(id);
         if let Ok(session) = self.sessions.of_branch_mut(id) {
@@ -180,7 +180,7 @@ impl Core {
         }
     }
 
-    /// Sends the present state of all branches of the open sessions to the screen.
+    /// Sends the current state of all branches of the open sessions to the screen.
     pub(super) fn show_all_branches(&mut self) {
         for branch in self.sessions.branch_ids() {
             self.show_branch(branch);

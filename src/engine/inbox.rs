@@ -88,7 +88,7 @@ pub(crate) enum OutsideChange {
 }
 
 impl Jobs<Inbox> {
-    /// Computes an answer on a thread of its own. The ticket is always answered, even if the work panics.
+    /// Computes an answer on a separate thread. The ticket is always answered, even if the work panics.
     pub(crate) fn answer(
         &self,
         name: &str,

@@ -51,7 +51,7 @@ impl<M: Send + 'static> Jobs<M> {
         Self { inbox, running: Running::default(), most: MOST }
     }
 
-    /// Runs work on a thread of its own and returns the token that cancels it. Calls `lost` if the thread cannot be
+    /// Runs work on a separate thread and returns the token that cancels it. Calls `lost` if the thread cannot be
     /// started, if too many jobs run, or if the work panics.
     pub(crate) fn run(
         &self,

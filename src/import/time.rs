@@ -1,5 +1,4 @@
-//! Parses times in import files into milliseconds since 1970.
-//! Not for: the present time.
+//! Parses times in import files into milliseconds since 1970. Not for: the current time.
 
 use serde_json::Value;
 

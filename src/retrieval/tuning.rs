@@ -71,7 +71,7 @@ impl Tuning {
     }
 }
 
-/// Returns how chat-like a text is: 1 for a mean of few tokens per message, ½ at 120, towards 0 for long messages.
+/// Returns how chat-like a text is: 1 for a mean of few tokens per message, ½ at 120, toward 0 for long messages.
 pub fn chatty(mean_tokens: f32) -> f32 {
     let ratio = mean_tokens / 120.0;
     1.0 / (1.0 + ratio * ratio * ratio)

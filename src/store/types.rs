@@ -185,7 +185,7 @@ pub enum Write {
         /// The new summaries.
         summaries: Vec<Hash>,
     },
-    /// Stores the draft of a summary that waits on its branch if the present one is `expect` (`None`: none), otherwise
+    /// Stores the draft of a summary that waits on its branch if the current one is `expect` (`None`: none), otherwise
     /// fails with `Moved`.
     PutDraft {
         /// The session.

@@ -194,7 +194,7 @@ impl Round {
         self.pending.is_empty() && self.removed.is_empty()
     }
 
-    /// Reads the files in advance if there are few, so that the index is locked only briefly afterwards.
+    /// Reads the files in advance if there are few, so that the index is locked only briefly afterward.
     pub fn read_ahead(&mut self, root: &Path, bounds: &Bounds, stop: &AtomicBool) {
         if self.pending.len() <= MAX_READ_AHEAD {
             let mut read = Vec::new();

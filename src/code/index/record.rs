@@ -46,7 +46,7 @@ pub struct Words {
     state: ReadState,
 }
 
-/// Lookup tables used while a file is read; empty afterwards.
+/// Lookup tables used while a file is read; empty afterward.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 struct ReadState {
     words: HashMap<Box<str>, Vec<u32>>,

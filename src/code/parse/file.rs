@@ -109,7 +109,7 @@ struct Walk<'a> {
     roles: &'a [Role],
     declares: &'a [bool],
     receivers: Option<Receivers<'a>>,
-    /// The nodes around the present one, outermost first.
+    /// The nodes around the current one, outermost first.
     around: Vec<Node<'a>>,
     analyzer: &'a mut Analyzer,
     symbols: Vec<Symbol>,
@@ -360,7 +360,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the name of the type around the present node.
+/// Returns the name of the type around the current node.
 fn own_type<'s>(frames: &[Frame], symbols: &'s [Symbol]) -> Option<&'s str> {
     let mut around = frames.iter().rev().filter_map(|frame| symbols.get(frame.symbol as usize));
     around.find(|symbol| symbol.kind.has_methods()).map(|symbol| &*symbol.name)

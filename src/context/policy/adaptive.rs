@@ -66,7 +66,7 @@ pub fn wanted(complexity: Complexity, task: Task, spec: &Adaptive) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX).min(high).max(low)
 }
 
-/// Returns one step from a size towards another, by at most the policy's share of the base. Also returns whether that
+/// Returns one step from a size toward another, by at most the policy's share of the base. Also returns whether that
 /// share limited it.
 pub fn step(from: u32, to: u32, spec: &Adaptive) -> (u32, bool) {
     let most = spec.step.share(spec.base);

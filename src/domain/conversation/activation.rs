@@ -87,7 +87,7 @@ pub struct Activation {
     pub model: Milli,
     /// Added when it was sent with the call, outside the window.
     pub plan: Milli,
-    /// Added when it was retrieved for a question of the present cluster.
+    /// Added when it was retrieved for a question of the current cluster.
     pub found: Milli,
     /// Added when a turn referred to code that uses the item's code, or that the item's code uses.
     pub hop: Milli,

@@ -62,7 +62,7 @@ pub struct Overrides {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<String>,
     /// The lane of new messages ([`crate::domain::conversation::lane::Lane`]'s stored text; empty is the root); `None`
-    /// continues in the branch's present lane.
+    /// continues in the branch's current lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<String>,
     /// Files, folders, and symbols to which the search of code is limited.

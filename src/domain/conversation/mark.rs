@@ -243,7 +243,7 @@ pub struct Origin {
 
 impl Origin {
     /// Returns whether the branch has grown since its result was brought back. `head` is the key of the branch's
-    /// present head.
+    /// current head.
     pub fn stale(&self, head: Option<Hash>) -> bool {
         self.result && head != Some(self.head)
     }

@@ -9,7 +9,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use serde::{Deserialize, Serialize};
 
-/// A reversible change. Undo restores `before`, but only if the present value still equals `after`.
+/// A reversible change. Undo restores `before`, but only if the current value still equals `after`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {

@@ -202,7 +202,7 @@ pub enum BlockedRemedy {
         /// Tokens freed.
         frees: u32,
     },
-    /// Use a policy that shortens tool results (the present one does not).
+    /// Use a policy that shortens tool results (the current one does not).
     ShortenBodies {
         /// Tokens freed.
         frees: u32,

@@ -45,7 +45,7 @@ pub enum Reason {
     },
     /// In: the program keeps it for one call, because the last answer referred to it.
     Ephemeral,
-    /// In: an earlier error like the present one.
+    /// In: an earlier error like the current one.
     ErrorBefore,
     /// In: the solution of that error, from the messages after which the same tool succeeded.
     ErrorResolved,

@@ -86,7 +86,7 @@ impl Command {
 pub struct FileChange {
     /// Path relative to the workspace, with `/`.
     pub path: String,
-    /// The present text; `None` if the file does not exist.
+    /// The current text; `None` if the file does not exist.
     pub before: Option<Arc<str>>,
     /// The new text; `None` if the file is deleted.
     pub after: Option<Arc<str>>,
@@ -97,14 +97,14 @@ pub struct FileChange {
 /// A range of lines in which a file differs. Lines are numbered from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hunk {
-    /// The range of lines in the present text.
+    /// The range of lines in the current text.
     pub old: Range<usize>,
     /// The range of lines in the new text.
     pub new: Range<usize>,
 }
 
 impl FileChange {
-    /// Returns the hash of the present text; `None` if the file does not exist.
+    /// Returns the hash of the current text; `None` if the file does not exist.
     pub fn hash(&self) -> Option<Hash> {
         self.before.as_ref().map(|text| Hash::of(text.as_bytes()))
     }
@@ -157,15 +157,15 @@ impl FileChange {
         lines
     }
 
-    /// Returns the lines of the present and of the new text.
+    /// Returns the lines of the current text and of the new text.
     fn lines(&self) -> (Vec<&str>, Vec<&str>) {
         let [before, after] =
             [&self.before, &self.after].map(|text| text.as_deref().unwrap_or_default().lines().collect());
         (before, after)
     }
 
-    /// Returns the lines of the present text that a diff shows with a hunk: its own and at most `around` lines of context
-    /// above and below. The context has no line of another hunk, and none that the hunk above shows.
+    /// Returns the lines of the current text that a diff shows with a hunk: its own and at most `around` lines of
+    /// context above and below. The context has no line of another hunk, and none that the hunk above shows.
     fn shown(&self, at: usize, around: usize, lines: usize) -> Range<usize> {
         let end = |at: usize| {
             let next = self.hunks.get(at + 1).map_or(lines, |next| next.old.start);

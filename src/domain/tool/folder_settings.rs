@@ -13,11 +13,11 @@ pub enum SettingsFileStatus {
     Untrusted,
     /// The file cannot be used.
     Faulty,
-    /// The file would change something, and its present text has not been approved yet.
+    /// The file would change something, and its current text has not been approved yet.
     Waits,
     /// The file is in use.
     Used,
-    /// A person declined the file's present text.
+    /// A person declined the file's current text.
     Declined,
 }
 

@@ -294,7 +294,7 @@ pub trait RunTools: Send + Sync {
         Err(format!("{path} can't be read here."))
     }
 
-    /// Sets the text of a file (`None` deletes it) if its present text has the expected hash (`None`: it does not
+    /// Sets the text of a file (`None` deletes it) if its current text has the expected hash (`None`: it does not
     /// exist). For undo and redo.
     ///
     /// # Errors

@@ -269,7 +269,7 @@ impl TransitionReport {
     }
 }
 
-/// A side question, asked in a branch's present context. It is no message of the tree.
+/// A side question, asked in a branch's current context. It is no message of the tree.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AsideView {
     /// The run of its call.

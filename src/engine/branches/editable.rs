@@ -30,7 +30,7 @@ const MOST: usize = 200;
 
 impl Core {
     /// Lists all editable texts of a kind with their versions. Those of memories are read from the operations, on a
-    /// thread of its own.
+    /// separate thread.
     pub(crate) fn list_editables(
         &mut self,
         ticket: Ticket,

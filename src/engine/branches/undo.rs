@@ -1,6 +1,6 @@
-//! Undo and redo: applies the inverse of an operation's changes if the present state is still as the operation left it,
-//! and skips marks that calls have used up.
-//! Not for: making operations (`marks`), or which operations are skipped because of later messages (`undo_skips`).
+//! Undo and redo: applies the inverse of an operation's changes if the current state is still as the operation left it,
+//! and skips marks that calls have used up. Not for: making operations (`marks`), or which operations are skipped
+//! because of later messages (`undo_skips`).
 
 use super::undo_skips::Skipped;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -143,7 +143,7 @@ impl Core {
     }
 
     /// Returns the window anchors to restore for heads that move back and for changed summaries: the branch, the
-    /// settings key under which the present anchor is stored, and the anchor to restore.
+    /// settings key under which the current anchor is stored, and the anchor to restore.
     fn anchors_to_restore(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
         let mut found = Vec::new();
         for change in changes {
@@ -163,7 +163,7 @@ impl Core {
         Ok(found)
     }
 
-    /// Fails unless the present state is the one that the change starts from.
+    /// Fails unless the current state is the one that the change starts from.
     fn ensure_unchanged_since(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
         let stands = match change {
             Change::Mark { branch, target, before, .. } => {
@@ -373,7 +373,7 @@ fn same_kind(a: Option<&Mark>, b: Option<&Mark>) -> bool {
     kind(a) == kind(b)
 }
 
-/// Whether an operation changed only the program's own marks. Undo skips it if those have expired in the meantime.
+/// Whether an operation changed only the program's own marks. Undo skips it if those have expired meanwhile.
 fn by_program(op: &Operation) -> bool {
     let own = |mark: &Option<Box<Mark>>| mark.as_ref().is_none_or(|mark| mark.by == Actor::Engine);
     op.changes.iter().all(|change| matches!(change, Change::Mark { before, after, .. } if own(before) && own(after)))

@@ -32,7 +32,7 @@ impl Core {
         self.stored_value(&quirk_key(profile)).unwrap_or_default()
     }
 
-    /// Changes the stored quirks of a profile, based on the present ones in the store, and updates the quirks in
+    /// Changes the stored quirks of a profile, based on the current ones in the store, and updates the quirks in
     /// memory.
     fn change_quirks(&mut self, profile: &str, change: &mut dyn FnMut(&mut Stored)) -> Result<(), Failure> {
         let Some(profile) = self.setup.settings.profiles.get(profile).cloned() else { return Ok(()) };

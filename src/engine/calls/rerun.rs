@@ -80,7 +80,7 @@ impl Core {
     }
 
     fn approve_rerun(&mut self, effect: ToolEffect, reply: Sender<CallDecision>) {
-        // A rerun that was stopped in the meantime needs no decision.
+        // A rerun that was stopped meanwhile needs no decision.
         let rerun = self.turns.rerun.as_ref().filter(|rerun| !rerun.cancel.is_canceled());
         let Some(branch) = rerun.map(|rerun| rerun.view.branch) else { return };
         let rules = self.all_rules(branch);

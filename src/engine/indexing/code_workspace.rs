@@ -320,7 +320,7 @@ impl CodeWorkspace {
         self.state().maps.iter().find(|made| made.request == request).map(|made| made.map.clone())
     }
 
-    /// Clears the maps, because another workspace replaces the present one.
+    /// Clears the maps, because another workspace replaces the current one.
     pub(crate) fn forget_maps(&self) {
         self.state().maps.clear();
     }

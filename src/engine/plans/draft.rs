@@ -224,8 +224,8 @@ impl Core {
         }
     }
 
-    /// Handles the plan of a pending send. If the branch changed in the meantime, the draft is solved again; if another
-    /// plan than the named one resulted, it is only drawn.
+    /// Handles the plan of a pending send. If the branch changed meanwhile, the draft is solved again; if another plan
+    /// than the named one resulted, it is only drawn.
     fn finish_pending_send(
         &mut self,
         branch: BranchId,

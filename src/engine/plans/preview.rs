@@ -66,7 +66,7 @@ impl Core {
         }
     }
 
-    /// Answers with the figures of a solved preview; stale if the branch changed in the meantime.
+    /// Answers with the figures of a solved preview; stale if the branch changed meanwhile.
     pub(crate) fn report_preview(&mut self, made: PreviewWork) {
         if self.plans.previewing.as_ref().is_none_or(|(ticket, _)| *ticket != made.ticket) {
             return;

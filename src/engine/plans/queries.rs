@@ -134,8 +134,8 @@ impl Core {
         Ok(chosen)
     }
 
-    /// Asks servers for their models, on threads of their own. With `unready`, the answer also has the profiles that lack
-    /// a key or an address, last and with what they lack.
+    /// Asks servers for their models, on separate threads. With `unready`, the answer also has the profiles that lack a
+    /// key or an address, last and with what they lack.
     pub(crate) fn models(&self, ticket: Ticket, only: Option<&str>, unready: bool) -> Result<(), Failure> {
         let lack = |profile: &Profile| Some((profile.name.clone(), Err(self.setup.servers.ready(profile).err()?)));
         let lacking: Vec<_> = self.setup.settings.profiles.values().filter(|_| unready).filter_map(lack).collect();

@@ -145,7 +145,7 @@ impl Core {
         }
     }
 
-    /// Answers with the figures of all variants; stale if the branch changed in the meantime.
+    /// Answers with the figures of all variants; stale if the branch changed meanwhile.
     pub(crate) fn report_trials(&mut self, trials: Trials) {
         if self.plans.trials.as_ref().is_none_or(|current| current.ticket != trials.ticket) {
             return;
@@ -191,7 +191,7 @@ impl Core {
     }
 }
 
-/// Returns half of the present budget and all that the model's window leaves, as caps; values close to the present
+/// Returns half of the current budget and all that the model's window leaves, as caps; values close to the current
 /// budget are omitted.
 fn budgets(budget: &Budget) -> Vec<u32> {
     let round = |tokens: u32| (tokens / 500 * 500).max(500);

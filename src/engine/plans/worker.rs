@@ -196,7 +196,7 @@ impl Planner {
         Ok(())
     }
 
-    /// Ends the thread after its present job.
+    /// Ends the thread after its current job.
     pub(crate) fn close(&self) {
         self.queue().closed = true;
         self.queue.1.notify_all();

@@ -71,7 +71,7 @@ pub(crate) fn rules(
         quirk.apply(&mut profile.dialect);
     }
     let set = (settings.models)(&model, &profile);
-    // The encoding comes from the present settings, not from those at the time when the server reported its window.
+    // The encoding comes from the current settings, not from those at the time when the server reported its window.
     let counted = |info: ModelInfo| ModelInfo { encoding: set.encoding, exact_encoding: set.exact_encoding, ..info };
     let model = learned.models.get(&(profile.name.clone(), model)).cloned().map_or_else(|| set.clone(), counted);
     let policy_name = pick(&|o| o.policy.clone()).unwrap_or_else(|| "layered".into());

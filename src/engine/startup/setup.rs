@@ -126,7 +126,7 @@ pub struct Reloaded {
 /// The folder's own settings file, as the configuration knows it.
 #[derive(Clone)]
 pub struct FolderFile {
-    /// Reads its present state.
+    /// Reads its current state.
     pub look: Arc<dyn Fn() -> Option<FolderSettings> + Send + Sync>,
     /// Stores a person's decision on the settings with this digest; returns false if the file has changed.
     pub say: Arc<dyn Fn(Hash, bool) -> Result<bool, Failure> + Send + Sync>,
@@ -183,6 +183,6 @@ pub struct Setup {
     pub temporary: Option<LockedFolder>,
     /// Reads the configuration again; `None` if there is none to read.
     pub read_again: Option<ReadAgain>,
-    /// Returns the present time in milliseconds since 1970.
+    /// Returns the current time in milliseconds since 1970.
     pub now: Arc<dyn Fn() -> i64 + Send + Sync>,
 }

@@ -1,6 +1,5 @@
-//! The check whether a summary is due: what it needs of a branch, and the measures of the policies, on a thread of its
-//! own.
-//! Not for: what follows if one is due (`automatic`), or the measures themselves (`context::policy`).
+//! The check whether a summary is due: what it needs of a branch, and the measures of the policies, on a separate
+//! thread. Not for: what follows if one is due (`automatic`), or the measures themselves (`context::policy`).
 
 use super::candidates::{readable, stays};
 use super::state::{Counts, Due, DueResult};

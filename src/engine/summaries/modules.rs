@@ -178,7 +178,7 @@ impl Core {
         root_of(&self.tools.project)
     }
 
-    /// Lists module summaries as editable texts with their versions, on a thread of its own.
+    /// Lists module summaries as editable texts with their versions, on a separate thread.
     pub(crate) fn list_module_summaries(&self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let (store, project) = (self.store.clone(), self.tools.project.clone());

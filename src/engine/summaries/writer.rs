@@ -59,7 +59,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Writes the draft on a thread of its own and returns the token that cancels it.
+    /// Writes the draft on a separate thread and returns the token that cancels it.
     pub(crate) fn start(mut self, jobs: &Jobs<Inbox>) -> CancelToken {
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
         let ended = |made| Inbox::Summary(SummaryReport::Draft(Box::new(made)));
@@ -73,7 +73,7 @@ impl Job {
         })
     }
 
-    /// Writes the draft on the present thread.
+    /// Writes the draft on the current thread.
     pub(crate) fn made(self) -> DraftResult {
         let mut runs = Vec::new();
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
@@ -85,7 +85,7 @@ impl Job {
         self.auxiliary_call.count(text)
     }
 
-    /// Reports progress: the parts that are written, their number, and the tokens of the present part so far.
+    /// Reports progress: the parts that are written, their number, and the tokens of the current part so far.
     fn report_progress(&self, (done, of): (u32, u32), tokens: u32) {
         let number = |turn: Option<&(SourceTurn, Vec<NodeHead>)>| turn.map_or(0, |(turn, _)| turn.number);
         let turns = (number(self.turns.first()), number(self.turns.last()));

@@ -63,7 +63,7 @@ impl Core {
                 self.tools.servers.waiting.push((ticket, request));
                 return None;
             }
-            // The present state of the servers may not have been reported yet.
+            // The current state of the servers may not have been reported yet.
             self.update_offered();
         }
         Some(request)

@@ -29,7 +29,7 @@ const LISTED: usize = 300;
 /// The name that stands for the list of skills.
 pub(crate) const SKILL_LIST: &str = "skills";
 
-/// Returns the act that includes or excludes rules; if `on` is `None`, the opposite of the present state. `off` rules
+/// Returns the act that includes or excludes rules; if `on` is `None`, the opposite of the current state. `off` rules
 /// are switched off in the settings; `nested` ones are sent only near what a message is about. The error says why
 /// nothing changes.
 fn switch(
@@ -64,7 +64,7 @@ struct ListInput {
 }
 
 impl Core {
-    /// Handles a request about the project. The list is made on a thread of its own.
+    /// Handles a request about the project. The list is made on a separate thread.
     pub(crate) fn project_act(&mut self, ticket: Ticket, act: ProjectAct) -> Result<(), Failure> {
         let result = match act {
             ProjectAct::List { branch } => {

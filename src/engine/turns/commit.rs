@@ -25,9 +25,9 @@ use crate::engine::plans::snapshot::fresh_key;
 use crate::store::types::{StoreError, Write};
 
 impl Core {
-    /// Writes the end of a turn. If another window changed the session in the meantime, the session is reloaded and the
-    /// write repeated such that no part of the answer is lost: on another path if the branch's head was moved, and at
-    /// the last attempt without mark changes.
+    /// Writes the end of a turn. If another window changed the session meanwhile, the session is reloaded and the write
+    /// repeated such that no part of the answer is lost: on another path if the branch's head was moved, and at the
+    /// last attempt without mark changes.
     fn commit<T>(
         &mut self,
         branch: BranchId,
@@ -390,7 +390,7 @@ pub(crate) fn status_of(end: End) -> RunStatus {
     }
 }
 
-/// Returns the write of the usage of the turn's present call; `None` before the call has ended.
+/// Returns the write of the usage of the turn's current call; `None` before the call has ended.
 fn usage(live: &LiveTurn) -> Option<Write> {
     let report = UsageReport::of(&live.card, &live.solved.plan, live.outcome.as_ref()?);
     Some(Write::PutUsage(Box::new(report)))

@@ -45,7 +45,7 @@ impl Core {
         Ok(())
     }
 
-    /// Returns the branch's record with the present call added; `None` outside a race.
+    /// Returns the branch's record with the current call added; `None` outside a race.
     pub(crate) fn record_call(&self, branch: BranchId, live: &LiveTurn) -> Option<(SessionId, BranchRun)> {
         live.watch.as_ref()?;
         let session = self.sessions.of_branch(branch).ok()?;

@@ -72,7 +72,7 @@ pub(crate) struct LiveTurn {
     pub(crate) card: RunCard,
     pub(crate) solved: Solved,
     pub(crate) model: ModelInfo,
-    /// The estimated cost of the present call's prompt.
+    /// The estimated cost of the current call's prompt.
     pub(crate) prompt_micro: Option<u64>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) failure: Option<Failure>,
@@ -83,7 +83,7 @@ pub(crate) struct LiveTurn {
     pub(crate) traces: Vec<ToolTrace>,
     /// The tool call that waits for a person's decision.
     pub(crate) asks: Option<WaitingCall>,
-    /// Cancels the present call or its tools.
+    /// Cancels the current call or its tools.
     pub(crate) cancel: CancelToken,
     pub(crate) quirk: Option<Quirk>,
     /// The request that was refused because of its form, until the next one is sent.
@@ -92,7 +92,7 @@ pub(crate) struct LiveTurn {
     pub(crate) pending: VecDeque<Effect>,
     /// Whether the store refused the first effect; it is retried periodically.
     pub(crate) stalled: bool,
-    /// Whether another window moved the branch in the meantime, so that the answer is stored beside the branch.
+    /// Whether another window moved the branch meanwhile, so that the answer is stored beside the branch.
     pub(crate) detached: bool,
     /// Whether the operation that undoes the head's move is stored.
     pub(crate) undoable: bool,
@@ -106,7 +106,7 @@ pub(crate) struct LimitWatch {
     pub(crate) began: Instant,
     /// The usage of its finished calls.
     pub(crate) before: RaceUsage,
-    /// Tokens and cost of the present call, as estimated.
+    /// Tokens and cost of the current call, as estimated.
     pub(crate) now: (u32, Option<u64>),
     /// The limit that ended the turn.
     pub(crate) stopped: Option<Limit>,

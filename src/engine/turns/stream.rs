@@ -51,7 +51,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Starts the call on a thread of its own and returns the token that cancels it. `report` must not block.
+    /// Starts the call on a separate thread and returns the token that cancels it. `report` must not block.
     pub(crate) fn start(
         self,
         jobs: &Jobs<impl Send + 'static>,

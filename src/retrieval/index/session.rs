@@ -189,7 +189,7 @@ impl Index {
     /// demand.
     ///
     /// # Errors
-    /// If the header cannot be read, has another version, or does not follow the present segments; nothing is changed
+    /// If the header cannot be read, has another version, or does not follow the current segments; nothing is changed
     /// then.
     pub fn attach(&mut self, header: &[u8]) -> Result<(), RetrievalError> {
         let header_data = read_header(header)?;
@@ -249,7 +249,7 @@ impl Index {
     /// Continues from a stored open segment, after the segments before it.
     ///
     /// # Errors
-    /// If the bytes cannot be read or do not follow the present segments; nothing is changed then.
+    /// If the bytes cannot be read or do not follow the current segments; nothing is changed then.
     pub fn resume(&mut self, bytes: &[u8]) -> Result<(), RetrievalError> {
         let mut reader = Reader::new(bytes);
         let length = reader.small()? as usize;

@@ -180,7 +180,7 @@ fn instructions_from_pipe() -> Option<Instructions> {
     serde_json::from_slice(&line).ok()
 }
 
-/// Returns the path of this program, even if its file was replaced in the meantime.
+/// Returns the path of this program, even if its file was replaced meanwhile.
 #[cfg(unix)]
 pub(super) fn this_program() -> std::io::Result<std::path::PathBuf> {
     let link = std::path::Path::new("/proc/self/exe");

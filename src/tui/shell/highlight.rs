@@ -1,5 +1,5 @@
-//! Highlights code on a thread of its own: which words of a line are keywords, strings, comments, and so on.
-//! Not for: the style of a keyword (`theme`), or caching the result (`text::code`).
+//! Highlights code on a separate thread: which words of a line are keywords, strings, comments, and so on. Not for: the
+//! style of a keyword (`theme`), or caching the result (`text::code`).
 
 use crate::tui::msg::{FrameMsg, Msg};
 use crate::tui::text::code::{HighlightedLine, Job};

@@ -145,8 +145,7 @@ mod unix {
         }
     }
 
-    /// The input library waits forever, or spins, when the terminal is gone, so a thread of its own watches the
-    /// terminal.
+    /// The input library waits forever, or spins, when the terminal is gone, so a separate thread watches the terminal.
     fn watchdog(to: &Sender<Msg>) {
         let tty = io::stdin();
         loop {

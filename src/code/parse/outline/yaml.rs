@@ -6,7 +6,7 @@ use crate::domain::code::symbols::Kind;
 
 /// Reads a settings file.
 pub(super) fn read(outline: &mut Outline<'_>, text: &[u8]) {
-    // The indentation of the second level under the present key: not known yet, or none.
+    // The indentation of the second level under the current key: not known yet, or none.
     let mut inner: Option<usize> = None;
     let mut has_inner = false;
     // The indentation of a key whose text block continues.

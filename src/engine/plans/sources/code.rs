@@ -3,7 +3,7 @@
 //! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or what the request already contains
 //! (`sent_lines`).
 //!
-//! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterwards.
+//! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterward.
 
 use super::code_meaning::Meaning;
 use super::code_offer::{FRAME, SymbolRequest, is_short_card, most};
@@ -268,7 +268,7 @@ impl CodeWriter<'_> {
         self.found.offer(offer);
     }
 
-    /// Adds the symbols that a person pinned, with their present source, the symbols that the program leased, as short
+    /// Adds the symbols that a person pinned, with their current source, the symbols that the program leased, as short
     /// cards, and rows for excluded symbols.
     fn marked(&mut self) {
         let marks: Vec<Mark> = self.snapshot.marks.iter().filter(|mark| mark.code.is_some()).cloned().collect();

@@ -124,7 +124,7 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     true
 }
 
-/// Adds the earlier messages to the history and recalls the newest one, unless something was typed in the meantime.
+/// Adds the earlier messages to the history and recalls the newest one, unless something was typed meanwhile.
 fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
     let waits = std::mem::take(&mut model.composer.awaits_history);
     model.composer.seed(nodes.iter().map(|node| (node.head.at, Arc::from(node.content.plain_text()))));

@@ -152,7 +152,7 @@ impl EditorScreen {
 pub enum EditorPending {
     /// To list the items with their versions.
     List,
-    /// To change an item; the list is loaded again afterwards.
+    /// To change an item; the list is loaded again afterward.
     Change,
     /// To plan the next request under a policy.
     TryPolicy,

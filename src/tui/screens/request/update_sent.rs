@@ -98,7 +98,7 @@ pub(crate) fn open(model: &mut Model, run: Option<RunId>, out: &mut Vec<Cmd>) {
     model.layers.push(RequestScreen { arrangement, ..RequestScreen::of_call(ticket) });
 }
 
-/// Requests another call for the overlay on top, which shows the present one until the answer arrives.
+/// Requests another call for the overlay on top, which shows the current one until the answer arrives.
 fn request(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let ticket = send(model, CallRequest::SentRequest { branch, run: Some(run) }, RequestPending::Sent, out);
@@ -107,7 +107,7 @@ fn request(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Goes to the call before or after the present one.
+/// Goes to the call before or after the current one.
 fn step(model: &mut Model, after: bool, out: &mut Vec<Cmd>) {
     let Some(found) = model.layers.top().and_then(RequestScreen::call) else { return };
     match if after { found.after } else { found.before } {

@@ -280,7 +280,7 @@ pub enum SummaryPending {
     },
     /// To list the accepted summaries.
     List,
-    /// To change an accepted summary; the list is loaded again afterwards.
+    /// To change an accepted summary; the list is loaded again afterward.
     Change,
     /// To stop module summaries; the requests that write them report the outcome.
     Stop,

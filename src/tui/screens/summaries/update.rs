@@ -162,7 +162,7 @@ fn ask(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>)
     send(model, Request::Summary { branch, act }, Pending::Act, out);
 }
 
-/// Opens the draft's text for editing; the sentences kept word for word are added to it again afterwards.
+/// Opens the draft's text for editing; the sentences kept word for word are added to it again afterward.
 fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
     let title = "Text of the draft (items kept verbatim are added automatically)";
     model.layers.push(Editor::new(title, text, Edited::Draft { branch, number }));

@@ -157,7 +157,7 @@ impl ToolsScreen {
 pub enum ToolsPending {
     /// To list tools and servers.
     List,
-    /// To change one; the list is loaded again afterwards.
+    /// To change one; the list is loaded again afterward.
     Change,
 }
 
