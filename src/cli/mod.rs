@@ -38,8 +38,8 @@ use system::{backups, mcp, program, project, traces, trust};
 
 /// Runs a command on the process's streams and returns its exit code.
 pub fn run(args: &Args, config: &Config, sender: &dyn RequestSender, events: &Events, formats: &Formats) -> u8 {
-    // Presses are counted from the moment when a turn first checks for Ctrl+C. Before that, and for all other commands,
-    // Ctrl+C ends the program.
+    // Presses are counted once a turn first checks for Ctrl+C. Before that, and for all other commands, Ctrl+C ends the
+    // program.
     let pressed = std::cell::OnceCell::new();
     let count = || pressed.get_or_init(interrupt::count).load(Ordering::SeqCst);
     on_process(args, &count, |io| run_on(args, config, sender, events, formats, io))
