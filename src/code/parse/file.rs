@@ -375,7 +375,7 @@ fn refined_kind(node: Node<'_>) -> Kind {
     }
 }
 
-/// Returns where the signature ends: at the body or, for a symbol that cannot be called, at the end of its first line.
+/// Returns the end of the signature: at the body or, for a symbol that cannot be called, at the end of its first line.
 fn head_end(node: Node<'_>, kind: Kind, text: &[u8]) -> usize {
     let body = node.child_by_field_name("body").or_else(|| function_value(node)?.child_by_field_name("body"));
     if let Some(body) = body {

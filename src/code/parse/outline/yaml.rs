@@ -30,7 +30,7 @@ pub(super) fn read(outline: &mut Outline<'_>, text: &[u8]) {
             _ => 3,
         };
         let Some((name, value)) = found.filter(|_| level < 3) else {
-            // Whatever comes before the second level, such as a list, means that there is none.
+            // If other content, such as a list, comes before the second level, there is no second level.
             has_inner &= inner.is_some();
             outline.body(&line);
             continue;
