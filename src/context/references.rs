@@ -1,4 +1,4 @@
-//! Finds what a text refers to: turns by number, messages by id, quoted words, and the paths and symbols it names.
+//! Finds the references in a text: turns by number, messages by id, quoted words, and the paths and symbols it names.
 //! Not for: resolving references (`engine`) or deciding their effect (`activation`).
 
 use std::collections::BTreeSet;

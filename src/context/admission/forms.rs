@@ -61,7 +61,7 @@ impl<'a> Marks<'a> {
         })
     }
 
-    /// Returns the mark that includes a turn whose messages would not be sent by themselves.
+    /// Returns the mark that includes a turn whose messages would not be sent otherwise.
     pub(in crate::context) fn including_mark(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let barred = turn.messages.iter().all(|message| message.bar.is_some());
         let mut marks = turn.messages.iter().filter_map(|message| self.message(message.key));
@@ -73,7 +73,7 @@ impl<'a> Marks<'a> {
         self.by_message.get(&key).copied()
     }
 
-    /// Returns whether a person includes a message that would not be sent by itself. An ended lease includes nothing.
+    /// Returns whether a person includes a message that would not be sent otherwise. An ended lease includes nothing.
     pub(in crate::context) fn includes_message(&self, key: Hash) -> bool {
         self.message(key).is_some_and(|mark| mark.kind.includes())
     }
@@ -140,7 +140,7 @@ fn form_of(message: &MessageInput, tools: Form, marks: &Marks<'_>, caller: Calli
     }
 }
 
-/// Shortens a result only if that saves tokens: the note about the cut takes some, too.
+/// Shortens a result only if that saves tokens, because the note about the cut takes tokens too.
 fn cut_to(message: &MessageInput, limit: u32) -> Form {
     let saves = message.cuts.iter().any(|(at, tokens)| *at == limit && *tokens < message.tokens);
     if saves { Form::Cut(limit) } else { message.whole }

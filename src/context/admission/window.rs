@@ -31,7 +31,7 @@ pub(in crate::context) struct Window {
     pub(in crate::context) shortened: usize,
     /// `Full`, `Cut`, or `Elided`.
     pub(in crate::context) form: Form,
-    /// No turn before this index is wanted, even with room.
+    /// Turns before this index stay out of the window, even if there is room.
     pub(in crate::context) floor: usize,
     /// Whether the anchored window was just cut back or extended.
     pub(in crate::context) refilled: bool,
@@ -62,7 +62,7 @@ pub(in crate::context) fn in_other_lane(input: &PlanInput, turn: usize) -> bool 
     input.turns[turn].facts.lane != input.open.facts.lane
 }
 
-/// Returns whether the anchored window can be cut back to fit the room (otherwise the window is chosen anew); `None`
+/// Returns whether the anchored window can be cut back to fit the room (otherwise the window is chosen again); `None`
 /// without an anchor.
 pub(in crate::context) fn can_cut_back(input: &PlanInput, costs: &impl Costs, room: u32) -> Option<bool> {
     let old = anchored_window(input, floor(input, costs.summed()))?;

@@ -6,7 +6,7 @@ use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::{Flag, MessageFacts, Task, TurnFacts};
 use crate::domain::planning::tuning::{Adaptive, Milli};
 
-/// Number of recent turns from which the size is replayed, starting from the base: enough to get from one bound to the
+/// Number of recent turns over which the size is replayed, starting from the base: enough to get from one bound to the
 /// other.
 const REPLAYED: usize = 48;
 
@@ -35,9 +35,9 @@ pub struct WindowTarget {
     pub before: u32,
     /// The complexity of the last messages.
     pub complexity: Complexity,
-    /// What the conversation is about.
+    /// The kind of work that the conversation is about.
     pub task: Task,
-    /// Whether the step limit kept the target from reaching the wanted size.
+    /// Whether the step limit kept the target from reaching the computed size.
     pub limited: bool,
 }
 

@@ -1,5 +1,6 @@
-//! Recognizes from whole words, with regard to negation, what a message contains and what a conversation is about.
-//! Not for: meaning. These are cheap hints that only shift weights, and each is shown with the score it contributed.
+//! Recognizes the content of a message and the subject of a conversation from whole words, taking negation into
+//! account. Not for: meaning. These are cheap hints that only shift weights, and each is shown with the score it
+//! contributed.
 
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::{Flag, Task};
@@ -74,7 +75,7 @@ fn error_word(word: &str, error_words: &[String]) -> bool {
     named || error_words.iter().any(|known| is_word(word, known))
 }
 
-/// Returns whether a word is `known` in any case, or its plural.
+/// Returns whether a word is `known` or its plural, ignoring case.
 fn is_word(word: &str, known: &str) -> bool {
     let word = word.to_lowercase();
     word == *known || word.strip_suffix('s') == Some(known)
