@@ -123,7 +123,8 @@ fn clean(raw: &str, tabs: Tabs, lines: bool) -> String {
             '\n' => out.push(' '),
             '\r' if tabs == Tabs::Expand && next == Some('\n') => {}
             '\t' if tabs == Tabs::Expand => out.push_str(&"    "[column % 4..]),
-            // What could be read as the start of a mark is marked itself, so that `Safe::exact` stays reversible.
+            // Characters that could be read as the start of a mark are marked themselves, so that `Safe::exact` stays
+            // reversible.
             '⟨' if tabs == Tabs::Mark && next == Some('U') => push_mark(&mut out, c),
             '\u{200d}' if is_pictograph(before) && next.is_some_and(is_pictograph) => out.push(c),
             c if is_forbidden(c) => push_mark(&mut out, c),

@@ -14,7 +14,7 @@ use crate::domain::planning::policy::Section;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of the rule for finding evidence. It is raised whenever the rule finds other evidence.
+/// Version of the rule for finding evidence. Incremented whenever the rule finds different evidence.
 pub const RULE: u32 = 1;
 /// Minimum number of turns in which an item was sent and not used before it is reported.
 pub const MIN_UNUSED_TURNS: u32 = 5;
@@ -154,7 +154,7 @@ pub struct UnusedItem {
     pub kind: RowKind,
     /// The first words, unsanitized.
     pub title: String,
-    /// Whether it is pinned permanently, not only leased.
+    /// Whether it is pinned permanently instead of leased.
     pub pinned: bool,
     /// Number of turns in which it was sent since it was last used.
     pub turns: u32,

@@ -122,7 +122,7 @@ impl Limit {
     }
 }
 
-/// The settings with which a branch was called, with defaults, as they were at that time.
+/// The settings of a branch at the time of its call, including defaults.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Config {
     /// Profile.

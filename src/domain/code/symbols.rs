@@ -311,8 +311,8 @@ pub(in crate::domain) fn is_zero(number: &u32) -> bool {
 }
 
 impl CodeRef {
-    /// Returns a hash that identifies the symbol whatever the file contains: of its file, qualified name, kind, and
-    /// index among symbols that share all of these.
+    /// Returns a hash that identifies the symbol regardless of the file's content: a hash of its file, qualified name,
+    /// kind, and index among symbols that share all of these.
     #[must_use]
     pub fn key(&self) -> Hash {
         let named = Fields::new("symbol").text(&self.path).text(&self.qualified).text(self.kind.name());

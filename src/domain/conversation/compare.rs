@@ -23,7 +23,7 @@ pub struct ComparedMessage {
 pub struct Turn {
     /// The number on the side's path, from 1; 0 for the preamble.
     pub number: u32,
-    /// The atom by which plans and marks identify the turn.
+    /// The atom that identifies the turn in plans and marks.
     pub atom: Atom,
     /// The messages after the common ancestor.
     pub messages: Vec<ComparedMessage>,

@@ -57,7 +57,7 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
         .todo("`pleach message list` shows the turns and ids."))
 }
 
-/// Like [`message`], but the number of a turn names the last message of that turn, where a branch starts after the
+/// Like [`message`], but the number of a turn names the last message of that turn, because a branch starts after the
 /// turn.
 ///
 /// # Errors

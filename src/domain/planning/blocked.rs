@@ -118,7 +118,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Returns whether something that the person decided does not happen.
+    /// Returns whether the plan does not follow a decision of the person.
     pub fn is_about_decision(&self) -> bool {
         matches!(self, Self::DecisionLeftOut { .. })
     }

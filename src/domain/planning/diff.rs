@@ -1,5 +1,5 @@
-//! The differences between two plans: rows that entered, left, moved, changed in length, or have another reason.
-//! Not for: matching rows (`row_matching`), their causes (`context::explain::cause`) or loading the plans (`engine`).
+//! The differences between two plans: rows that entered, left, moved, changed in length, or have another reason. Not
+//! for: matching rows (`row_matching`), their causes (`context::explain::cause`), or loading the plans (`engine`).
 
 use super::plan::{Form, Row, RowKind};
 use super::policy::Section;
@@ -112,7 +112,7 @@ impl ItemPlace {
     }
 }
 
-/// What caused a difference.
+/// The cause of a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CauseKind {
@@ -128,7 +128,7 @@ pub enum CauseKind {
     Mode,
     /// The policy or the layout.
     Policy,
-    /// Another model, whose tokens or window differ.
+    /// Another model with different token counts or another window.
     OtherModel,
     /// A summary replaces turns.
     Summary,

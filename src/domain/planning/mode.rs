@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How much context the program adds by itself.
+/// How much context the program adds automatically.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -39,7 +39,7 @@ impl Mode {
         }
     }
 
-    /// Parses a name in any case.
+    /// Parses a name, ignoring case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.title().eq_ignore_ascii_case(name))
@@ -65,7 +65,7 @@ pub enum SearchChoice {
     /// The mode, the policy, and the message decide.
     #[default]
     Auto,
-    /// Search in any case.
+    /// Search always.
     Anyway,
     /// Do not search for this call.
     Never,
@@ -82,7 +82,7 @@ impl SearchChoice {
         }
     }
 
-    /// Returns the meaning, as a sentence.
+    /// Returns a sentence that explains the value.
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Auto => "Older messages are searched as the mode and the message require.",

@@ -36,8 +36,8 @@ pub enum Section {
     QuotedReply,
     /// The open turn: the user's message, and what followed it so far.
     UserMessage,
-    /// What a later request of the turn adds after the tool results, so that everything before them stays as it was:
-    /// rules of a folder that a tool touched, and the solution of an error that recurred.
+    /// Items that a later request of the turn adds after the tool results, so that everything before them stays
+    /// unchanged: rules of a folder that a tool touched, and the solution of an error that recurred.
     DuringTurn,
 }
 
@@ -225,7 +225,7 @@ pub struct PolicySpec {
     pub adaptive: Adaptive,
     /// Numbers for `levels`.
     pub levels: Levels,
-    /// Automatic summaries (`[summaries]` in a file). They are written under their first name, because requests are
+    /// Automatic summaries (`[summaries]` in a file). They are written under their original name, because requests are
     /// identified by a digest of their policy.
     #[serde(rename(serialize = "compaction", deserialize = "summaries"), alias = "compaction")]
     pub auto_summaries: AutoSummarySettings,
@@ -278,14 +278,14 @@ impl Default for PolicySpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum StateBlock {
-    /// Asked for from the first request that leaves out turns; a missing one is reported.
+    /// Requested from the first request that leaves out turns; a missing block is reported.
     Auto,
-    /// Asked for with every answer; a missing one is reported.
+    /// Requested with every answer; a missing block is reported.
     #[default]
     #[serde(alias = "on")]
     Required,
-    /// Asked for; a missing one is not reported.
+    /// Requested with every answer; a missing block is not reported.
     Optional,
-    /// Neither asked for nor sent.
+    /// Neither requested nor sent.
     Off,
 }

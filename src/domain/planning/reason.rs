@@ -193,7 +193,7 @@ pub enum Reason {
     Removed,
     /// Out: another row contains the same text.
     Duplicate,
-    /// Out: the mode adds nothing by itself.
+    /// Out: the mode adds nothing automatically.
     ModeOff,
     /// Out: nothing was retrieved for this message.
     NotSearched {
@@ -202,7 +202,7 @@ pub enum Reason {
     },
     /// Out: others match the question better.
     BelowThreshold,
-    /// Out: it matches too little of the question, whatever room there is.
+    /// Out: it matches too little of the question, regardless of the room.
     Unrelated,
     /// Out: larger than the whole budget.
     TooLarge,

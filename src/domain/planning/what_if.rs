@@ -66,9 +66,9 @@ pub struct PlanFigures {
     pub cost: Option<PromptCost>,
     /// Number of included rows.
     pub items: u32,
-    /// Items included here and not in the current call.
+    /// Items included here but not in the current call.
     pub gained: Vec<MovedItem>,
-    /// Items included in the current call and not here.
+    /// Items included in the current call but not here.
     pub lost: Vec<MovedItem>,
     /// Number and tokens of all items gained and lost, including unlisted ones.
     pub sums: [(u32, u32); 2],
@@ -131,8 +131,8 @@ impl PlanFigures {
     }
 }
 
-/// Returns whether the other side sends the same turn, or a card of it, in another row, or another text of the same
-/// title: moved, shortened, or reworded, neither added nor removed.
+/// Returns whether the other side sends the same turn (or a card of it) in another row, or another text of the same
+/// title: the item was moved, shortened, or reworded, but neither added nor removed.
 fn is_also_sent(row: &Row, others: &BTreeMap<Atom, &Row>) -> bool {
     let other = match row.kind {
         RowKind::Turn => RowKind::Card,

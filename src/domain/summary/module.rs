@@ -1,5 +1,5 @@
-//! Module summaries: texts about a folder or file, with author, time, and source files, and whether these have changed.
-//! Not for: writing them (`code::find::module_summary`, `engine`) or summaries of turns (`accepted`).
+//! Module summaries: texts about a folder or file, with author, time, source files, and whether these files have
+//! changed. Not for: writing them (`code::find::module_summary`, `engine`) or summaries of turns (`accepted`).
 
 use super::accepted::{FileCover, SummarySource};
 use serde::{Deserialize, Serialize};

@@ -58,7 +58,7 @@ pub enum Editability {
 pub struct Editable {
     /// The kind.
     pub kind: EditableKind,
-    /// The id by which acts name it: a policy's name, or the id of a memory or summary; empty for the state.
+    /// The id that acts use for it: a policy's name, or the id of a memory or summary; empty for the state.
     pub id: String,
     /// One-line title, unsanitized.
     pub title: String,
@@ -102,6 +102,6 @@ impl Editable {
 pub struct PolicyFault {
     /// Line and column, from 1; `None` if the fault has no position.
     pub place: Option<(usize, usize)>,
-    /// What is wrong, and what was probably meant.
+    /// The fault, and the probable intention.
     pub words: String,
 }

@@ -1,6 +1,5 @@
-//! Relations between tool calls: which failures are of the same kind, what a call acts on, and which later call
-//! resolved a failure.
-//! Not for: running tools, or quoting an earlier error for the model (`engine::plans::sources::error_pairs`).
+//! Relations between tool calls: failures of the same kind, the target of a call, and the later call that resolved a
+//! failure. Not for: running tools, or quoting an earlier error for the model (`engine::plans::sources::error_pairs`).
 
 use super::shell;
 use super::trace::{ToolStatus, ToolTrace};
@@ -223,7 +222,7 @@ fn read(args: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Returns the files that a call's arguments name, and those that its trace lists as changed.
+/// Returns the files that a call's arguments name, and the files that its trace lists as changed.
 pub fn files(trace: &ToolTrace) -> Vec<String> {
     let args = object(&trace.args);
     let named = ["path", "file", "file_path"].into_iter().filter_map(|name| args.get(name)?.as_str());
