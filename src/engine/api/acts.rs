@@ -158,7 +158,7 @@ pub enum SummaryAct {
         /// The positions of the items to add.
         items: Vec<usize>,
     },
-    /// Keep the most important dropped items while the summary stays well below the size of its sources.
+    /// Keep the most important dropped items that leave the summary well below the size of its sources.
     KeepAll {
         /// The draft's number.
         draft: u64,
@@ -299,7 +299,7 @@ pub enum EditableAct {
         /// The policy that a new policy was copied from.
         preset: Option<String>,
     },
-    /// Go back to the version on which the current one is based, or forward to the newest version based on it.
+    /// Go back to the version that the current one is based on, or forward to the newest version based on it.
     StepPolicy {
         /// The policy's name.
         name: String,

@@ -55,7 +55,7 @@ impl Core {
     }
 }
 
-/// Returns the calls on a branch's path and those made on the branch, or all of its session; oldest first.
+/// Returns the calls on a branch's path and the calls made on the branch, or all calls of its session; oldest first.
 pub(super) fn calls<'a>(session: &'a Session, branch: &Branch, whole: bool) -> Vec<&'a RunCard> {
     let on_path = on_path(session, branch);
     let slot = |node: Option<NodeId>| node.and_then(|id| session.tree.slot(id));

@@ -10,7 +10,7 @@ use crate::store::Store;
 use std::collections::BTreeMap;
 
 /// The number of newest calls that are read, over all models. Reading them all takes a few milliseconds; learning about
-/// one model stops as soon as enough of its calls were read, because it is repeated after every call.
+/// one model stops once enough of its calls were read, because learning is repeated after every call.
 const RECENT: usize = 1_000;
 
 /// Profile, model, encoding.

@@ -1,6 +1,5 @@
-//! Reruns a tool call on a person's request, after a rule or the person allows it. Its result is shown beside the old
-//! one and becomes no message.
-//! Not for: calls that a model asks for (`turns::effects`).
+//! Reruns a tool call on a person's request, after a rule or the person allows it. Its result is shown next to the old
+//! result and does not become a message. Not for: calls that a model asks for (`turns::effects`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, SessionId};

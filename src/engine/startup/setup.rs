@@ -1,5 +1,5 @@
-//! Everything that the engine is started with.
-//! Not for: reading configuration files (`config`), or the rules of a branch (`rules`).
+//! The values that the engine is started with. Not for: reading configuration files (`config`), or the rules of a
+//! branch (`rules`).
 
 use crate::config::settings::Titles;
 use crate::domain::base::failure::Failure;
@@ -119,7 +119,7 @@ pub struct Reloaded {
     pub settings: ReloadableSettings,
     /// Settings that changed.
     pub changed: Vec<String>,
-    /// Those of them that apply only after a restart.
+    /// The names of settings that apply only after a restart.
     pub later: Vec<String>,
 }
 

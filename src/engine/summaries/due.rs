@@ -1,5 +1,5 @@
-//! The check whether a summary is due: what it needs of a branch, and the measures of the policies, on a separate
-//! thread. Not for: what follows if one is due (`automatic`), or the measures themselves (`context::policy`).
+//! The check whether a summary is due, on a separate thread: its inputs from a branch, and the measures of the
+//! policies. Not for: drafting a summary that is due (`automatic`), or the measures themselves (`context::policy`).
 
 use super::candidates::{readable, stays};
 use super::state::{Counts, Due, DueResult};
@@ -48,7 +48,7 @@ pub(crate) struct DueCheck {
     pub(crate) since: u64,
     /// The number of the first turn in the last request's window.
     pub(crate) window: u32,
-    /// Tokens of the request besides the turns.
+    /// Tokens of the request without the turns.
     pub(crate) fixed: u32,
     /// The numbers of the turns that the levels left out of the last request.
     pub(crate) left_out: Vec<u32>,
@@ -88,7 +88,7 @@ pub(super) fn unsummarized_turns(
     found
 }
 
-/// Returns the tokens of a call besides its turns: instructions, pins, state, summaries, retrieved content, tools.
+/// Returns the tokens of a call without its turns: instructions, pins, state, summaries, retrieved content, tools.
 pub(super) fn beside_turns(plan: &ContextPlan) -> u32 {
     let turns = |section: Option<Section>| {
         matches!(section, Some(Section::Recent | Section::UserMessage | Section::QuotedReply))
@@ -104,7 +104,7 @@ pub(super) fn window_start(plan: &ContextPlan) -> u32 {
     recent.filter_map(|row| row.source.turn).min().unwrap_or(0)
 }
 
-/// Returns the numbers of the turns that the levels left out, and that no person's mark concerns.
+/// Returns the numbers of the turns that the levels left out, and that have no mark of a person.
 pub(super) fn left_out_by_levels(plan: &ContextPlan) -> Vec<u32> {
     let by_level = |row: &&Row| matches!(row.reason, Reason::LevelFull { .. } | Reason::LevelsOver { .. });
     let turns = plan.excluded().filter(|row| row.kind == RowKind::Turn && row.pin.is_none());

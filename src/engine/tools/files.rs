@@ -83,7 +83,7 @@ fn largest() -> String {
     format!("Only text files of at most {} bytes can be attached.", grouped(LARGEST))
 }
 
-/// Returns the names that match what was typed, best first; without typed text, the shortest paths.
+/// Returns the names that match the typed text, best first; without typed text, the shortest paths.
 fn best(names: &[String], query: &str, limit: usize) -> Vec<String> {
     let wanted: Vec<char> = query.to_lowercase().chars().collect();
     let mut found: Vec<(i64, usize)> =

@@ -1,6 +1,5 @@
-//! Opens a turn and the runs of its rounds.
-//! Not for: what follows from their reports (`effects`), the machine's decisions (`machine`), or what is committed at
-//! an end (`commit`).
+//! Opens a turn and the runs of its rounds. Not for: handling their reports (`effects`), the machine's decisions
+//! (`machine`), or the writes at an end (`commit`).
 
 use super::machine::{Phase, TurnInput, TurnState};
 use super::state::{LimitWatch, LiveTurn};
@@ -132,7 +131,7 @@ impl Core {
         })
     }
 
-    /// Returns the function through which a branch's threads report.
+    /// Returns the function that a branch's threads use to report.
     pub(crate) fn reporter(&self, branch: BranchId) -> impl Fn(Report) + Send + Clone + 'static {
         let inbox = self.inbox.clone();
         move |report| {

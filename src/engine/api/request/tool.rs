@@ -27,8 +27,8 @@ pub enum ToolRequest {
     Traces(TraceAct),
     /// Index the code of a workspace, or query it.
     Code {
-        /// The workspace's folder. If `None`, the program's own; for a query, if that was not indexed, the one that was
-        /// indexed last.
+        /// The workspace's folder. If `None`, the program's own workspace; for a query, the last indexed workspace if
+        /// the program's own is not indexed.
         root: Option<std::path::PathBuf>,
         /// The act.
         act: CodeAct,

@@ -25,7 +25,7 @@ use std::collections::HashMap;
 
 /// The minimum score of a memory, in hundredths.
 const MIN_SCORE: u32 = 20;
-/// Preferences that are sent whatever is asked: their maximum number, and their maximum length in characters.
+/// Limits on preferences that are always sent: their maximum number, and their maximum length in characters.
 const MAX_STANDING: usize = 3;
 const MAX_STANDING_LENGTH: usize = 120;
 /// The maximum number of rows for memories that match but are not sent.
@@ -72,7 +72,7 @@ struct MemoryDecision<'a> {
     score: Option<u32>,
 }
 
-/// Adds the pinned memories and offers those that match.
+/// Adds the pinned memories and offers the memories that match.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
