@@ -23,11 +23,12 @@ pub struct Tuning {
     pub user: f32,
     /// Gain of messages of the role whose words the query asks for, in standard deviations.
     pub role: f32,
-    /// Gain of a message that contains what the question's form asks for (a time, a number), in standard deviations.
+    /// Gain of a message that contains the content that the question's form asks for (a time, a number), in standard
+    /// deviations.
     pub form: f32,
     /// Gain of a message from a time that the query names, in standard deviations.
     pub dated: f32,
-    /// How strongly cheap passages are preferred when the room is filled: hits are tried by score / tokens^thrift.
+    /// How strongly cheap passages are preferred when filling the room: hits are tried by score / tokens^thrift.
     pub thrift: f32,
     /// Weight of the words learned from the best passages.
     pub feedback: f32,

@@ -68,7 +68,7 @@ pub struct Speaker {
 /// A sealed segment as stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sealed {
-    /// Messages whose words are in it.
+    /// The keys of the messages whose words are in it.
     pub keys: Vec<Hash>,
     /// Messages, lengths, and speakers.
     pub header: Vec<u8>,
@@ -81,7 +81,7 @@ pub struct Sealed {
 pub struct OpenSegment {
     /// Number of passages.
     pub passages: u32,
-    /// Messages whose words are in it.
+    /// The keys of the messages whose words are in it.
     pub keys: Vec<Hash>,
     /// Its bytes.
     pub bytes: Vec<u8>,
