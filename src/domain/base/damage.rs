@@ -38,7 +38,7 @@ pub enum BackupOutcome {
 pub struct BackupReport {
     /// The backup.
     pub backup: BackupCard,
-    /// Number of its messages and sessions that were removed from the store for good; 0 once the backup is deleted.
+    /// Number of its messages and sessions that were removed from the store permanently; 0 once the backup is deleted.
     pub removed: u64,
     /// The change that was made to it.
     pub fate: BackupOutcome,

@@ -116,7 +116,7 @@ pub struct Summary {
     pub kind: SummaryKind,
     /// The lane; empty for the root lane.
     pub lane: String,
-    /// The text without label; `None` after one of its sources was removed for good.
+    /// The text without label; `None` after one of its sources was permanently removed.
     pub text: Option<String>,
     /// Who wrote it.
     pub source: SummarySource,
@@ -196,7 +196,7 @@ pub fn ratio_milli(before: u32, after: u32) -> u32 {
 pub enum SourceFault {
     /// A person excluded the turn or one of its messages.
     Excluded,
-    /// The turn was removed for good.
+    /// The turn was permanently removed.
     Removed,
     /// The turn's text changed or grew.
     Changed,

@@ -46,7 +46,7 @@ pub(crate) struct Plans {
     pub(crate) edited_sends: HashMap<BranchId, Ticket>,
     /// The what-if comparison in progress.
     pub(crate) trials: Option<TrialWork>,
-    /// The preview under way.
+    /// The preview in progress.
     pub(crate) previewing: Option<(Ticket, Arc<AtomicBool>)>,
     /// The call whose request the screen shows, with its stored plan.
     pub(crate) opened_call: Option<(RunId, Arc<Stored>)>,

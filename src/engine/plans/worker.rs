@@ -386,8 +386,8 @@ pub(crate) struct Stored {
     /// The settings of cards that are made from single messages.
     #[serde(default)]
     pub(crate) cards: HashMap<Hash, CardSettings>,
-    /// The body, if a person edited it by hand. Empty once a message of its session was removed for good, because the
-    /// body may contain that message's text.
+    /// The body, if a person edited it by hand. Empty once a message of its session was permanently removed, because
+    /// the body may contain that message's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) edited: Option<Arc<str>>,
 }

@@ -54,7 +54,7 @@ impl Bodies {
         }
     }
 
-    /// Returns the nodes that have to be requested now, and records them as requested.
+    /// Returns the nodes that must be requested now, and records them as requested.
     pub fn lacking(&mut self, wanted: &[NodeId]) -> Vec<NodeId> {
         let lacks = |id: &&NodeId| !self.loaded.contains_key(id) && !self.asked.contains(id);
         let lacking: Vec<NodeId> = wanted.iter().filter(lacks).copied().collect();

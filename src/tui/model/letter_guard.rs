@@ -21,7 +21,7 @@ impl LetterGuard {
         !again
     }
 
-    /// Handles any other key: a letter that is not confirmed has to be pressed twice again.
+    /// Handles any other key: a letter that is not confirmed must be pressed twice again.
     pub fn forget(&mut self) {
         self.0 = self.0.filter(|(.., confirmed)| *confirmed);
     }

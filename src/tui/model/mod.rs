@@ -184,7 +184,7 @@ pub struct Model {
     pub queue: Queue,
     /// The completion popup for names.
     pub popup: Option<CompletionPopup>,
-    /// When the draft has to be saved.
+    /// When the draft must be saved.
     pub draft_save: DraftSaveTime,
     /// The places to return to, and the target of the next jump.
     pub jumps: Jumps,

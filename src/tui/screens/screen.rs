@@ -57,14 +57,14 @@ pub trait Screen: Any + Debug {
         true
     }
 
-    /// Height at the foot of the terminal if the screen is drawn there instead of the composer, with the conversation
+    /// Height at the bottom of the terminal if the screen is drawn there instead of the composer, with the conversation
     /// visible above; None otherwise.
     fn foot(&self, _view: &ViewContext<'_>, _cache: &mut Cache, _area: Rect) -> Option<u16> {
         None
     }
 
-    /// Whether the foot is at the foot of the conversation if that has room, so that the composer and the sidebars stay
-    /// visible.
+    /// Whether the foot is at the bottom of the conversation if that has room, so that the composer and the sidebars
+    /// stay visible.
     fn above_composer(&self) -> bool {
         false
     }

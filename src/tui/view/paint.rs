@@ -206,7 +206,7 @@ pub(crate) fn divide(theme: &Theme, body: Rect, pane: Rect, buf: &mut Buffer) ->
     Rect { y: pane.y + 1, height: pane.height.saturating_sub(1), ..pane }
 }
 
-/// Draws a vertical line at the left of a pane, with a column between.
+/// Draws a vertical line to the left of a pane, with a column between.
 pub(crate) fn left_rule(theme: &Theme, pane: Rect, buf: &mut Buffer) {
     for row in pane.rows() {
         let edge = Rect { x: pane.x.saturating_sub(2), width: 1, ..row };
@@ -227,7 +227,7 @@ pub(super) fn background(theme: &Theme, buf: &mut Buffer) {
     }
 }
 
-/// Draws a label at the left and a value at the right of a row; the label is cut if necessary.
+/// Draws a label on the left and a value to the right of a row; the label is cut if necessary.
 pub(crate) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(value.width()).unwrap_or(u16::MAX).min(area.width);
     let room = Rect { width: area.width.saturating_sub(wide + u16::from(wide > 0)), ..area };

@@ -45,8 +45,8 @@ pub struct ApprovalScreen {
     pub appeared_at: Option<u64>,
 }
 
-/// How long an approval of a screen that opened by itself is ignored, in milliseconds: the key may have been meant for
-/// what was on the screen before.
+/// How long an approval of a screen that opened by itself is ignored, in milliseconds: the key may have been intended
+/// for what was on the screen before.
 const MEANT: u64 = 600;
 
 impl ApprovalScreen {
@@ -83,7 +83,7 @@ impl ApprovalScreen {
         }
     }
 
-    /// Whether the screen opened so recently that a key may have been meant for what was there before.
+    /// Whether the screen opened so recently that a key may have been intended for what was there before.
     pub fn fresh(&self, now: u64) -> bool {
         self.appeared_at.is_some_and(|came| now < came.saturating_add(MEANT))
     }

@@ -64,8 +64,8 @@ fn last_line(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Opti
     Some(lead.with(Ink::Text, &shown).with(Ink::Accent, "_"))
 }
 
-/// Height at the foot of the conversation: as many rows as needed, at most all but a few rows of the conversation, all
-/// of a low one.
+/// Height at the bottom of the conversation: as many rows as needed, at most all but a few rows of the conversation,
+/// all of a low one.
 pub(crate) fn height(view: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, area: Rect) -> u16 {
     let rows = rows(view, ask, cache, layout::inside(area).width).0.len();
     // Title, keys, and a note about a key without effect.

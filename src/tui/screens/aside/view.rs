@@ -1,4 +1,4 @@
-//! Draws a side question and its answer at the right of the chat, or over all of it on a narrow terminal.
+//! Draws a side question and its answer to the right of the chat, or over all of it on a narrow terminal.
 //!
 //! ```text
 //! ┌ Side question (not saved) ───┐

@@ -1,4 +1,4 @@
-//! Draws the hint of the keys that may follow a key sequence's first key, at the foot of the screen after a delay.
+//! Draws the hint of the keys that may follow a key sequence's first key, at the bottom of the screen after a delay.
 //! Not for: all keys (`view`).
 
 use crate::tui::view::prelude::*;

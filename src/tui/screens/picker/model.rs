@@ -87,7 +87,7 @@ pub type Columns = [String; 6];
 
 /// The titles of the columns. Prices are in dollars per million tokens.
 pub const TITLES: [&str; 6] = ["Context", "In", "Out", "Answer", "Supports", "Profile"];
-/// From this column on, values are aligned at the left.
+/// From this column on, values are aligned on the left.
 pub const WORDS: usize = 4;
 /// In which order columns are left out if there is no room for them: indices into [`TITLES`].
 const LEFT_OUT_FIRST: [&[usize]; 5] = [&[5], &[3], &[4], &[0], &[1, 2]];

@@ -100,7 +100,7 @@ fn widths(picker: &Picker, room: usize) -> (usize, [usize; 6]) {
     model::fitting(labels, wanted, room)
 }
 
-/// The columns after a label, numbers aligned at the right.
+/// The columns after a label, numbers aligned on the right.
 fn in_columns(columns: &model::Columns, label: &str, (labels, widths): (usize, [usize; 6])) -> Line {
     let mut line = Line::of(Ink::Dim, &" ".repeat(labels.saturating_sub(text::width(label))));
     for (at, (column, width)) in columns.iter().zip(widths).enumerate().filter(|(_, (_, width))| *width > 0) {

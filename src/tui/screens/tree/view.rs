@@ -18,7 +18,7 @@ use crate::tui::model::session::Session;
 use crate::tui::view::hints_line;
 use crate::tui::view::prelude::*;
 
-/// From this width on, the date is shown at the right.
+/// From this width on, the date is shown on the right.
 const DATED: u16 = 100;
 
 /// Draws the tree. Returns how many rows fit.
