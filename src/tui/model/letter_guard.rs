@@ -1,6 +1,5 @@
-//! The guard for letters that act in a pane while the composer has unsent text: the first press only asks, since the
-//! letter may have been meant as text.
-//! Not for: which actions change something (`config::keys::groups`).
+//! The guard for letters that act in a pane while the composer has unsent text: the first press only asks, because the
+//! letter may have been intended as text. Not for: which actions change something (`config::keys::groups`).
 
 use super::focus::Focus;
 use super::keys::Chord;

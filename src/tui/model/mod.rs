@@ -47,15 +47,15 @@ const SEARCH_PAUSE: u64 = 16;
 pub struct Facts {
     /// Seconds east of Greenwich, for local times.
     pub offset: i32,
-    /// Nothing was configured before.
+    /// Whether nothing was configured before.
     pub first_start: bool,
-    /// The offline tour: nothing is saved.
+    /// Whether this is the offline demo, which saves nothing.
     pub demo: bool,
     /// Names of the policies.
     pub policies: Vec<String>,
     /// Whether the program captures the mouse.
     pub mouse: bool,
-    /// Inside tmux, which uses Ctrl+B itself.
+    /// Whether the program runs inside tmux, which uses Ctrl+B itself.
     pub tmux: bool,
     /// The suggested file for saving what the store could not write.
     pub save_to: String,
@@ -174,7 +174,7 @@ pub struct Model {
     pub layers: Stack,
     /// The pane with the focus.
     pub focus: Focus,
-    /// The guard for letters beside an unsent message.
+    /// The guard for letters while there is an unsent message.
     pub letters: letter_guard::LetterGuard,
     /// Notices and alarms.
     pub status: status::Status,
@@ -184,7 +184,7 @@ pub struct Model {
     pub queue: Queue,
     /// The completion popup for names.
     pub popup: Option<CompletionPopup>,
-    /// When the draft must be saved.
+    /// When to save the draft.
     pub draft_save: DraftSaveTime,
     /// The places to return to, and the target of the next jump.
     pub jumps: Jumps,
@@ -289,7 +289,7 @@ impl Model {
         key.or_else(|| self.keys.key_of(action)).unwrap_or_else(|| format!("/{}", action.name()))
     }
 
-    /// Inside tmux, prefers keys that tmux does not take for itself when keys are named.
+    /// Inside tmux, prefers keys that tmux does not use when naming keys.
     pub fn name_keys_for_tmux(&mut self) {
         if self.facts.tmux {
             self.keys.avoid(Chord { ctrl: true, ..Chord::plain(Key::Char('b')) });

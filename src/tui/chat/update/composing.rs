@@ -83,7 +83,7 @@ pub(crate) fn save_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Handles that saving failed: schedules another attempt.
+/// Handles a failure to save: schedules another attempt.
 fn save_failed(model: &mut Model, failure: &Failure) {
     model.composer.mark_unsaved();
     model.draft_save.due = Some(model.now + SAVE_DELAY_MS);

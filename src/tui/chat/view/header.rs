@@ -11,7 +11,7 @@ use crate::tui::view::prelude::*;
 
 /// Width of the small meter.
 const METER: usize = 8;
-/// Columns of the facts from which they are written in full.
+/// The width in columns at which the facts are written in full.
 const WIDE: usize = 60;
 
 pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {

@@ -16,7 +16,7 @@ use crate::domain::conversation::state;
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
 
-/// From this width on, the chat stays visible beside the pane.
+/// From this width on, the chat stays visible next to the pane.
 const MIN_WIDTH_BESIDE: u16 = 90;
 
 /// Draws the pane. Returns its number of rows and the height of its view.

@@ -15,7 +15,7 @@ pub enum VersionComparison {
     Before,
     /// The oldest version: for a policy, the preset that it was copied from.
     First,
-    /// Nothing; the text is shown alone.
+    /// No version; the text is shown alone.
     Nothing,
 }
 
@@ -53,7 +53,7 @@ pub struct EditorScreen {
     pub trial: Option<PolicyTrial>,
     /// Id of the item to move the cursor to once the list is loaded.
     pub wanted: Option<String>,
-    /// Whether the last change applied a policy to the branch, so that undo reverts that and not a version.
+    /// Whether the last change applied a policy to the branch, so that undo reverts that change instead of a version.
     pub policy_applied: bool,
 }
 

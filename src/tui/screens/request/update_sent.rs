@@ -41,7 +41,7 @@ pub(crate) fn own(overlay: &RequestScreen, action: Action) -> Option<Outcome> {
     Some(Outcome::Then(run))
 }
 
-/// Whether an action changes the next request, so that it makes no sense on the request of a call.
+/// Whether an action changes the next request and is therefore refused on the request of a call.
 fn is_refused(action: Action) -> bool {
     use Action as A;
     matches!(action, A::Pin | A::Lease | A::Exclude | A::ExcludeOnce | A::IncludeOnce | A::Dismiss | A::Reply)
@@ -53,7 +53,7 @@ fn notice(model: &mut Model, text: impl Into<String>) {
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Says that the rows of a call cannot be changed, and where those of the next request are.
+/// Shows a notice that the rows of a call cannot be changed, and where to find the rows of the next request.
 fn refuse(model: &mut Model, _out: &mut Vec<Cmd>) {
     let key = model.keys.key(Action::Context);
     notice(model, format!("This request was sent; marks act on the next one: {key} from the composer."));
@@ -147,7 +147,7 @@ fn bytes(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Shows the bytes of a call, as those of the next request are shown.
+/// Shows the bytes of a call in the same way as the bytes of the next request.
 pub(super) fn bytes_arrived(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Replayed { run, request }) => raw_request::update::show_sent(model, &run, *request),
@@ -177,14 +177,14 @@ pub(super) fn arrived(model: &mut Model, ticket: u64, result: Result<Answer, Fai
     }
 }
 
-/// Handles that a call began or changed: an overlay that shows it asks for it again.
+/// Handles a call that began or changed: an overlay that shows it requests it again.
 pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
     if model.layers.all().any(|overlay: &RequestScreen| overlay.run() == Some(card.id)) {
         ask_again(model, card.id, out);
     }
 }
 
-/// Handles that messages were deleted permanently: texts that may contain theirs are dropped and loaded again.
+/// Handles permanently deleted messages: texts that may contain their texts are dropped and loaded again.
 pub(crate) fn removed(model: &mut Model, out: &mut Vec<Cmd>) {
     let mut runs = Vec::new();
     for overlay in model.layers.all_mut::<RequestScreen>() {
