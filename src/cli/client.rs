@@ -124,7 +124,7 @@ impl<'a> Client<'a> {
         Ok(Some(event))
     }
 
-    /// Handles the events that every command handles alike. The waiting command handles the others.
+    /// Handles the events that all commands treat the same way. The waiting command handles the others.
     #[deny(clippy::wildcard_enum_match_arm)]
     fn handle(&mut self, event: &Event, io: &mut Io<'_>) {
         match event {

@@ -55,7 +55,7 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 
 /// Returns the `--allow` value that approves a call, quoted for a shell: the command line if it is short, or else the
 /// tool if a rule for the tool is enough, or else the long command line. None if no rule can approve the call. A star
-/// in a rule matches any text, so a rule cannot stand for exactly one command line with a star.
+/// in a rule matches any text, so no rule can match only one command line that contains a star.
 fn allow_flag(pending: &PendingApproval) -> Option<String> {
     let ToolEffect::Run(command) = &pending.effect else { return Some(pending.tool.clone()) };
     let line = &command.line;

@@ -30,9 +30,8 @@ const DETECTION_BYTES: u64 = 64 << 10;
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Io<'_> {
-    /// Makes a message of the command line's words and standard input. `-` stands for standard input alone; otherwise
-    /// piped input follows the words. Nothing is read from a terminal. Returns None if there are neither words nor
-    /// input.
+    /// Makes a message of the command line's words and standard input. `-` means standard input alone; otherwise piped
+    /// input follows the words. Nothing is read from a terminal. Returns None if there are neither words nor input.
     pub(super) fn message(&mut self, words: &[String]) -> Result<Option<String>, Stop> {
         if let [only] = words
             && only == "-"
@@ -162,7 +161,7 @@ pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop
     Ok(spooled)
 }
 
-/// Whether it is a device, such as `/dev/zero`. A pipe is none.
+/// Whether it is a device, such as `/dev/zero`. A pipe is not a device.
 #[cfg(unix)]
 fn is_device(about: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;

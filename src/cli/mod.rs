@@ -38,8 +38,8 @@ use system::{backups, mcp, program, project, traces, trust};
 
 /// Runs a command on the process's streams and returns its exit code.
 pub fn run(args: &Args, config: &Config, sender: &dyn RequestSender, events: &Events, formats: &Formats) -> u8 {
-    // Presses are counted from the moment when a turn first checks for Ctrl+C. Before that, and for all other commands,
-    // Ctrl+C ends the program.
+    // Presses are counted once a turn first checks for Ctrl+C. Before that, and for all other commands, Ctrl+C ends the
+    // program.
     let pressed = std::cell::OnceCell::new();
     let count = || pressed.get_or_init(interrupt::count).load(Ordering::SeqCst);
     on_process(args, &count, |io| run_on(args, config, sender, events, formats, io))
@@ -75,11 +75,11 @@ pub fn run_on(
     finish(result, &mut run.io)
 }
 
-/// The earlier and the present name of a flag.
+/// The earlier and the current name of a flag.
 const RENAMED_FLAG: (&str, &str) = ("--favourites", "--favorites");
 
-/// Makes the file size limit harmless and parses the command line. Prints clap's messages, and the present name of a flag
-/// that was given by its earlier name.
+/// Makes the file size limit harmless and parses the command line. Prints clap's messages, and the current name of a
+/// flag that was given by its earlier name.
 ///
 /// # Errors
 /// Returns the exit code if there is no command to run.

@@ -42,8 +42,8 @@ fn source(source: &Source) -> Value {
     value
 }
 
-/// Returns a plan with the digest of its request, and with the calibration and the cost if they are known; with the
-/// task that is running on the plan's branch, if it is given.
+/// Returns a plan with the digest of its request, the calibration and the cost if they are known, and the running task
+/// of the plan's branch if it is given.
 pub fn plan(
     plan: &ContextPlan,
     request_digest: Option<Hash>,

@@ -1,11 +1,10 @@
-//! The JSON of searches of the code, as a part of a plan's.
-//! Not for: the plan itself (`shape`).
+//! The JSON of code searches, which is part of a plan's JSON. Not for: the plan itself (`shape`).
 
 use crate::domain::call::code_set::{CodeCandidate, CodeSet};
 use crate::domain::conversation::mark::Atom;
 use serde_json::{Value, json};
 
-/// Returns a plan's JSON with the set of the search of the code, if there is one.
+/// Returns a plan's JSON with the retrieval set of the code search, if there is one.
 pub(super) fn with_set(mut value: Value, searched: Option<&CodeSet>) -> Value {
     if let Some(searched) = searched {
         value["code_set"] = set(searched);
@@ -13,7 +12,7 @@ pub(super) fn with_set(mut value: Value, searched: Option<&CodeSet>) -> Value {
     value
 }
 
-/// Returns the set of a search of the code.
+/// Returns the JSON of a code search's retrieval set.
 fn set(set: &CodeSet) -> Value {
     let candidate = |one: &CodeCandidate| {
         json!({

@@ -107,7 +107,7 @@ fn in_window(row: &Row) -> bool {
     matches!(row.reason, Reason::Recent | Reason::Relevant | Reason::WorkingLevel)
 }
 
-/// Returns for how many calls the row's mark keeps it, this one included; `None` without an end.
+/// Returns the number of calls for which the row's mark keeps it, including this call; `None` if the mark has no end.
 fn ttl(row: &Row) -> Option<u32> {
     match row.pin {
         Some(MarkKind::Leased { turns }) => Some(turns.into()),

@@ -13,7 +13,7 @@
 //! Settings and documents (TOML, YAML, Markdown) are indexed too: [`parse::file`] reads their tables, keys, and headings as
 //! symbols. They do not change the scores of code, and rank like code only when a question asks for them.
 //!
-//! Not for: deciding what is sent (`context`), counting tokens (the caller passes a counter), other text files.
+//! Not for: deciding what is sent (`context`), counting tokens (the caller passes a counter), or other text files.
 
 pub mod symbol;
 pub mod tuning;

@@ -32,9 +32,9 @@ pub struct Tuning {
     pub file_size: f32,
     /// The factor for tests.
     pub test: f32,
-    /// The factor for tests if the query is a question that does not speak of tests.
+    /// The factor for tests if the query is a question that does not mention tests.
     pub test_asked: f32,
-    /// The factor for files of tests if the query is a statement that does not speak of tests.
+    /// The factor for files of tests if the query is a statement that does not mention tests.
     pub test_stated: f32,
     /// The factor for files as symbols.
     pub whole: f32,
@@ -65,7 +65,7 @@ pub struct Tuning {
 
 impl Tuning {
     /// Returns the constants for the few symbols that a plan sends. Large symbols, files, and types count more, because
-    /// one symbol stands for its file. Files of tests count less, because they are rarely the code to change.
+    /// one symbol represents its file. Files of tests count less, because they are rarely the code to change.
     #[must_use]
     pub fn for_plans() -> Self {
         Self { size: 0.1, small: 1.0, whole: 0.8, test_stated: 0.5, ..Self::default() }

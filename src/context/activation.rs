@@ -4,7 +4,7 @@
 //!
 //! An item's activation at the end of a turn is `A' = keep·A + user + model + plan + found + hop − negative`, in
 //! thousandths and clamped to 0..=10. A term counts only where it applies. An item that is sent with every call settles
-//! at 0.667, and one that is also found every time stays below 2.0, so neither is promoted by that alone. Two
+//! at 0.667, and one that is also found every time stays below 2.0, so neither of these alone promotes it. Two
 //! references within the last five turns, or an activation of 2, create a lease at the end of a turn that touched the
 //! item. A lease that runs out is therefore not created again by the touches that created it.
 
@@ -27,11 +27,11 @@ pub enum ItemMarks {
         /// How often it was renewed.
         renewals: u32,
     },
-    /// A mark of a person, who decides.
+    /// A person's mark, which takes precedence.
     Person,
 }
 
-/// An older turn, as the decision needs it.
+/// An older turn with the facts that the decision uses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item {
     /// Estimated tokens of its card.
@@ -42,7 +42,7 @@ pub struct Item {
     pub held: ItemMarks,
     /// A person excluded or released it, so the program leaves it alone.
     pub refused: bool,
-    /// What touched it, newest turn first.
+    /// The touches of the item, newest turn first.
     pub seen: Vec<Touch>,
 }
 
@@ -163,8 +163,8 @@ fn referred(seen: &[Touch], within: u32) -> u32 {
     u32::try_from(turns).unwrap_or(u32::MAX)
 }
 
-/// Returns whether the last two questions belong to other subjects than the question at which the item was last
-/// referred to or found.
+/// Returns whether the subjects of the last two questions differ from the subject of the question at which the item was
+/// last referred to or found.
 fn subject_changed(item: &Item, context: &DecisionContext<'_>) -> bool {
     let (Some(Some(last)), Some(Some(before))) = (context.clusters.first(), context.clusters.get(1)) else {
         return false;

@@ -5,7 +5,7 @@
 //! * **quoted**: the answer or the arguments of a tool call contain four consecutive content words of the item (stop
 //!   words between them are skipped) that were not known otherwise and are in fewer than [`SHARED`](references::SHARED)
 //!   items; or eight of them, however many items contain them. Code needs eight, since four are often just syntax.
-//! * **named**: the answer contains a path, identifier or number of the item (as [`references`] recognizes them) or
+//! * **named**: the answer contains a path, identifier, or number of the item (as [`references`] recognizes them) or
 //!   refers to its turn, and it was not known otherwise and is in fewer than [`SHARED`](references::SHARED) items.
 //! * **symbol**: the answer names the symbol in a form that is not an everyday word: `name(`, `` `name` ``,
 //!   `Type::name`.
@@ -294,7 +294,7 @@ fn touches(item: &SentItem<'_>, lines: Option<(u32, u32)>) -> bool {
     }
 }
 
-/// Returns whether a tool call that changed nothing asked for an item's symbol, file or lines.
+/// Returns whether a tool call that changed nothing asked for an item's symbol, file, or lines.
 fn expanded(item: &SentItem<'_>, call: &ToolUse, args: &Value) -> bool {
     if !call.done || !call.changed.is_empty() {
         return false;

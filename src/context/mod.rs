@@ -3,7 +3,7 @@
 //!
 //! * [`plan`] solves: `policy` scores, `admission` admits, [`explain`] makes the rows. [`render`] makes the bytes,
 //!   once.
-//! * [`already_in`] returns the turns that are sent regardless of what is found, so that no source repeats them.
+//! * [`already_in`] returns the turns that are sent regardless of retrieval, so that no source repeats them.
 //! * [`summary`] makes summaries of older turns and checks which facts they dropped.
 //! * After the answer: [`references`] finds what a text refers to, [`activation`] decides what the program leases, and
 //!   [`item_use`] determines which items the answer used.
@@ -44,7 +44,7 @@ pub fn results_tokens(open: &TurnInput) -> u32 {
     results.fold(0, |sum, message| sum.saturating_add(forms::cost_in(message, message.whole)))
 }
 
-/// The parts of a request that do not depend on what is retrieved.
+/// The parts of a request that do not depend on retrieval.
 #[derive(Clone, Debug, Default)]
 pub struct AlreadyIn {
     /// The rows that are sent.
@@ -54,7 +54,7 @@ pub struct AlreadyIn {
 }
 
 /// Returns what is sent while `kept` tokens stay free for retrieved candidates, or `None` if the call is blocked.
-/// Ignores the retrieved candidates themselves: sources call this to learn what they must not repeat.
+/// Ignores the retrieved candidates themselves: sources call this to learn which texts they must not repeat.
 pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
     let input = &*state_request::with_state_request(input).ok()?;
     // Ignores summaries, so that a newly accepted one does not make its turns searchable.

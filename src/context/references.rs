@@ -1,4 +1,4 @@
-//! Finds what a text refers to: turns by number, messages by id, quoted words, and the paths and symbols it names.
+//! Finds the references in a text: turns by number, messages by id, quoted words, and the paths and symbols it names.
 //! Not for: resolving references (`engine`) or deciding their effect (`activation`).
 
 use std::collections::BTreeSet;
@@ -72,7 +72,7 @@ fn quotations(line: &str, found: &mut Vec<String>) {
     pieces.iter().enumerate().filter(|(at, _)| at % 2 == 1 && at + 1 < pieces.len()).for_each(|(_, piece)| add(piece));
 }
 
-/// Returns the paths and symbols in a text: whole tokens of four characters or more that contain `_`, `/`, `::`, a dot
+/// Returns the paths and symbols in a text: whole tokens of four characters or more that contain `_`, `/`, `::`, a dot,
 /// or an inner capital letter, or mix letters and digits.
 pub fn symbols(text: &str) -> BTreeSet<String> {
     all_symbols(text).take(MAX_SYMBOLS).map(str::to_owned).collect()

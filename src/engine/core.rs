@@ -2,8 +2,8 @@
 //! Not for: the work itself; each family of requests has its own file.
 //!
 //! Each part of the state is a type in a file that does not import this one (`sessions::state`, `turns::state`,
-//! `plans::state`, `summaries::state`, `tools::state`, `workers`). The methods of [`Core`] are in the files of the work
-//! that they do.
+//! `plans::state`, `summaries::state`, `tools::state`, `workers`). The methods of [`Core`] are in the files that
+//! correspond to their work.
 
 use super::api::{Answer, Event, ProgramEvent, SessionEvent, Settings, Ticket, TurnEvent};
 use super::calls::diff_worker::DiffWorker;
@@ -39,7 +39,7 @@ use std::sync::mpsc::{Receiver, Sender};
 /// The engine's state and the handles of its threads.
 pub(super) struct Core {
     pub(super) setup: Setup,
-    /// What the program learned about servers, models and code.
+    /// Facts that the program learned about servers, models, and code.
     pub(super) learned: LearnedSettings,
     pub(super) store: Store,
     /// A sender for threads that report to this one.
@@ -89,8 +89,8 @@ impl Core {
         })
     }
 
-    /// Handles messages until [`Inbox::Stop`] arrives or all senders are gone; then saves the turns under way, backs up
-    /// the store, and closes it.
+    /// Handles messages until [`Inbox::Stop`] arrives or all senders are gone; then saves the turns in progress, backs
+    /// up the store, and closes it.
     pub(super) fn run(mut self, inbox: &Receiver<Inbox>) {
         let tell = self.inbox.clone();
         self.setup.foreign.tell(Box::new(move || drop(tell.send(Inbox::Changed(OutsideChange::Servers)))));
@@ -154,7 +154,7 @@ impl Core {
         (self.setup.now)()
     }
 
-    /// Returns the rules of a branch: its profile, model, policy, tools and settings.
+    /// Returns the rules of a branch: its profile, model, policy, tools, and settings.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
         self.apply_denials(Some(branch.id));
         let mut rules = rules(&self.setup, &self.learned, branch, self.tools.trusted)?;
@@ -168,7 +168,7 @@ impl Core {
         Ok(rules)
     }
 
-    /// Sends the present state of a branch to the screen.
+    /// Sends the current state of a branch to the screen.
     pub(super) fn show_branch(&mut self, id: BranchId) {
         self.plans.touch(id);
         if let Ok(session) = self.sessions.of_branch_mut(id) {
@@ -180,7 +180,7 @@ impl Core {
         }
     }
 
-    /// Sends the present state of all branches of the open sessions to the screen.
+    /// Sends the current state of all branches of the open sessions to the screen.
     pub(super) fn show_all_branches(&mut self) {
         for branch in self.sessions.branch_ids() {
             self.show_branch(branch);
@@ -227,7 +227,7 @@ impl Core {
         }
     }
 
-    /// Returns a value that is stored as JSON under a settings key; `None` if there is none that can be read.
+    /// Returns a value that is stored as JSON under a settings key; `None` if there is no readable value.
     pub(super) fn stored_value<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         serde_json::from_str(&self.store.setting(key).ok().flatten()?).ok()
     }

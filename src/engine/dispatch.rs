@@ -194,7 +194,7 @@ impl Core {
         self.answer_now(ticket, result)
     }
 
-    /// Handles requests about a turn under way and about side questions.
+    /// Handles requests about a turn in progress and about side questions.
     fn on_turn(&mut self, ticket: Ticket, request: TurnRequest) -> Result<(), Failure> {
         let result = match request {
             TurnRequest::Ask { branch, draft, plan } => return self.ask(ticket, branch, draft, plan),

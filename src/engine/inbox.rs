@@ -65,11 +65,11 @@ pub(crate) enum TurnReport {
 
 /// A result of work on summaries.
 pub(crate) enum SummaryReport {
-    /// A draft, or the reason that there is none.
+    /// A draft, or the reason why there is none.
     Draft(Box<DraftResult>),
     /// Whether a summary is due on a branch.
     Due(Box<DueResult>),
-    /// A module summary, or the reason that there is none.
+    /// A module summary, or the reason why there is none.
     Module(Box<ModuleResult>),
 }
 
@@ -81,14 +81,14 @@ pub(crate) enum OutsideChange {
     Code,
     /// Rules or skills of the project changed.
     Project,
-    /// The models that servers reported, each with the profile under which its server was asked.
+    /// The models that servers reported, each with the profile that was used to ask its server.
     Models(Vec<(Profile, ModelInfo)>),
     /// Another window may have written to the store.
     Store,
 }
 
 impl Jobs<Inbox> {
-    /// Computes an answer on a thread of its own. The ticket is always answered, even if the work panics.
+    /// Computes an answer on a separate thread. The ticket is always answered, even if the work panics.
     pub(crate) fn answer(
         &self,
         name: &str,

@@ -1,8 +1,7 @@
-//! Starts all threads of the engine. A *job* is work with an end: it has a name, is counted, can be canceled, and always
-//! reports, even if its thread cannot be started or its work panics. A *service* works until its queue closes.
-//! A service answers a ticket also when the work for it panics ([`guarded`]).
-//! `tests/architecture.rs` rejects threads that other files of the engine start.
-//! Not for: what jobs do, when they start, and how often their work checks whether it was canceled.
+//! Starts all threads of the engine. A *job* is work with an end: it has a name, is counted, can be canceled, and
+//! always reports, even if its thread cannot be started or its work panics. A *service* works until its queue closes. A
+//! service answers a ticket even if its work panics ([`guarded`]). `tests/architecture.rs` rejects threads that other
+//! files of the engine start. Not for: the work of jobs, their start, or how often their work checks for cancellation.
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,7 +50,7 @@ impl<M: Send + 'static> Jobs<M> {
         Self { inbox, running: Running::default(), most: MOST }
     }
 
-    /// Runs work on a thread of its own and returns the token that cancels it. Calls `lost` if the thread cannot be
+    /// Runs work on a separate thread and returns the token that cancels it. Calls `lost` if the thread cannot be
     /// started, if too many jobs run, or if the work panics.
     pub(crate) fn run(
         &self,
@@ -70,7 +69,7 @@ impl<M: Send + 'static> Jobs<M> {
             job.why = TOO_MANY;
             return cancel;
         }
-        // If the thread cannot be started, the closure is dropped and the job with it.
+        // If the thread cannot be started, the closure is dropped together with the job.
         let body = move || {
             let mut job = job;
             job.why = PANICKED;
@@ -88,7 +87,8 @@ impl<M: Send + 'static> Jobs<M> {
         self.running.tokens().iter().for_each(CancelToken::cancel);
     }
 
-    /// Runs work that ends in one message to the engine's thread. If the work fails to produce it, `lost` does.
+    /// Runs work that ends with one message to the engine's thread. If the work does not produce the message, `lost`
+    /// does.
     pub(crate) fn report(
         &self,
         name: &str,
@@ -143,7 +143,7 @@ pub(crate) fn service(name: &str, work: impl FnOnce() + Send + 'static) -> Resul
 /// the service goes on.
 ///
 /// # Errors
-/// Fails as the work does, or if it panics.
+/// Fails if the work fails or panics.
 pub(crate) fn guarded<T>(name: &str, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(Failure::new(FailureKind::Internal, format!("An internal error stopped {name}."))

@@ -1,9 +1,9 @@
 //! The engine: the only module that orchestrates the others. All requests come in through [`api`].
 //!
-//! One thread owns the state (`core`). Planning (`plans::worker`), calls (`turns::stream`) and tools
+//! One thread owns the state (`core`). Planning (`plans::worker`), calls (`turns::stream`), and tools
 //! (`turns::tool_calls`) run on other threads, which send their results to it (`inbox`). A pure state machine makes the
-//! decisions of a turn ([`turns::machine`]). Every change is written to the store first and shown afterwards.
-//! Not for: work of a single module (`context`, `store`, `llm`, …), or display.
+//! decisions of a turn ([`turns::machine`]). Every change is written to the store first and shown afterward. Not for:
+//! work of a single module (`context`, `store`, `llm`, …), or display.
 
 pub mod api;
 mod branches;

@@ -1,6 +1,5 @@
 //! Writes JSON lines: one message per line in the format that imports read, with the fields needed for an exact round
-//! trip, and then one line per branch with its head.
-//! Not for: masking, which is done before.
+//! trip, and then one line per branch with its head. Not for: masking, which the caller does first.
 
 use crate::domain::conversation::message::{End, Part, Role};
 use crate::domain::conversation::record::{Record, TAG, Transcript};
@@ -67,8 +66,8 @@ fn line(record: &Record) -> Map<String, Value> {
     line
 }
 
-/// Writes the fields beside the content, with the message's label and star among them. If `extra` is not an object,
-/// label and star are written beside it.
+/// Writes the field `extra`, including the message's label and star. If `extra` is not an object, the label and the
+/// star get a separate field.
 fn keep_extra(record: &Record, line: &mut Map<String, Value>) {
     let mut tag = Map::new();
     if !record.label.is_empty() {

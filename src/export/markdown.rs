@@ -92,7 +92,7 @@ impl Family {
         self.roots.iter().find(|root| self.on_path[**root]).or(self.roots.first()).copied()
     }
 
-    /// Returns the child that the text continues with: the one on the current path, or else the newest.
+    /// Returns the child that the text continues with: the child on the current path, or else the newest.
     fn next(&self, node: usize) -> Option<usize> {
         let children = &self.children[node];
         children.iter().find(|kid| self.on_path[**kid]).or(children.last()).copied()

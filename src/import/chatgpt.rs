@@ -19,7 +19,7 @@ use std::io;
 /// The format's name.
 pub(super) const FORMAT: &str = "chatgpt";
 
-/// The index that stands for no node.
+/// The index that means no node.
 const NONE: u32 = u32::MAX;
 
 /// The nodes of a conversation: their offsets in the file, and the order in which they are read.
@@ -27,7 +27,8 @@ pub(super) struct Nodes {
     places: Vec<u64>,
     /// For each node, the node whose `children` list it.
     listed: Vec<u32>,
-    /// Siblings in the order of their parent's `children`. Nodes that no list reaches follow in the order of the file.
+    /// The order of the nodes: siblings in the order of their parent's `children`, then the nodes that no list reaches,
+    /// in the order of the file.
     order: Vec<u32>,
     /// The number of entries of `order` that were read.
     at: usize,

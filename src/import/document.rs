@@ -1,6 +1,6 @@
-//! Reads one conversation of any size that is a JSON value of its own (a list of messages, or a `ChatGPT` export's
-//! mapping): its messages are read one by one from their offsets in the file.
-//! Not for: files of single messages (`lines`), or the fields around a conversation's messages (`outline`).
+//! Reads one conversation of any size that is a separate JSON value (a list of messages, or a `ChatGPT` export's
+//! mapping): its messages are read one by one from their offsets in the file. Not for: files of single messages
+//! (`lines`), or the fields around a conversation's messages (`outline`).
 
 use super::chatgpt::{self, Nodes};
 use super::json::{self, Object};
@@ -29,11 +29,11 @@ pub(super) struct Document {
     session_buffer: SessionBuffer,
     /// The id of the current message, if the file names one.
     current: Option<String>,
-    /// What is known about a Telegram chat.
+    /// The known facts about a Telegram chat.
     chat: Option<Chat>,
     messages: u32,
     number: u64,
-    /// Whether everything that was read so far is placed.
+    /// Whether all messages read so far are placed.
     settled: bool,
     /// Whether nothing is left to read.
     over: bool,
@@ -41,7 +41,7 @@ pub(super) struct Document {
     truncated: bool,
 }
 
-/// Where to continue after a conversation.
+/// The place to continue at after a conversation.
 enum ResumePoint {
     /// In this source; the conversation is in memory.
     To(Box<Source>),

@@ -309,7 +309,7 @@ impl Stream {
         Ok(Some(at))
     }
 
-    /// Returns what the whole file states about a session.
+    /// Returns the facts that the whole file states about a session.
     #[allow(clippy::ref_option, reason = "used as the key of a map")]
     fn facts_of(&mut self, session: &Option<String>) -> io::Result<Facts> {
         if self.facts.is_none() {

@@ -8,7 +8,7 @@ use crate::domain::conversation::record::{Record, TAG};
 use crate::domain::conversation::tag::clean;
 use serde_json::{Value, json};
 
-/// What a message states about its parent.
+/// A message's statement about its parent.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Parent {
     /// Nothing.
@@ -25,7 +25,7 @@ pub(super) enum Parent {
 pub(super) struct Draft {
     /// The message's number in the file, for sentences.
     pub(super) number: u64,
-    /// What the number counts, such as `line`.
+    /// The unit that the number counts, such as `line`.
     pub(super) unit: &'static str,
     /// Its parent.
     pub(super) parent: Parent,
@@ -175,7 +175,7 @@ fn exact_parts(object: &mut Object) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// Removes and returns the label and the star, as this program exports them.
+/// Removes and returns the label and the star in this program's export format.
 fn tag(fields: &mut Object) -> Option<(String, bool)> {
     let known = |(key, value): (&String, &Value)| match key.as_str() {
         "label" => value.is_string(),

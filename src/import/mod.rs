@@ -1,12 +1,12 @@
 //! Readers of other formats, which return neutral records: pleach JSON lines, JSON lists of chat messages, ChatGPT
-//! exports, and Telegram Desktop exports.
-//! Not for: storing what was read (`engine`, `store`), or writing formats (`export`).
+//! exports, and Telegram Desktop exports. Not for: storing the records (`engine`, `store`), or writing formats
+//! (`export`).
 //!
 //! The format is detected by content, never by file name. Everything readable is imported; the rest is reported with
 //! its position. Reading is iterative and takes time linear in the size of the file. A file of any size is read piece
-//! by piece: one message is in memory at a time, at most 4 MiB of it whole (`shorten` decides what is kept of a larger
-//! one), and of finished messages only their positions. A conversation that is a document of its own is read the same
-//! way (`document`). An import never uses more than 200 MB of memory.
+//! by piece: memory holds one message at a time, whole up to 4 MiB (`shorten` decides which parts of a larger one are
+//! kept), and only the positions of finished messages. A conversation that is a separate document is read the same way
+//! (`document`). An import never uses more than 200 MB of memory.
 
 mod chatgpt;
 mod document;
@@ -83,7 +83,7 @@ pub enum ImportError {
     Unknown {
         /// The file.
         file: String,
-        /// What was found instead.
+        /// The content that was found instead.
         why: String,
     },
 }

@@ -1,5 +1,5 @@
-//! Collects what was skipped and why, up to a limit, so that a gigabyte of garbage does not become a gigabyte of notes.
-//! Not for: errors that stop an import (`ImportError`).
+//! Collects skipped parts of a file with the reasons, up to a limit, so that a gigabyte of garbage does not become a
+//! gigabyte of notes. Not for: errors that stop an import (`ImportError`).
 
 use crate::domain::conversation::record::Skipped;
 
@@ -8,7 +8,7 @@ const MAX_NOTES: usize = 1_000;
 /// The maximum length of a sentence in characters, because ids and names in a file can have any length.
 const MAX_SENTENCE_CHARS: usize = 500;
 
-/// The list of what was skipped.
+/// The list of skipped parts.
 #[derive(Default)]
 pub(super) struct Notes {
     list: Vec<Skipped>,

@@ -63,7 +63,7 @@ impl Outline {
             b'"' => self.strings.begin(self.depth == 1),
             b':' if self.depth == 1 => self.name = std::mem::take(&mut self.strings.word),
             b'{' | b'[' => {
-                // A mapping has precedence over messages beside it.
+                // A mapping takes precedence over messages in the same object.
                 let mapping = matches!(self.list, Some((_, Separator::Object)));
                 let list = match (self.depth, &self.name[..], byte) {
                     (1, b"messages", b'[') if !mapping => Some(Separator::Array),

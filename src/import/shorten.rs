@@ -82,7 +82,7 @@ pub(super) struct Shortener {
     lost: bool,
     depth: usize,
     quoted: bool,
-    /// The number of bytes that are left of an escape.
+    /// The number of remaining bytes of an escape.
     escape: u8,
     /// The escape after its backslash.
     code: Vec<u8>,

@@ -60,7 +60,7 @@ impl Source {
         Ok(())
     }
 
-    /// Makes reading end at this offset, or with `None` at the end of the file.
+    /// Sets the offset where reading ends; `None` means the end of the file.
     pub(super) fn end_at(&mut self, limit: Option<u64>) {
         self.limit = limit.unwrap_or(u64::MAX);
     }

@@ -1,13 +1,13 @@
-//! Splits a stream into lines, or a JSON array into its elements, without parsing them. So one malformed element does
-//! not affect the rest. Large elements are shortened.
-//! Not for: parsing the elements, or how they are shortened (`shorten`).
+//! Splits a stream into lines, or a JSON array into its elements, without parsing them, so that one malformed element
+//! does not affect the rest. Large elements are shortened. Not for: parsing the elements, or how they are shortened
+//! (`shorten`).
 
 use super::shorten::{MAX_VALUE_BYTES, MAX_VALUE_WEIGHT, Shortener, weight};
 use super::source::Source;
 use memchr::{memchr, memchr2};
 use std::io;
 
-/// What separates the elements.
+/// The separator between elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Separator {
     /// Line ends.
@@ -34,7 +34,7 @@ pub(super) struct Element {
     pub(super) kept: Kept,
 }
 
-/// How much of an element was kept.
+/// The kept part of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kept {
     /// All of it.

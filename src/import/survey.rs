@@ -1,6 +1,5 @@
-//! Reads a whole file of single messages for what any of them states about its session: the source, the title, and
-//! whether messages name their parents.
-//! Not for: reading the messages themselves.
+//! Reads a whole file of single messages for facts about their sessions: the source, the title, and whether messages
+//! name their parents. Not for: reading the messages themselves.
 
 use super::lines::trimmed;
 use super::reader::Shape;
@@ -16,7 +15,7 @@ use std::io;
 /// The maximum number of sessions with facts, and the maximum size of the facts in bytes.
 const MAX_FACTS: (usize, usize) = (100_000, 8 << 20);
 
-/// What a file states about a session.
+/// The facts that a file states about a session.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Facts {
     /// The session's source.
@@ -38,7 +37,7 @@ struct MessageFields {
     messages: Option<IgnoredAny>,
 }
 
-/// Returns the facts about each session that the file states any about.
+/// Returns the facts about each session for which the file states any.
 pub(super) fn of(source: &mut Source, shape: Shape) -> io::Result<HashMap<Option<String>, Facts>> {
     let (mut found, mut bytes): (HashMap<Option<String>, Facts>, usize) = (HashMap::new(), 0);
     if shape.separator == Separator::Nothing {

@@ -40,7 +40,7 @@ pub(super) struct Chat {
     bytes: usize,
 }
 
-/// What a chat's fields state about it.
+/// The facts that a chat's fields state about it.
 pub(super) struct About {
     pub(super) source: String,
     pub(super) title: String,
@@ -172,7 +172,7 @@ fn plain(name: &str) -> String {
     words.join(" ").chars().take(MAX_NAME_CHARS).collect::<String>().trim().to_owned()
 }
 
-/// Describes what a service message reports, as in `topic created: Billing`.
+/// Describes a service message, as in `topic created: Billing`.
 fn action(object: &Object) -> String {
     let text = |key: &str| object.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let what = text("action").unwrap_or("service message").replace('_', " ");
@@ -233,8 +233,8 @@ fn poll(poll: &Value) -> Option<String> {
     Some(format!("Poll: {question}{answers}"))
 }
 
-/// Returns a photo or a file. Where the export saved it, and whether it did, differs between exports and is not part of
-/// the message.
+/// Returns a photo or a file. Whether and where the export saved it differs between exports and is not part of the
+/// message.
 fn file(object: &mut Object) -> Option<Value> {
     let kind = object.get("media_type").and_then(Value::as_str).unwrap_or_default();
     let kind = match kind {

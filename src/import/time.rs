@@ -1,9 +1,8 @@
-//! Parses times in import files into milliseconds since 1970.
-//! Not for: the present time.
+//! Parses times in import files into milliseconds since 1970. Not for: the current time.
 
 use serde_json::Value;
 
-/// The number from which on a bare number counts as milliseconds. In seconds, it would be after the year 5138.
+/// The smallest bare number that counts as milliseconds. In seconds, it would be after the year 5138.
 const MILLIS_FROM: f64 = 1e11;
 
 /// Parses an RFC 3339 time, a date with a time and an optional zone (the default is UTC), a date, or Unix time in

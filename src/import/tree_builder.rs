@@ -1,6 +1,6 @@
-//! Places the messages of a file into a tree as they arrive: parents before children, siblings in order of arrival. Of
-//! a finished message only its number stays in memory; a message that waits for its parent is read again later.
-//! Not for: the content of messages (`message`).
+//! Places the messages of a file into a tree as they arrive: parents before children, siblings in order of arrival.
+//! Only the number of a finished message stays in memory; a message that waits for its parent is read again later. Not
+//! for: the content of messages (`message`).
 
 use super::message::{Draft, Parent};
 use super::notes::Notes;
@@ -64,7 +64,7 @@ enum Next {
 /// The state of the tree that is being built.
 #[derive(Default)]
 pub(super) struct TreeBuilder {
-    /// What a message is called in sentences.
+    /// The name of a message in sentences.
     pub(super) unit: &'static str,
     /// The prefix of a message's position in sentences.
     pub(super) prefix: String,
@@ -287,8 +287,8 @@ fn restore_id(mut draft: Draft, twin: u32) -> Draft {
     draft
 }
 
-/// Derives an id from a message's content and parent, so that a longer or changed version of a file has the same ids
-/// for what is unchanged.
+/// Derives an id from a message's content and parent, so that unchanged messages have the same ids in a longer or
+/// changed version of a file.
 fn derived_id(record: &Record) -> String {
     let fields = Fields::new("record").text(record.parent.as_deref().unwrap_or("")).text(record.role.name());
     let hash = fields.hash(record.content.hash()).finish().to_string();

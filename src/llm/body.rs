@@ -6,8 +6,8 @@ use super::http::problem;
 use super::sse::Decoder;
 use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
 
-/// Bytes of an unreadable piece or body that are kept. More than is shown, because secrets are removed before it is
-/// cut.
+/// Bytes of an unreadable piece or body that are kept. The displayed part is shorter, because secrets are removed
+/// before it is cut.
 pub(super) const MAX_KEPT: usize = 4096;
 
 pub(super) enum BodyKind {

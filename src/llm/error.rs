@@ -44,7 +44,7 @@ pub enum LlmError {
     Recording {
         /// Its path.
         path: String,
-        /// What went wrong, with the line number if it concerns a line.
+        /// The problem, with the line number if it concerns a line.
         why: String,
     },
 }

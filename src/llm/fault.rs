@@ -5,7 +5,7 @@ use crate::domain::call::model::Quirk;
 use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
 use serde_json::Value;
 
-/// A server's error, as far as it could be read.
+/// The parts of a server's error that could be read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fault {
     /// Its message.
@@ -63,7 +63,7 @@ impl Fault {
         if message.is_empty() {
             message = value.to_string();
         }
-        // OpenRouter keeps the upstream server's error as a string of its own.
+        // OpenRouter keeps the upstream server's error as a separate string.
         if let Some(raw) = value.pointer("/metadata/raw").and_then(Value::as_str).filter(|raw| !raw.is_empty()) {
             message = format!("{message}: {}", Self::in_body(raw).message);
         }
@@ -228,7 +228,7 @@ const UNSUPPORTED: [&str; 17] = [
     "requires --",
 ];
 
-/// Returns what the user can do about each kind of error.
+/// Returns the user's remedy for each kind of error.
 pub fn hint(kind: &Kind) -> &'static str {
     match kind {
         Kind::Connect => "Is the server running, and is base_url right? `pleach doctor` tries every profile.",

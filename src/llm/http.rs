@@ -21,7 +21,7 @@ const MAX_RAW: usize = 2_000;
 
 /// Installs ring as the TLS provider of the process. Idempotent; clients created here call it themselves.
 pub fn init() {
-    // An error means that a provider is already installed, which is fine.
+    // An error means that a provider is already installed, which is acceptable.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
@@ -40,7 +40,7 @@ pub(super) fn problem(kind: Kind, what: impl Into<String>) -> ProviderError {
     ProviderError { hint: fault::hint(&kind).to_owned(), what: what.into(), kind, status: None }
 }
 
-/// The length in bytes from which a value is removed from texts.
+/// The minimum length in bytes of a value that is removed from texts.
 const SHORTEST_SECRET: usize = 8;
 
 /// A server's URL and headers, and the secrets that must never be shown.

@@ -1,5 +1,5 @@
-//! Finds the key of a profile: an environment variable, else the first line of a command's output.
-//! Not for: storing keys; nothing here is written, logged or shown.
+//! Finds the key of a profile: an environment variable, else the first line of a command's output. Not for: storing
+//! keys; nothing here is written, logged, or shown.
 
 use super::{LlmError, clip};
 use crate::domain::call::model::Profile;
@@ -36,7 +36,7 @@ fn resolve_within(
     if profile.needs_key { Err(missing(profile)) } else { Ok(None) }
 }
 
-/// Returns the error that lists where a key was looked for.
+/// Returns the error that lists the places where a key was searched for.
 pub(super) fn missing(profile: &Profile) -> LlmError {
     let looked = match profile.api_key_env.trim() {
         "" => "the profile has neither api_key_env nor api_key_cmd".to_owned(),

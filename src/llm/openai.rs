@@ -32,7 +32,7 @@ const MAX_ANSWER: usize = 64 * 1024 * 1024;
 pub struct Timing {
     /// Time without a byte after which a call is abandoned.
     pub idle: Duration,
-    /// Time without a delta after which the sink is called anyway.
+    /// Time without a delta after which the sink is called regardless.
     pub tick: Duration,
     /// Time to wait for the end of the stream after a finish reason.
     pub after_finish: Duration,
@@ -266,7 +266,7 @@ impl OpenAi {
         Outcome { any: closed.any, finish_reason, usage: closed.usage, ..clock.outcome(end, error) }
     }
 
-    /// Waits for a future up to a limit, and lets the sink cancel at any time.
+    /// Waits for a future up to a limit. The sink can cancel at any time.
     async fn wait_stoppable<F: Future>(
         &self,
         future: F,
@@ -292,7 +292,7 @@ impl OpenAi {
         }
     }
 
-    /// Delivers the deltas read so far. Bytes without deltas (comments) still let the receiver cancel.
+    /// Delivers the deltas read so far. The receiver can also cancel when bytes without deltas (comments) arrive.
     fn deliver(&self, reading: &mut AnswerReader, tick: bool, sink: &mut Sink<'_>) -> bool {
         let deltas = reading.take();
         if deltas.is_empty() && tick {

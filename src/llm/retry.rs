@@ -9,7 +9,8 @@ use std::time::Duration;
 
 /// If a server asks for a longer wait, no retry is made, and the person decides.
 pub const MAX_WAIT: Duration = Duration::from_mins(1);
-/// Maximum attempts to connect, whatever the profile allows: a refused connection rarely recovers by itself.
+/// Maximum attempts to connect, regardless of the profile's limit: a refused connection rarely recovers without
+/// intervention.
 pub const CONNECT_ATTEMPTS: u32 = 2;
 
 /// Returns whether a response with this status and kind of error may be retried.
@@ -39,8 +40,8 @@ fn until_date(date: &str, now: i64) -> Option<Duration> {
     u64::try_from(at.as_millisecond() - now).ok().or(Some(0)).map(Duration::from_millis)
 }
 
-/// Returns the pause before attempt `next` (from 2): doubles from `base`, with a jitter of up to a quarter either way,
-/// so that many clients do not return at once. The jitter is derived from the run's id.
+/// Returns the pause before attempt `next` (from 2): doubles from `base`, with a jitter of up to a quarter in either
+/// direction, so that many clients do not return at the same time. The jitter is derived from the run's id.
 pub fn backoff(run: RunId, next: u32, base: Duration) -> Duration {
     let full = base.saturating_mul(1 << next.saturating_sub(2).min(6)).min(MAX_WAIT / 2);
     let jitter = Fields::new("jitter").text(&run.to_string()).number(u64::from(next)).finish().0[0];

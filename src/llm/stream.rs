@@ -1,10 +1,10 @@
-//! Turns the bytes of a response into deltas and an end: Open → First → Streaming → Complete, Truncated or Errored.
+//! Turns the bytes of a response into deltas and an end: Open → First → Streaming → Complete, Truncated, or Errored.
 //! Not for: the network (`openai`). Pure, so that every split of every stream can be tested.
 //!
 //! Only a finish reason or `[DONE]` makes an answer complete, and an answer without text or a call never is. An
 //! unreadable piece ends the answer, because later text would hide the gap. Pieces that could not be used as received
-//! are reported as diagnostics. A body that is not an event stream is recognized by its first bytes (`body`), whatever
-//! its content type.
+//! are reported as diagnostics. A body that is not an event stream is recognized by its first bytes (`body`),
+//! regardless of its content type.
 
 use super::body::{BodyKind, MAX_KEPT, compressed_error, display_bytes, not_a_stream_error, recognize};
 use super::chunk::{ChunkItem, Chunks};
@@ -47,7 +47,7 @@ pub struct AnswerReader {
     reported_bytes: bool,
     /// The last object with a lone surrogate half.
     marked: String,
-    /// The object with the first half that found no partner.
+    /// The object with the first surrogate half that found no second half.
     half_object: Option<String>,
 }
 
@@ -146,7 +146,8 @@ impl AnswerReader {
         self.done || self.error.is_some()
     }
 
-    /// Returns whether a finish reason arrived; only usage and `[DONE]` may still follow, and are waited for briefly.
+    /// Returns whether a finish reason arrived; only usage and `[DONE]` may still follow, and the caller waits for them
+    /// briefly.
     pub fn finished(&self) -> bool {
         self.finish.is_some()
     }

@@ -1,6 +1,5 @@
-//! One call to a server's tool: sends it, reports its progress, and gives it up when a person stops it or the server is
-//! silent for too long.
-//! Not for: deciding whether it is allowed (`engine`), or the text of its result (`result_text`).
+//! One call to a server's tool: sends it, reports its progress, and abandons it when a person stops it or the server is
+//! silent for too long. Not for: deciding whether it is allowed (`engine`), or the text of its result (`result_text`).
 
 use super::result_text;
 use crate::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
@@ -46,7 +45,7 @@ impl Listeners {
 pub(super) struct Call {
     pub(super) peer: Peer<RoleClient>,
     pub(super) listeners: Arc<Listeners>,
-    /// The number of seconds of silence after which the call is given up.
+    /// The number of seconds of silence after which the call is abandoned.
     pub(super) seconds: u32,
     /// The maximum size of the result in bytes.
     pub(super) limit: usize,
@@ -65,7 +64,7 @@ pub(super) struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// Waits until the call ends. Returns its output and, if the server is gone, the reason.
+    /// Waits until the call ends. Returns its output and, if the connection to the server is lost, the reason.
     pub(super) fn wait(self, watch: &dyn ToolObserver) -> (ToolOutput, Option<String>) {
         loop {
             match self.events.recv_timeout(POLL_INTERVAL) {
@@ -192,7 +191,7 @@ fn given_up(after: Duration) -> ToolOutput {
     result_text::failed(&format!("The server did not answer within {} s; it was told to stop.", after.as_secs().max(1)))
 }
 
-/// Returns the output of a call that failed and, if the server is gone, the reason.
+/// Returns the output of a failed call and, if the connection to the server is lost, the reason.
 fn failed_output(error: &ServiceError) -> (ToolOutput, Option<String>) {
     match error {
         ServiceError::McpError(error) => {

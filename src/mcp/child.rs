@@ -1,6 +1,6 @@
-//! A server that is a child process: starts it in a process group of its own with a small environment, exchanges lines
-//! with it, keeps the end of its error output, and ends it with every process that it started.
-//! Not for: the content of the lines (`server_process`, `call`).
+//! A server that is a child process: starts it in a separate process group with a small environment, exchanges lines
+//! with it, keeps the end of its error output, and ends it with every process that it started. Not for: the content of
+//! the lines (`server_process`, `call`).
 
 use crate::domain::tool::mcp::Secret;
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
@@ -82,7 +82,7 @@ impl ServerOutput {
     }
 
     /// Returns the kept output without secrets, and the number of output lines that were not messages. These lines
-    /// precede the error output, which says why the process ended, whichever was read last.
+    /// precede the error output, which says why the process ended, regardless of the order of reading.
     pub(super) fn tail_text(&self) -> (String, u64) {
         let mut bytes = Vec::new();
         for tail in [&self.stray_tail, &self.tail] {
@@ -167,7 +167,7 @@ async fn listen(mut errors: ChildStderr, server_output: Arc<ServerOutput>) {
 }
 
 impl Program {
-    /// Waits briefly for the process to end by itself. Returns how it ended, after all of its output was read.
+    /// Waits briefly for the process to end by itself. Returns its exit status after all of its output was read.
     pub(super) async fn ended(&mut self) -> Option<String> {
         let status = tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await.ok()?.ok()?;
         if let Some(listener) = self.listener.take() {
@@ -288,7 +288,7 @@ impl Transport<RoleClient> for Pipe {
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         // Closing the input tells the server to end. If the server does not read, a blocked writer may hold the lock;
-        // the server is ended anyway.
+        // the server is ended regardless.
         if let Ok(mut input) = tokio::time::timeout(EXIT_TIMEOUT, self.input.lock()).await {
             input.take();
         }

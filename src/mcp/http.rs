@@ -24,7 +24,7 @@ pub(super) fn open(
         value.set_sensitive(true);
         map.insert(key, value);
     }
-    // An error means that a provider is installed already.
+    // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let local = url.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
     let client = reqwest::Client::builder()

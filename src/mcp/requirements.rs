@@ -4,7 +4,7 @@
 use crate::domain::tool::mcp::{ServerSpec, ServerTransport};
 use std::path::Path;
 
-/// Returns what is missing to start a server and what to do about it, or `None` if the server could be started.
+/// Returns the missing requirement for starting a server and the next step, or `None` if the server could be started.
 pub fn missing(spec: &ServerSpec) -> Option<(String, String)> {
     let (command, env, folder) = match &spec.way {
         Err(why) => return Some((why.clone(), "Correct the server's entry.".into())),

@@ -60,7 +60,7 @@ pub(super) fn result(result: &CallToolResult, limit: usize) -> ToolOutput {
 }
 
 fn block(block: &ContentBlock) -> String {
-    // Four characters of base64 stand for three bytes.
+    // Four characters of base64 encode three bytes.
     let bytes = |data: &str| data.len() / 4 * 3;
     match block {
         ContentBlock::Text(text) => text.text.clone(),

@@ -32,7 +32,7 @@ pub(super) struct ProcessGeneration {
 
 type Service = RunningService<RoleClient, RefusingClient>;
 
-/// Why a server ended, and what to do about it.
+/// The reason why a server ended, and the next step.
 struct Fault {
     why: String,
     todo: String,
@@ -100,7 +100,7 @@ pub(super) async fn run(
     }
 }
 
-/// The receivers of what arrives besides answers: progress of calls, and changes of the tool list.
+/// The receivers of messages other than answers: progress of calls, and changes of the tool list.
 type Observers = (Arc<Listeners>, Arc<Notify>);
 
 async fn begin(
@@ -221,7 +221,7 @@ fn mark_failed(entry: &mut Entry, fault: Fault) {
     entry.server.state = ServerState::Failed { why: plain(&fault.why).0.replace('\n', " "), todo: fault.todo };
 }
 
-/// Marks a server as failed because a call found that it is gone.
+/// Marks a server as failed because a call lost its connection to it.
 pub(super) fn mark_gone(entry: &mut Entry, why: String) {
     if entry.server.state == ServerState::Ready {
         mark_failed(entry, Fault::new(why));

@@ -145,7 +145,7 @@ impl ToolServers for ServerPool {
     }
 
     fn set(&self, servers: &[ServerSpec]) {
-        // A new task reports nothing before its entry exists, because it waits for the lock.
+        // A new task cannot report before its entry exists, because it waits for the lock.
         let mut entries = self.shared.lock();
         let mut old = std::mem::take(&mut *entries);
         for spec in servers {

@@ -1,6 +1,6 @@
-//! Writes retrieved messages as text: a date line once per day, a line with its speaker for each message, and `…`
-//! wherever text is left out. The form is compact, since every character costs tokens.
-//! Not for: choosing what is included (`fill`).
+//! Writes retrieved messages as text: a date line once per day, a line with its speaker for each message, and `…` in
+//! place of omitted text. The form is compact, because every character costs tokens. Not for: choosing the messages
+//! (`fill`).
 //!
 //! ```text
 //! [2023-05-08]
@@ -37,7 +37,7 @@ pub struct Piece {
     pub last: bool,
 }
 
-/// How a piece is written: what precedes and follows its text.
+/// The form of a piece: the text before and after its own text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent marks")]
 struct Form {
@@ -170,7 +170,7 @@ impl<'a> CardList<'a> {
         self.pieces.range((place.0, place.1 + 1)..).next().map(|(place, placed)| (*place, &placed.piece))
     }
 
-    /// Returns how a piece is written among the others.
+    /// Returns the form of a piece among the other pieces.
     fn form(&self, place: PiecePlace) -> Form {
         let Some(placed) = self.pieces.get(&place) else { return Form::default() };
         let before = self.pieces.range(..place).next_back().map(|(place, placed)| (*place, &placed.piece));
@@ -190,7 +190,7 @@ impl<'a> CardList<'a> {
         }
     }
 
-    /// Returns the line of a piece as if nothing preceded it, with its date line.
+    /// Returns the line that a piece has without preceding pieces, with its date line.
     pub fn line_alone(&self, place: PiecePlace) -> String {
         let alone = |placed: &PlacedPiece| {
             placed.piece.line(Form {
@@ -204,7 +204,7 @@ impl<'a> CardList<'a> {
         self.pieces.get(&place).map_or_else(String::new, alone)
     }
 
-    /// Returns the place, line and tokens of each piece, in order.
+    /// Returns the place, line, and tokens of each piece, in order.
     pub fn lines(&self) -> impl Iterator<Item = (PiecePlace, String, u32)> + '_ {
         self.pieces.iter().map(|(place, placed)| (*place, placed.piece.line(placed.form), placed.tokens))
     }

@@ -1,10 +1,9 @@
 //! Groups the questions of a conversation by subject. Integer arithmetic, so that the result is the same on every
-//! machine.
-//! Not for: searching an embedder's vectors (`vectors::memory`) or what a conversation is doing
+//! machine. Not for: searching an embedder's vectors (`vectors::memory`) or the kind of work in a conversation
 //! (`context::policy::conversation`).
 //!
-//! A query is the vector that an embedder gave it, or else a vector of hashed words, word pairs and character trigrams,
-//! each added with a sign to one of [`WIDTH`] dimensions. Its cosine with a cluster's centroid is compared by
+//! A query is the vector that an embedder gave it, or else a vector of hashed words, word pairs, and character
+//! trigrams, each added with a sign to one of [`WIDTH`] dimensions. Its cosine with a cluster's centroid is compared by
 //! cross-multiplying integers. Below 0.35 (0.45 between embedded queries) a new cluster begins; a query without content
 //! words stays in the current cluster.
 
@@ -105,7 +104,7 @@ pub struct QuestionPlace {
 }
 
 impl Clusters {
-    /// Returns no subjects yet, for embedded questions. The default is for hashed ones.
+    /// Creates an empty list of subjects for embedded questions. The default is for hashed questions.
     #[must_use]
     pub fn of_embedded() -> Self {
         Self { embedded: true, ..Self::default() }

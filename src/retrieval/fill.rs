@@ -1,6 +1,5 @@
-//! Turns hits into cards: the best that fit, together with the messages they must not be separated from, without near
-//! duplicates, in the order of the path.
-//! Not for: scores (`search`) or how a card is written (`cards`).
+//! Turns hits into cards: the best hits that fit, together with the messages that they must not be separated from,
+//! without near duplicates, in the order of the path. Not for: scores (`search`) or the text of a card (`cards`).
 
 use super::cards::{CardList, Piece, PiecePlace, day, label};
 use super::floor::Floor;
@@ -54,7 +53,7 @@ pub struct Card {
     pub alone: String,
     /// Tokens of its lines.
     pub tokens: u32,
-    /// Score of its best passage; for a message that is included only with another, the score of that one.
+    /// Score of its best passage; for a message that is included only with another, the other message's score.
     pub score: f32,
     /// The parts of the score.
     pub parts: ScoreParts,
@@ -154,7 +153,7 @@ struct MessagePassages {
 }
 
 impl CardFiller<'_> {
-    /// Adds a hit and the messages it must not be separated from. Returns false if there is no room for it.
+    /// Adds a hit and the messages it must not be separated from. Returns false if there is no room for them.
     fn add_hit(&mut self, rank: usize, hit: &Hit) -> bool {
         if self.list.contains((hit.position, hit.passage)) {
             return true;

@@ -1,11 +1,11 @@
 //! Defines the minimum that a candidate must reach: its question must be about this conversation, and the candidate
-//! about the question. Candidates below the floor are never included, however much room there is.
-//! Not for: whether a message asks for anything (`gate`), scores (`search`), or room (`fill`).
+//! about the question. Candidates below the floor are never included, regardless of the room. Not for: deciding whether
+//! to search (`gate`), scores (`search`), or room (`fill`).
 //!
-//! The weight of a question is the sum of its content words' idf; a word that is not on the path weighs as much as one
-//! that occurs once, and so does the name of a speaker. One place of the path (a message and its two neighbors) must
+//! The weight of a question is the sum of its content words' idf; a word that is not on the path, or the name of a
+//! speaker, weighs as much as a word that occurs once. One place of the path (a message and its two neighbors) must
 //! contain `MIN_COVERED` of this weight, and a candidate's score must reach `MIN_SCORED` of it. A candidate whose
-//! cosine is far above the mean of the path is included whatever its words.
+//! cosine is far above the mean of the path is included regardless of its words.
 
 use super::RetrievalError;
 use super::gate::{self, MessageSignals};
@@ -15,8 +15,8 @@ use std::collections::HashSet;
 
 /// Share of a question's weight that one place must contain.
 const MIN_COVERED: f32 = 0.29;
-/// For text less chat-like than this there is no floor: questions about long messages use other words than the
-/// messages, so a floor would lose their answers.
+/// Text that is less chat-like than this has no floor: questions about long messages use other words than the messages,
+/// so a floor would lose their answers.
 const MIN_CHATTY: f32 = 0.5;
 /// Share of a question's weight that a candidate's score must reach.
 const MIN_SCORED: f32 = 0.08;
@@ -63,7 +63,7 @@ fn question_weight(signals: &MessageSignals) -> f32 {
 }
 
 /// Returns whether one place of the path covers enough of the question. A known identifier, or a phrase that points to
-/// the past, suffices to show that older messages are meant.
+/// the past, is sufficient evidence that the question refers to older messages.
 #[allow(clippy::cast_precision_loss, reason = "a number of speakers")]
 fn is_covered(signals: &MessageSignals) -> bool {
     let names = signals.named as f32 * signals.once;

@@ -1,8 +1,8 @@
-//! Decides whether a message asks for older ones at all: "continue", "why?" and small talk must retrieve nothing, a
+//! Decides whether a message asks for older messages: "continue", "why?", and small talk must retrieve nothing; a
 //! question must retrieve something. Word lists alone do not generalize, so the collection itself decides: how rare the
 //! words of the message are on this path, and how many of them occur together in one place. With vectors, a message
-//! with content words also opens the gate if something on the path is far nearer to it than the rest.
-//! Not for: searching (`search`). A person can override the gate with one key.
+//! with content words also opens the gate if something on the path is far nearer to it than the rest. Not for:
+//! searching (`search`). A person can override the gate with one key.
 
 use super::RetrievalError;
 use super::index::stops::{is_filler, past_cue};
@@ -12,22 +12,22 @@ use super::search::{SearchOptions, idf, lists};
 use crate::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
 use std::collections::HashSet;
 
-/// What the gate measures in a message.
+/// The gate's measurements of a message.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct MessageSignals {
-    /// Number of different content words: no stop words, filler words or speakers' names.
+    /// Number of different content words: no stop words, filler words, or speakers' names.
     pub content: usize,
-    /// Number of those that occur on the path.
+    /// Number of these words that occur on the path.
     pub known: usize,
     /// The highest idf among them.
     pub rarest: f32,
     /// The sum of their idf.
     pub mass: f32,
-    /// The highest sum of their idf in one message and its two neighbors.
+    /// The highest sum of the idf of these words in one message and its two neighbors.
     pub together: f32,
     /// The same among searchable messages.
     pub within: f32,
-    /// The highest number of them in such a place.
+    /// The highest number of these words in one message and its two neighbors.
     pub shared: usize,
     /// The idf of a word that occurs once on the path.
     pub once: f32,
@@ -128,18 +128,18 @@ fn is_code(raw: &str) -> bool {
     raw.len() > 2 && (raw.contains(['_', '/', '\\']) || raw.contains("::") || inner || mixed)
 }
 
-/// Minimum idf of a single known word for which a question opens the gate; in a short conversation, half the maximum
+/// Minimum idf of a single known word that makes a question open the gate; in a short conversation, half the maximum
 /// idf there.
 const RARE: f32 = 3.0;
-/// Minimum weight that a statement shares with one place of the path, in words that occur once.
+/// Minimum weight that a statement must share with one place of the path, in words that occur once.
 const TOGETHER: f32 = 1.5;
 
-/// Decides from the signals whether anything is looked up.
+/// Decides from the signals whether to search.
 ///
 /// A message that points to the past opens the gate if any of its words is known. A question opens it with two known
-/// words that occur together somewhere, with one and a speaker's name, or with one rare one. Anything else (a remark,
-/// an order) needs a known identifier, or several words whose joint occurrence in one place is itself rare. Half of the
-/// words must be known.
+/// words that occur together somewhere, with one known word and a speaker's name, or with one rare word. Anything else
+/// (a remark, an order) needs a known identifier, or several words whose joint occurrence in one place is itself rare.
+/// Half of the words must be known.
 pub fn decide(signals: &MessageSignals) -> Gate {
     let skip = Gate::Skipped;
     if signals.known > 0 && signals.cue {
@@ -167,7 +167,7 @@ pub fn decide(signals: &MessageSignals) -> Gate {
 }
 
 /// How far the best cosine must be above the mean, as a share of the distance from the mean to 1: for a question, and
-/// for a remark. It is a share because models differ in how similar they rate any two texts.
+/// for a remark. It is a share because models rate the similarity of any two texts differently.
 const AHEAD: (f32, f32) = (0.3, 0.45);
 
 /// Returns the passages whose cosine is far above the mean.

@@ -1,7 +1,6 @@
-//! Reads from a question's form what its answer should contain: "when" asks for a message that mentions a time, "how
-//! many" for one with a number, a date for messages around it, "you suggested" for the model's words, and "my" for the
-//! person's.
-//! Not for: the words of the question (`query`).
+//! Derives the expected content of an answer from a question's form: "when" asks for a message that mentions a time,
+//! "how many" for one with a number, a date for messages around it, "you suggested" for the model's words, and "my" for
+//! the person's. Not for: the words of the question (`query`).
 
 use super::index::words::{Term, words_of};
 use crate::domain::conversation::message::Role;
@@ -64,7 +63,7 @@ pub fn marks(text: &str) -> Vec<Term> {
     [(time, TIME), (number, NUMBER)].into_iter().filter(|(present, _)| *present).map(|(_, term)| term).collect()
 }
 
-/// What the form of a question asks for.
+/// The content that a question's form asks for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hints {
     /// A special term that an answer would contain.

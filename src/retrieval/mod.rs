@@ -1,9 +1,9 @@
 //! Finds the older messages of a conversation that a question is about, and turns them into cards. A pure library: no
 //! clock, no files; the same input gives the same cards on every machine.
 //!
-//! From a question to cards: [`gate`] decides whether anything is looked up, [`scope`] defines which messages of the
-//! branch's path may be found, [`search`] scores their passages over the postings of [`mod@index`], [`floor`] excludes
-//! passages that are not about the question, and [`fill`] makes cards of the best that fit.
+//! From a question to cards: [`gate`] decides whether to search, [`scope`] defines which messages of the branch's path
+//! may be found, [`search`] scores their passages over the postings of [`mod@index`], [`floor`] excludes passages that
+//! are not about the question, and [`fill`] makes cards from the best passages that fit.
 //!
 //! Not for: making vectors (`llm`), storing postings (`store`), or which cards are sent (`context`).
 

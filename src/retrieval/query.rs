@@ -13,7 +13,7 @@ pub struct Query {
     pub terms: Vec<(Term, f32)>,
     /// Numbers of the speakers it names, sorted.
     pub speakers: Vec<u16>,
-    /// What its form asks for.
+    /// The content that its form asks for.
     pub hints: Hints,
 }
 

@@ -7,7 +7,7 @@ use crate::domain::call::retrieval_set::{Evidence, Gate, NearMiss, RetrievalSet}
 use std::ops::Range;
 
 impl Filled {
-    /// Returns the record of these cards. `filters` is the digest of what limited the search; `content` returns the
+    /// Returns the record of these cards. `filters` is the digest of the limits of the search; `content` returns the
     /// content hash of a message.
     pub fn record(&self, gate: Gate, query: &str, filters: Hash, content: &dyn Fn(&Hash) -> Hash) -> RetrievalSet {
         let item = |card: &Card| Evidence {

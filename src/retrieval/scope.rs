@@ -1,7 +1,6 @@
-//! Defines what a branch may find: the messages of its path in order, their passages in order (slots), their sittings
-//! (stretches of messages without a long gap), and the statistics of the whole. Everything is computed from the path
-//! alone, so that other branches do not affect it.
-//! Not for: scores (`search`).
+//! Defines the text that a branch may find: the messages of its path in order, their passages in order (slots), their
+//! sittings (stretches of messages without a long gap), and the statistics of the whole. Everything is computed from
+//! the path alone, so that other branches do not affect it. Not for: scores (`search`).
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "statistics are single precision")]
 
 use super::index::session::{Index, IndexedMessage, NOBODY};
@@ -178,8 +177,7 @@ fn shape(known: &[Option<&IndexedMessage>], lengths: &[u16], named: bool) -> Sha
 }
 
 /// Returns the number of each message's sitting. A sitting ends at a gap that is long for this conversation: the border
-/// between short and long gaps is the one that best separates their logarithms (Otsu's criterion), if the two kinds
-/// differ clearly.
+/// between short and long gaps best separates their logarithms (Otsu's criterion), if the two kinds differ clearly.
 fn sittings(times: &[i64]) -> Vec<u32> {
     let gap = |pair: &[i64]| if pair[0] == i64::MIN || pair[1] == i64::MIN { 0 } else { (pair[1] - pair[0]).max(0) };
     let limit = break_length(times.windows(2).map(gap).collect());
@@ -194,7 +192,7 @@ fn sittings(times: &[i64]) -> Vec<u32> {
     found
 }
 
-/// Returns the shortest gap that ends a sitting, in seconds; `None` if the gaps are all of one kind.
+/// Returns the shortest gap that ends a sitting, in seconds; `None` if there is only one kind of gap.
 fn break_length(mut gaps: Vec<i64>) -> Option<i64> {
     gaps.sort_unstable();
     let logs: Vec<f64> = gaps.iter().map(|gap| (1.0 + seconds(*gap)).ln()).collect();

@@ -53,12 +53,12 @@ pub struct SearchOptions<'a> {
     pub source: &'a dyn Source,
     /// Texts.
     pub texts: &'a dyn MessageTexts,
-    /// What is searchable.
+    /// The limits on searchable messages.
     pub filter: &'a Filter,
     /// Cosines of passages (by index number) with the query, if there is an embedder. Passages that are not listed
     /// count as the lowest listed.
     pub cosines: Option<&'a [(u32, f32)]>,
-    /// Constants that replace the ones for the scope's shape.
+    /// Constants that replace the constants for the scope's shape.
     pub tuning: Option<&'a Tuning>,
 }
 
@@ -84,15 +84,15 @@ pub(super) struct Words {
     pub(super) bm25: Scores,
     /// From learned words.
     pub(super) feedback: Scores,
-    /// Slots that contain what the query's form asks for.
+    /// Slots that contain the content that the query's form asks for.
     pub(super) with_form: List,
 }
 
 /// The occurrences of one term on the path: slots with counts.
 pub(super) type List = Vec<(u32, u32)>;
 
-/// Returns the passages by decreasing score; equal ones by their place on the path. Contains only passages that some
-/// word, neighbor or cosine supports.
+/// Returns the passages by decreasing score; passages with equal scores by their place on the path. Contains only
+/// passages that some word, neighbor, or cosine supports.
 ///
 /// # Errors
 /// If stored postings cannot be read.
@@ -143,8 +143,8 @@ pub(super) fn lists(
     Ok(found)
 }
 
-/// Returns the lists of the query's terms with their weights. In a large scope very frequent terms are left out, unless
-/// nothing else is left, and only the rarest terms select passages.
+/// Returns the lists of the query's terms with their weights. In a large scope, very frequent terms are left out unless
+/// no other term remains, and only the rarest terms select passages.
 fn leading_lists(options: &SearchOptions<'_>, query: &Query) -> Result<Vec<(f32, List)>, RetrievalError> {
     let slots = options.scope.slots();
     let names: Vec<Term> = query.terms.iter().map(|(term, _)| *term).collect();

@@ -23,11 +23,12 @@ pub struct Tuning {
     pub user: f32,
     /// Gain of messages of the role whose words the query asks for, in standard deviations.
     pub role: f32,
-    /// Gain of a message that contains what the question's form asks for (a time, a number), in standard deviations.
+    /// Gain of a message that contains the content that the question's form asks for (a time, a number), in standard
+    /// deviations.
     pub form: f32,
     /// Gain of a message from a time that the query names, in standard deviations.
     pub dated: f32,
-    /// How strongly cheap passages are preferred when the room is filled: hits are tried by score / tokens^thrift.
+    /// How strongly cheap passages are preferred when filling the room: hits are tried by score / tokens^thrift.
     pub thrift: f32,
     /// Weight of the words learned from the best passages.
     pub feedback: f32,
@@ -71,7 +72,7 @@ impl Tuning {
     }
 }
 
-/// Returns how chat-like a text is: 1 for a mean of few tokens per message, ½ at 120, towards 0 for long messages.
+/// Returns how chat-like a text is: 1 for a mean of few tokens per message, ½ at 120, toward 0 for long messages.
 pub fn chatty(mean_tokens: f32) -> f32 {
     let ratio = mean_tokens / 120.0;
     1.0 / (1.0 + ratio * ratio * ratio)

@@ -1,9 +1,9 @@
-//! The store: one SQLite file, one writer thread, a few readers.
-//! Not for: decisions about conversations; the engine decides what is written and what it means.
+//! The store: one SQLite file, one writer thread, a few readers. Not for: decisions about conversations; the engine
+//! decides which data is written and what the data means.
 //!
 //! Every change is a [`types::Write`]; a list of them is one IMMEDIATE transaction on the writer thread (`writer`).
 //! Reads use a small pool (`pool`) and, with SQLite's write-ahead log, never wait for the writer. Each process that has
-//! the store open holds a lock on its own file (`owners`), so that others can distinguish a run in progress from one
+//! the store open holds a lock on its own file (`owners`), so that others can distinguish a run in progress from a run
 //! whose program died.
 
 mod apply;
@@ -85,7 +85,7 @@ impl Store {
         found.map_err(|error| self.with_path(error))
     }
 
-    /// Writes what is queued, merges the log into the file and stops the writer. Later writes fail.
+    /// Writes the queued transactions, merges the log into the file, and stops the writer. Later writes fail.
     pub fn close(&self) {
         self.0.check.stop();
         self.0.conversion.stop();
@@ -102,7 +102,7 @@ impl Store {
     }
 
     /// Returns whether removed text may still be in the log because another program is reading it. The log is truncated
-    /// as soon as that program stops reading, by any program that has the store open then.
+    /// as soon as that program stops reading, by any program that has the store open at that time.
     pub fn purge_pending(&self) -> bool {
         file::writer::purge_mark(&self.0.path).exists()
     }

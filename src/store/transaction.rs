@@ -1,5 +1,5 @@
-//! A write transaction in progress: its connection, its state between writes, and statements that all tables need.
-//! Not for: which write goes to which table (`apply`).
+//! A write transaction in progress: its connection, its state between writes, and statements that all tables need. Not
+//! for: passing a write to its table (`apply`).
 
 use super::file::owners::OwnersView;
 use super::sql::{first_row, session_row};
@@ -31,7 +31,7 @@ impl<'a> WriteTransaction<'a> {
         self.owners.alive(owner)
     }
 
-    /// Returns the id under which a node is stored: that of the existing node with the same key if this one was
+    /// Returns the id that a node is stored under: the id of the existing node with the same key if this node was
     /// skipped, otherwise `node`.
     pub(super) fn stored_id(&self, node: NodeId) -> NodeId {
         self.twins.get(&node).copied().unwrap_or(node)

@@ -1,5 +1,4 @@
-//! The types written to and read from the store, beyond those of `domain`.
-//! Not for: SQL.
+//! The types written to and read from the store, in addition to the types of `domain`. Not for: SQL.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
@@ -32,7 +31,7 @@ pub struct OpenRun {
     pub card: RunCard,
     /// The id of the process that runs it; that process holds its owner lock.
     pub owner: String,
-    /// The node after which the first new node is attached: the branch's head, or on its path when regenerating.
+    /// The parent of the first new node: the branch's head, or an earlier node on its path when regenerating.
     pub after: Option<NodeId>,
     /// The branch's head when the run was opened.
     pub head: Option<NodeId>,
@@ -77,7 +76,7 @@ pub enum Write {
         /// The nodes.
         nodes: Vec<Node>,
     },
-    /// Turns nodes into tombstones: deletes body, preview, search rows, counts and state versions made from them. A
+    /// Turns nodes into tombstones: deletes body, preview, search rows, counts, and state versions made from them. A
     /// random content hash remains; children keep their place. Refused with `Busy` while a run is open on any branch of
     /// the session.
     Tombstone {
@@ -148,7 +147,7 @@ pub enum Write {
         /// The node's key.
         reply: Option<Hash>,
     },
-    /// Sets, changes or removes a mark if the current revision is `expect` (`None`: no mark), otherwise fails with
+    /// Sets, changes, or removes a mark if the current revision is `expect` (`None`: no mark), otherwise fails with
     /// `Moved`.
     PutMark {
         /// The branch.
@@ -185,7 +184,7 @@ pub enum Write {
         /// The new summaries.
         summaries: Vec<Hash>,
     },
-    /// Stores the draft of a summary that waits on its branch if the present one is `expect` (`None`: none), otherwise
+    /// Stores the draft of a summary that waits on its branch if the current one is `expect` (`None`: none), otherwise
     /// fails with `Moved`.
     PutDraft {
         /// The session.
@@ -202,8 +201,8 @@ pub enum Write {
         /// The id of the expected draft.
         expect: Hash,
     },
-    /// Stores an operation; the store assigns its `seq`. Deletes the operations of the session that are undone at that
-    /// moment.
+    /// Stores an operation; the store assigns its `seq`. Deletes the operations of the session that are currently
+    /// undone.
     PutOperation(Box<Operation>),
     /// Marks an operation as undone or redone.
     SetUndone {
@@ -216,7 +215,7 @@ pub enum Write {
     PutPlan {
         /// The id.
         id: Hash,
-        /// The branch for which it was made; it is stored as a difference to that branch's plans.
+        /// The branch that it was made for; it is stored as a difference from that branch's plans.
         branch: BranchId,
         /// The plan as JSON.
         body: String,
@@ -332,7 +331,7 @@ pub enum Write {
         /// The transition.
         transition: Box<Transition>,
     },
-    /// Stores what a completed turn touched; known nodes are skipped.
+    /// Stores the touches of a completed turn; known nodes are skipped.
     PutTouches {
         /// The session.
         session: SessionId,

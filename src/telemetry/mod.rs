@@ -13,8 +13,7 @@ use tracing_subscriber::EnvFilter;
 const MAX_BYTES: u64 = 4 << 20;
 
 /// Starts logging to `state_dir/log/pleach.log` at `level` (`off` to `trace`). The file (mode 0600) is created with the
-/// first line. Events of other crates are dropped, because some of them contain what is sent. A second call has no
-/// effect.
+/// first line. Events of other crates are dropped, because some of them contain sent text. A second call has no effect.
 pub fn init(state_dir: &Path, level: &str) -> io::Result<()> {
     if level == "off" {
         return Ok(());

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Options of the tools that change files or run commands.
 #[derive(Clone, Debug)]
 pub struct EffectOptions {
-    /// The program whose `main` calls [`crate::tools::sandbox::main`]; `None` stands for this program.
+    /// The program whose `main` calls [`crate::tools::sandbox::main`]; `None` means this program.
     pub program: Option<PathBuf>,
     /// Whether commands may use the network.
     pub network: bool,

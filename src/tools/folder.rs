@@ -24,14 +24,14 @@ pub struct Stamp {
     pub number: u64,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PathTarget {
     /// Nothing.
     Nothing,
     /// A regular file.
     File(Stamp),
-    /// Something that is not read. The reason completes a sentence that begins with the path.
+    /// A path that is not read. The reason completes a sentence that begins with the path.
     Refused(String),
 }
 
@@ -86,7 +86,7 @@ impl Folder {
         !self.denied.is_open() && (named(path) || self.root.canonicalize(path).is_ok_and(|whole| named(&whole)))
     }
 
-    /// Returns what a path beneath the root leads to.
+    /// Returns the target of a path beneath the root.
     pub fn look(&self, path: &Path) -> PathTarget {
         match self.root.metadata(path) {
             Ok(_) if self.denies(path) => PathTarget::Refused(DENIED.into()),
@@ -207,7 +207,7 @@ fn refusal(error: &io::Error) -> String {
 }
 
 /// Returns the root of the repository that a folder belongs to: the nearest folder at or above it that contains `.git`,
-/// as long as all folders in between have the same owner. Returns the folder itself if there is none.
+/// provided that all folders in between have the same owner. Returns the folder itself if there is none.
 pub fn repository(folder: &Path) -> PathBuf {
     const MAX_PARENTS: usize = 32;
     let owner = owner_of(folder);

@@ -1,6 +1,6 @@
 //! Temporary folders. A program removes its folders when it ends; a later start removes the folders of killed programs.
-//! A file in each folder is locked while its program runs.
-//! Not for: what is in them (`command::scratch`, `engine::startup`).
+//! A file in each folder is locked while its program runs. Not for: the contents of the folders (`command::scratch`,
+//! `engine::startup`).
 
 use std::fs::{self, File};
 use std::io;
@@ -73,7 +73,7 @@ pub fn clear(prefix: &str) {
     }
 }
 
-/// Removes a folder with everything in it. What cannot be removed stays.
+/// Removes a folder with everything in it, except entries that cannot be removed.
 fn remove(path: &Path) {
     if fs::remove_dir_all(path).is_err() {
         #[cfg(target_os = "linux")]
@@ -95,7 +95,7 @@ fn open_folders(parent: std::os::fd::BorrowedFd<'_>, name: impl rustix::path::Ar
     let opened = openat(&found, c".", folder | OFlags::RDONLY, Mode::empty())?;
     for entry in Dir::read_from(&opened)?.flatten() {
         if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            // An entry that is no folder is refused here.
+            // An entry that is not a folder is refused here.
             let _ = open_folders(opened.as_fd(), entry.file_name());
         }
     }
@@ -110,7 +110,7 @@ fn is_own_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir() && own(&meta))
 }
 
-/// Returns whether a folder's name is a prefix and an id, also as earlier versions wrote it.
+/// Returns whether a folder's name is a prefix and an id, in the current format or in an earlier version's format.
 fn has_name(path: &Path, prefix: &str) -> bool {
     let id = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(prefix));
     id.is_some_and(|id| matches!(id.len(), 32 | 36) && uuid::Uuid::try_parse(id).is_ok())

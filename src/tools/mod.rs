@@ -4,8 +4,8 @@
 //! (`engine`).
 //!
 //! Only the root is opened by its path. Everything beneath it is opened through the root's descriptor, and the kernel
-//! refuses paths that lead out of it, so a link that is swapped in at any moment cannot lead out. Files are written
-//! only through folders that are reached without links. A command runs in a child process of this program that first
+//! refuses paths that lead out of it, so a link that is swapped in at any time cannot lead out. Files are written only
+//! through folders that are reached without links. A command runs in a child process of this program that first
 //! confines itself ([`sandbox`]).
 
 mod args;
@@ -168,7 +168,7 @@ fn to_outcome(result: Result<ToolText, ToolFailure>) -> ToolOutcome {
     }
 }
 
-/// Compares two texts as a change of a file. `None` stands for a missing file.
+/// Compares two texts as a change of a file. `None` means a missing file.
 pub fn compared(path: &str, before: Option<std::sync::Arc<str>>, after: Option<&str>) -> FileChange {
     let change = files::diff::change(path, before, after.unwrap_or_default());
     FileChange { after: after.and(change.after), ..change }

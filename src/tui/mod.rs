@@ -167,7 +167,7 @@ struct Workbench {
     themes: Themes,
     /// Name of the theme that `theme` was built from; None if it must be built again.
     applied_theme: Option<String>,
-    /// Whether the terminal can be asked for its background and was not asked yet.
+    /// Whether the terminal can be asked for its background and has not been asked yet.
     may_ask: bool,
     /// The terminal's current title.
     applied_title: Option<String>,
@@ -317,7 +317,7 @@ impl Workbench {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The next message, or a tick when the model is due for one. None if all senders are gone.
+    /// The next message, or a tick when the model is due for one. None if all senders have been dropped.
     fn wait(&self, from: &Receiver<Msg>) -> Option<Msg> {
         let Some(wake) = self.model.next_wake() else { return from.recv().ok() };
         let rest = Duration::from_millis(wake.saturating_sub(self.now()));
@@ -412,7 +412,7 @@ impl Workbench {
         tour.map_or(Ok(()), |open| self.tour(open))
     }
 
-    /// Copies a text; on a thread if another program copies it, because that can take long.
+    /// Copies a text; on a thread if another program copies it, because that can take a long time.
     fn copy(&mut self, text: String) -> io::Result<()> {
         if let Some(native) = shell::clipboard::native() {
             let to = self.back.clone();

@@ -100,7 +100,7 @@ pub enum EngineMsg {
     Gone,
 }
 
-/// A message between two frames, about contents that the view lacks or highlighting that arrived.
+/// A message between two frames: contents that the view lacks, or highlighting that arrived.
 #[derive(Debug)]
 pub enum FrameMsg {
     /// The drawn frame lacks these contents.
@@ -114,7 +114,7 @@ pub enum FrameMsg {
 pub enum Done {
     /// The command line's own code ran a command: its line and its output.
     Printed(String, Printed),
-    /// A text was copied; the string names the way.
+    /// A text was copied; the string describes how.
     Copied(String),
     /// Unsaved text was written into this file, or why not.
     Saved(String, Result<(), String>),
@@ -122,7 +122,7 @@ pub enum Done {
     Edited(Result<String, String>),
 }
 
-/// A reloaded configuration, as far as it concerns the screen.
+/// The parts of a reloaded configuration that concern the screen.
 #[derive(Debug)]
 pub struct Fresh {
     /// The key table.
@@ -159,7 +159,7 @@ pub enum Cmd {
     Mouse(bool),
     /// Read or write the user's files.
     File(FileCmd),
-    /// Notify a user who looks at another window.
+    /// Notify a user who is looking at another window.
     Notify(String),
     /// Open the tour (true), or leave it.
     Tour(bool),

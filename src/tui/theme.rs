@@ -1,5 +1,5 @@
-//! Appearance: the inks, which name the role of a piece of text and have a style each, read from TOML; and the glyphs.
-//! Not for: choosing inks, which views do without knowing colors.
+//! Appearance: the inks (each names the role of a piece of text and has a style), read from TOML, and the glyphs. Not
+//! for: choosing inks, which views do without knowing colors.
 
 use crate::config::error::Place;
 use crate::config::settings::AUTO;
@@ -205,7 +205,7 @@ impl Theme {
         self
     }
 
-    /// Whether the theme has colors; without them, glyphs must distinguish what colors would.
+    /// Whether the theme has colors; without colors, glyphs must make the distinctions.
     pub fn has_colors(&self) -> bool {
         self.styles.values().any(|style| style.fg.is_some() || style.bg.is_some())
     }
@@ -222,7 +222,7 @@ pub fn is_light((r, g, b): (u16, u16, u16)) -> bool {
     luma > 10_000 * 65_535 / 2
 }
 
-/// All available themes, and what the terminal can show.
+/// All available themes, and the terminal's capabilities.
 #[derive(Clone, Debug, Default)]
 pub struct Themes {
     texts: Vec<ThemeText>,

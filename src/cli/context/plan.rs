@@ -155,7 +155,7 @@ fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&
     text
 }
 
-/// Describes the search of the code in one line.
+/// Describes the code search in one line.
 fn code_search(set: Option<&CodeSet>) -> String {
     let Some(set) = set else { return String::new() };
     let all = set.candidates.len();

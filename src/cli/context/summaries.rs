@@ -211,7 +211,7 @@ pub(crate) fn overview(run: &mut Run<'_, '_>, branch: &Branch) -> Result<(), Sto
     list(run, &cards, draft.as_deref())
 }
 
-/// What happens to automatic summaries under these settings, in one word.
+/// Returns how these settings treat automatic summaries, in one word.
 fn automatic(settings: AutoSummarySettings) -> &'static str {
     match (settings.measure, settings.accept) {
         (AutoSummaryTrigger::Off, _) => "off",

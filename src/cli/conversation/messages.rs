@@ -156,7 +156,7 @@ pub(crate) fn add(run: &mut Run<'_, '_>, (role, words): (Role, &[String]), prior
     run.io.either(&value, &head.id.to_string())
 }
 
-/// `pin`, `lease`, `unpin`, `exclude` and `include`.
+/// `pin`, `lease`, `unpin`, `exclude`, and `include`.
 pub(crate) fn mark(run: &mut Run<'_, '_>, command: &MarkCommand) -> Result<(), Stop> {
     let (items, act) = marks(command);
     let done_text = match command {

@@ -32,12 +32,12 @@ pub struct Limits {
     pub budget: u32,
     /// The most touchpoints.
     pub items: usize,
-    /// The number of touchpoints that are sent whatever their score; each further one must reach a share of the best
-    /// score.
+    /// The number of touchpoints that are sent regardless of score; every other touchpoint must reach a share of the
+    /// best score.
     pub sure: usize,
-    /// The most lines of one excerpt; with 0 a touchpoint is a signature with one line of documentation.
+    /// The maximum lines of one excerpt; with 0, a touchpoint is a signature with one line of documentation.
     pub lines: usize,
-    /// The most tokens of one touchpoint.
+    /// The maximum tokens of one touchpoint.
     pub tokens: u32,
     /// The percentage of the budget that excerpts may take before all signatures are placed.
     pub excerpts: u32,

@@ -1,7 +1,7 @@
-//! Decides whether a message is about the code of the workspace at all: "continue" and questions about other things
-//! must bring no symbols, a question about the code must bring some. The index itself decides: how much of a message's
-//! weight one symbol contains, and whether a word of it names a symbol, file, or folder.
-//! Not for: ranking (`rank`), or the focus (`choose`).
+//! Decides whether a message is about the workspace's code: "continue" and questions about other subjects must add no
+//! symbols; a question about the code must add some. The index itself decides: how much of a message's weight one
+//! symbol contains, and whether a word of it names a symbol, file, or folder. Not for: ranking (`rank`), or the focus
+//! (`choose`).
 
 use super::choose;
 use super::query::Query;
@@ -27,20 +27,20 @@ const MIN_COVERED_CHANGED: f32 = 0.2;
 enum MessageKind {
     Asks,
     States,
-    /// Says what is to be changed: "Fix the parser of dates".
+    /// Names the change to make: "Fix the parser of dates".
     Changes,
-    /// May say what is to be changed, "Limit the queue", or has an identifier of known words.
+    /// May name the change to make, "Limit the queue", or has an identifier of known words.
     Orders,
 }
 
-/// What the gate measures in a message, or in its first line.
+/// The gate's measurements of a message, or of its first line.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct MessageSignals {
     /// Number of different content words.
     content: usize,
-    /// Number of those that occur in the workspace.
+    /// Number of these words that occur in the workspace.
     known: usize,
-    /// The highest number of them in one of the best symbols.
+    /// The highest number of these words in one of the best symbols.
     together: usize,
     /// The highest share of the message's weight in one of the best symbols. A word that does not occur in the workspace
     /// weighs as much as one that occurs once.
@@ -49,7 +49,7 @@ struct MessageSignals {
     is_named: bool,
 }
 
-/// Returns the reason why a message brings no code; `None` if it is about code.
+/// Returns the reason why a message adds no code; `None` if it is about code.
 #[must_use]
 pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipReason> {
     if spells_out(index, query) {
@@ -76,15 +76,15 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
     decide(&measure(index, query, &first, hits), kind).map(|_| why)
 }
 
-/// Returns why a message that brings code does so.
+/// Returns the reason why a message adds code.
 #[must_use]
 pub fn pass_reason(index: &Index, query: &Query) -> PassReason {
     if spells_out(index, query) { PassReason::Named } else { PassReason::Matches }
 }
 
 /// Decides from the signals. A single content word must name something of the workspace. A question must be covered,
-/// less so if it names something; a statement must also share two words with one symbol, unless it says what is to be
-/// changed, or may do so and names something.
+/// less so if it names something; a statement must also share two words with one symbol, unless it names the change to
+/// make, or may do so and names something.
 fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
     if signals.content == 0 {
         return Some(SkipReason::NoContent);

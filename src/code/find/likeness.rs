@@ -22,8 +22,8 @@ pub fn embedded_text(index: &Index, id: SymbolId, file: &[u8]) -> Option<String>
     brief(index, id, file, (&|text| to_u32(text.len()), MAX_BYTES))
 }
 
-/// Raises the hits whose cosine with the message stands clearly above the mean of all hits, and sorts by score. Without
-/// two different cosines nothing changes.
+/// Raises the hits whose cosine with the message is clearly above the mean of all hits, and sorts by score. If all
+/// cosines are equal, nothing changes.
 pub fn raise<S: BuildHasher>(hits: &mut [Hit], cosines: &HashMap<SymbolId, f32, S>) {
     let known: Vec<f32> = hits.iter().filter_map(|hit| cosines.get(&hit.id).copied()).collect();
     let (mean, deviation) = spread(&known);

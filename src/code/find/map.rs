@@ -167,7 +167,7 @@ impl<'a> Drawing<'a> {
         out
     }
 
-    /// Draws another view if it fits. Returns whether it does.
+    /// Draws another view if it fits. Returns whether it fits.
     fn change(&mut self, limit: u32, change: impl FnOnce(&mut View)) -> bool {
         let mut view = self.view.clone();
         change(&mut view);
@@ -236,7 +236,7 @@ impl<'a> Drawing<'a> {
 fn about(name: &str, text: &[u8]) -> String {
     let opening = opening(text);
     let whole = opening.trim_end_matches('.');
-    // "The engine: plans and turns" says the name again.
+    // "The engine: plans and turns" repeats the name.
     let rest = match whole.split_once(": ") {
         Some((head, rest)) if head.to_lowercase().contains(&name.to_lowercase()) => rest,
         _ => whole,

@@ -112,7 +112,7 @@ pub fn named(index: &Index, id: SymbolId) -> Option<NamedSymbol> {
             None => symbol.name.to_string(),
         })
     };
-    // Names of code stay short whatever text files contain.
+    // Names of code stay short regardless of what text files contain.
     let same = |id: &&SymbolId| index.symbol(**id).is_some_and(|(symbol, file)| is_offered(symbol) && !file.is_text());
     let others: Vec<SymbolId> = index.defined(&symbol.name).iter().filter(same).copied().filter(|o| *o != id).collect();
     // The index does not list definitions of short names, so they cannot be compared.

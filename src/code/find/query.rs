@@ -24,21 +24,21 @@ pub struct Query {
     pub paths: Vec<String>,
     /// The terms of content words: no stop words, and no verbs of change or of asking.
     pub content: BTreeSet<Box<str>>,
-    /// Those of its first line, without the verb of change with which it begins.
+    /// The terms of its first line, without the verb of change at its beginning.
     pub first_line: BTreeSet<Box<str>>,
     /// The terms of a label of its first line, such as `walk` in `walk: use a queue` and `fix(walk): use a queue`.
     pub label: BTreeSet<Box<str>>,
-    /// Whether its first line says what is to be changed: it has a kind of change before a colon, or begins with a verb
+    /// Whether its first line names the change to make: it has a kind of change before a colon, or begins with a verb
     /// of change. A line with a question mark does not.
     pub is_change: bool,
-    /// Whether its first line may say what is to be changed: it begins with a verb of change that begins other orders
-    /// as often.
+    /// Whether its first line may name the change to make: it begins with a verb of change that is as common at the
+    /// beginning of other orders.
     pub is_order: bool,
     /// The terms of identifiers of its first line, and of words in it that are marked as code.
     pub identifiers: BTreeSet<Box<str>>,
     /// The words of the terms, in lower case.
     pub words: BTreeMap<Box<str>, Box<str>>,
-    /// Whether it is a question. The caller decides.
+    /// Whether it is a question; set by the caller.
     pub asks: bool,
     /// Whether it has a word for settings, installation, or documents.
     pub names_text: bool,
@@ -80,7 +80,7 @@ impl Query {
         self.names_code || (!self.names_text && !self.names.is_empty())
     }
 
-    /// Returns whether it speaks of tests.
+    /// Returns whether it mentions tests.
     #[must_use]
     pub fn names_tests(&self) -> bool {
         TESTS.iter().any(|term| self.terms.contains_key(*term))
@@ -113,7 +113,7 @@ const VERBS: &[&str] = &[
     "update", "updated", "updates", "updating", "upgrade", "use", "used", "uses", "using", "want", "work", "works", "wrong",
 ];
 
-/// Verbs with which a message begins that says what is to be changed. Sorted.
+/// Verbs at the beginning of messages that name the change to make. Sorted.
 #[rustfmt::skip]
 const CHANGE_VERBS: &[&str] = &[
     "add", "added", "adding", "adds", "adjust", "allow", "allowed", "allows", "avoid", "avoids", "bump", "change", "changed",
@@ -127,7 +127,7 @@ const CHANGE_VERBS: &[&str] = &[
     "uses", "write",
 ];
 
-/// Verbs of change that begin other orders as often. Sorted.
+/// Verbs of change that are as common at the beginning of other orders. Sorted.
 #[rustfmt::skip]
 const ORDER_VERBS: &[&str] = &[
     "address", "applied", "apply", "bring", "cap", "collapse", "configure", "copy", "cover", "deduplicate", "define",
@@ -258,7 +258,7 @@ fn add_word(words: &mut BTreeMap<Box<str>, Box<str>>, term: &str, word: &str) {
     words.entry(term.into()).or_insert_with(|| word.to_lowercase().into());
 }
 
-/// Returns the verb of change with which a line begins, alone, after a label, or after a negation.
+/// Returns the verb of change at the beginning of a line, after a label, or after a negation.
 fn verb_of_change(line: &str) -> Option<&str> {
     let first = |text| {
         let is_verb = |word: &&str| {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Minimum characters of a word that may have shorter or longer forms.
 const MIN_FORM_CHARS: usize = 3;
-/// Maximum letters by which a form may be longer.
+/// Maximum number of additional letters of a longer form.
 const MAX_EXTRA_CHARS: usize = 6;
 /// Maximum longer forms of one word.
 const MAX_FORMS: usize = 100;
@@ -145,7 +145,7 @@ struct Class {
     files: f32,
     /// The mean number of words of a file.
     mean_file: f32,
-    /// The best scores of a symbol, a file, and a path, by which scores are divided.
+    /// The best scores of a symbol, a file, and a path; scores are divided by these.
     best: [f32; 3],
 }
 
@@ -158,7 +158,7 @@ impl ScoreTable {
             lengths[usize::from(file.is_text())] += u64::from(file.length);
         }
         let means = index.mean_lengths();
-        // The rarity of a word in text files is that among all files.
+        // The rarity of a word in text files is its rarity in all files.
         let symbols = [index.code_len(), index.len()];
         let files = [counts[0], counts[0] + counts[1]];
         let class = |at: usize| Class {
@@ -383,9 +383,9 @@ fn kind_factor(kind: Kind, tuning: &Tuning) -> f32 {
     }
 }
 
-/// Prefers symbols of other files where only a few symbols are sent: among the first ones, a further symbol of a file
-/// must score clearly higher than the first of another; after them, other files come first. The hits are given and
-/// returned best first.
+/// Prefers symbols of other files if only a few symbols are sent: among the first hits, another symbol of the same file
+/// must score clearly higher than the first symbol of another file; after them, other files come first. The hits are
+/// given and returned best first.
 #[must_use]
 pub fn prefer_other_files(index: &Index, hits: Vec<Hit>, tuning: &Tuning) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
@@ -425,7 +425,7 @@ pub fn prefer_other_files(index: &Index, hits: Vec<Hit>, tuning: &Tuning) -> Vec
 struct NextHit {
     file: u32,
     place: usize,
-    /// What the hit loses because hits of its file were chosen before it, and its score after that.
+    /// The score that the hit loses because other hits of its file were chosen first, and its remaining score.
     less: f32,
     score: f32,
 }

@@ -34,7 +34,7 @@ pub struct Progress {
     pub more: bool,
 }
 
-/// A change to an index, for callers that also store it elsewhere.
+/// A change to an index, for callers that also store it.
 #[derive(Debug)]
 pub enum Change<'a> {
     /// A file was read.
@@ -194,7 +194,7 @@ impl Round {
         self.pending.is_empty() && self.removed.is_empty()
     }
 
-    /// Reads the files in advance if there are few, so that the index is locked only briefly afterwards.
+    /// Reads the files in advance if there are few, so that the index is locked only briefly afterward.
     pub fn read_ahead(&mut self, root: &Path, bounds: &Bounds, stop: &AtomicBool) {
         if self.pending.len() <= MAX_READ_AHEAD {
             let mut read = Vec::new();
@@ -207,7 +207,7 @@ impl Round {
     /// `on_progress` the progress.
     ///
     /// # Errors
-    /// When `stop` is set. The index keeps what was read until then.
+    /// When `stop` is set. The index keeps the files that were already read.
     pub fn take_in(
         self,
         index: &mut Index,
@@ -299,7 +299,7 @@ fn changed_at(folder: &Path) -> i64 {
 /// Updates an index from a folder. `changed` receives every change, and `on_progress` the progress.
 ///
 /// # Errors
-/// When the folder cannot be read, or `stop` is set. The index keeps what was read until then.
+/// When the folder cannot be read, or `stop` is set. The index keeps the files that were already read.
 pub fn renew(
     index: &mut Index,
     root: &Path,

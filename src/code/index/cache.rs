@@ -67,7 +67,8 @@ impl Cache {
         Ok((cache, is_damaged))
     }
 
-    /// Puts the records of the file into the index. Returns whether the file was damaged or another one.
+    /// Puts the records of the file into the index. Returns whether the file was damaged, or from another version or
+    /// workspace.
     fn load(&mut self, file: &mut File, index: &mut Index) -> std::io::Result<bool> {
         let mut reader = BufReader::with_capacity(1 << 18, file);
         let mut header = vec![0; self.header.len()];
@@ -161,7 +162,7 @@ impl Cache {
     /// Writes pending entries, and rewrites the whole file when most of it is out of date.
     ///
     /// # Errors
-    /// When the disk fails. What was written before stays.
+    /// When the disk fails. Entries that were already written stay.
     pub fn flush(&mut self) -> Result<(), CodeError> {
         let Some(file) = &mut self.file else { return Ok(()) };
         file.flush().map_err(CodeError::Cache)?;

@@ -20,7 +20,7 @@ const ROUNDS: usize = 20;
 pub(super) struct Edge {
     pub(super) user: SymbolId,
     pub(super) used: SymbolId,
-    /// Whether only the name says that this symbol is meant.
+    /// Whether only the name indicates this symbol.
     pub(super) is_guess: bool,
 }
 
@@ -87,8 +87,8 @@ impl Graph {
         Self { uses: Neighbors::build(count, &edges, false), users: Neighbors::build(count, &edges, true) }
     }
 
-    /// Returns whether one symbol is known to use another only by its name: it has other bearers, or belongs to a type that
-    /// the source does not show.
+    /// Returns whether only the name indicates that one symbol uses another: other symbols have the same name, or it
+    /// belongs to a type that the source does not show.
     #[must_use]
     pub fn is_guess(&self, user: SymbolId, target: SymbolId) -> bool {
         self.uses.is_guess(user, target)

@@ -1,10 +1,10 @@
-//! How names are used in the whole index: a use is the same for all symbols that use a name so.
-//! Not for: uses as stored with a file (`record`), or what they mean (`resolve`).
+//! The uses of names in the whole index. Symbols that use a name in the same way share one use. Not for: uses as stored
+//! with a file (`record`), or what they mean (`resolve`).
 
 /// The number of no name.
 pub(crate) const NO_NAME: u32 = u32::MAX;
 
-/// The use of a name, the same for all symbols that use it so.
+/// The use of a name, shared by all symbols that use it in the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct NameUse {
     /// The number of the name.
@@ -18,7 +18,7 @@ pub(crate) enum NameShape {
     Unsure,
     Name,
     Member,
-    /// As a member of a type or module, by the number of its name, in a module if that is known.
+    /// A member of a type or module, by the number of its name, and its module if that is known.
     Owner {
         owner: u32,
         module: u32,

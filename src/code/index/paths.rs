@@ -11,7 +11,7 @@ pub fn shown(path: &Path) -> String {
 }
 
 /// Returns the modules of a file: its path without source folders, without the extension, and without names such as
-/// `mod` that stand for the folder.
+/// `mod` that represent the folder.
 #[must_use]
 pub fn module_path(shown: &str) -> Vec<String> {
     let stem = shown.rsplit_once('.').map_or(shown, |(stem, _)| stem);

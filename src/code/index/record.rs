@@ -1,5 +1,5 @@
-//! The record of one file: its symbols, the words of each by field, and the names that each uses.
-//! Not for: reading source (`parse::file`), searching (`records`), encoding (`codec`).
+//! The record of one file: its symbols, the words of each by field, and the names that each uses. Not for: reading
+//! source (`parse::file`), searching (`records`), or encoding (`codec`).
 
 use crate::code::parse::receivers::Via;
 use crate::code::parse::words::Analyzer;
@@ -40,13 +40,14 @@ pub struct Words {
     pub bag: Vec<(u32, u32, Counts)>,
     /// Every name once.
     pub names: Vec<Box<str>>,
-    /// (symbol, used name, how it is used), sorted, each once. How: 0 if that is not known, 1 by its name alone, 2 as a
-    /// member of something unknown, or 3 + the number of the name of the type or module that it is a member of.
+    /// (symbol, used name, how it is used), sorted, each once. The third value is 0 if the kind of use is not known, 1
+    /// for a use by name alone, 2 for a member of something unknown, or 3 + the number of the name of the type or
+    /// module that has the member.
     pub uses: Vec<(u32, u32, u32)>,
     state: ReadState,
 }
 
-/// Lookup tables used while a file is read; empty afterwards.
+/// Lookup tables used while a file is read; empty afterward.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 struct ReadState {
     words: HashMap<Box<str>, Vec<u32>>,
@@ -56,7 +57,7 @@ struct ReadState {
 }
 
 impl Words {
-    /// Adds a word of a symbol and, if `used`, its name as one that the symbol uses.
+    /// Adds a word of a symbol. If `used`, also records it as a name that the symbol uses.
     pub fn name(&mut self, analyzer: &mut Analyzer, symbol: u32, word: &str, field: Field, used: bool) {
         if !self.state.words.contains_key(word) {
             let terms = analyzer.terms(word);
@@ -128,7 +129,7 @@ impl Words {
     }
 }
 
-/// Returns the number of a text in a table, to which the text is added if it is not in it.
+/// Returns the number of a text in a table. Adds the text if the table lacks it.
 fn number_of(table: &mut Vec<Box<str>>, numbers: &mut HashMap<Box<str>, u32>, text: &str) -> u32 {
     if let Some(number) = numbers.get(text) {
         return *number;

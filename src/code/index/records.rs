@@ -1,6 +1,6 @@
 //! All records in a searchable form: symbols, postings of terms, and names with their definitions and uses. A changed
-//! file is removed and inserted again; results do not depend on the order of insertion.
-//! Not for: reading files (`build`), scores (`rank`).
+//! file is removed and inserted again; results do not depend on the order of insertion. Not for: reading files
+//! (`build`), or scores (`rank`).
 
 use super::graph::Graph;
 use super::name_use::{NO_NAME, NameShape, NameUse};
@@ -211,7 +211,7 @@ impl Index {
         })
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file, if the index contains it.
     pub fn remove(&mut self, path: &Path) {
         let Some(number) = self.by_path.remove(path) else { return };
         let Some(file) = self.files.get_mut(number as usize).and_then(Option::take) else { return };
@@ -265,7 +265,7 @@ impl Index {
         self.stale.then(|| Graph::build(self))
     }
 
-    /// Replaces the graph by one that was built from the index in its current state.
+    /// Replaces the graph with one that was built from the index in its current state.
     pub fn put_graph(&mut self, graph: Graph) {
         (self.graph, self.stale) = (graph, false);
     }

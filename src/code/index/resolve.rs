@@ -58,7 +58,7 @@ enum NameTarget {
     Several,
 }
 
-/// What is looked up for all uses.
+/// The lookup tables for resolving all uses.
 struct Resolver<'a> {
     index: &'a Index,
     /// The target of each name, by the name's number.
@@ -69,7 +69,7 @@ struct Resolver<'a> {
     common: BTreeMap<Language, HashSet<u32>>,
     /// Numbers of the names of each file's modules, by the file's number.
     modules: Vec<Vec<u32>>,
-    /// Whether each name is that of a module, by the name's number.
+    /// Whether each name is the name of a module, by the name's number.
     is_module: Vec<bool>,
     /// The number of types of each name, by the name's number.
     types: Vec<u32>,
@@ -222,8 +222,8 @@ impl User<'_, '_> {
         self.push_few(&near, existing.len() > 1);
     }
 
-    /// Adds the edges of a use whose type or module is known. A name that nothing there has gives none, unless the type
-    /// may inherit it.
+    /// Adds the edges of a use whose type or module is known. If nothing there has the name, adds no edges, unless the
+    /// type may inherit the name.
     fn add_owned(&mut self, name: u32, owner: u32, module: u32) {
         let resolver = self.resolver;
         let language = self.file.language;
@@ -325,7 +325,7 @@ fn targets(index: &Index) -> Vec<NameTarget> {
     (0_u32..).take(index.name_count()).map(of).collect()
 }
 
-/// Returns whether each name is that of a module, by the name's number.
+/// Returns whether each name is the name of a module, by the name's number.
 fn is_module(names: usize, modules: &[Vec<u32>]) -> Vec<bool> {
     let mut found = vec![false; names];
     for name in modules.iter().flatten() {

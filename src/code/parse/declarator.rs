@@ -1,5 +1,5 @@
-//! Finds the name of a definition, and the type that it belongs to where the grammar writes that type beside the name.
-//! Not for: which nodes are definitions (`spec`).
+//! Finds the name of a definition, and its owning type if the grammar writes that type next to the name. Not for: which
+//! nodes are definitions (`spec`).
 
 use super::spec::is_function;
 use std::ops::Range;
@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 16;
 pub(crate) struct DefinitionName {
     /// The byte range of the name.
     pub(crate) name: Range<usize>,
-    /// The byte range of the owning type, if it is written beside the name.
+    /// The byte range of the owning type, if it is written next to the name.
     pub(crate) owner: Option<Range<usize>>,
 }
 

@@ -109,7 +109,7 @@ struct Walk<'a> {
     roles: &'a [Role],
     declares: &'a [bool],
     receivers: Option<Receivers<'a>>,
-    /// The nodes around the present one, outermost first.
+    /// The nodes around the current one, outermost first.
     around: Vec<Node<'a>>,
     analyzer: &'a mut Analyzer,
     symbols: Vec<Symbol>,
@@ -360,7 +360,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the name of the type around the present node.
+/// Returns the name of the type around the current node.
 fn own_type<'s>(frames: &[Frame], symbols: &'s [Symbol]) -> Option<&'s str> {
     let mut around = frames.iter().rev().filter_map(|frame| symbols.get(frame.symbol as usize));
     around.find(|symbol| symbol.kind.has_methods()).map(|symbol| &*symbol.name)
@@ -375,7 +375,7 @@ fn refined_kind(node: Node<'_>) -> Kind {
     }
 }
 
-/// Returns where the signature ends: at the body or, for a symbol that cannot be called, at the end of its first line.
+/// Returns the end of the signature: at the body or, for a symbol that cannot be called, at the end of its first line.
 fn head_end(node: Node<'_>, kind: Kind, text: &[u8]) -> usize {
     let body = node.child_by_field_name("body").or_else(|| function_value(node)?.child_by_field_name("body"));
     if let Some(body) = body {

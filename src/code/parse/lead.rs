@@ -26,7 +26,7 @@ pub(crate) struct LeadingText {
     previous_row: Option<usize>,
 }
 
-/// What belongs to a definition.
+/// The bounds of a definition, with the comments and attributes before it.
 pub(crate) struct DefinitionLead {
     /// The first byte, including comments and attributes.
     pub(crate) start: usize,
@@ -67,8 +67,8 @@ impl LeadingText {
         std::mem::take(&mut self.pending)
     }
 
-    /// Assigns the pending comments and attributes to a definition. Also returns those that a blank line separates from
-    /// the definition.
+    /// Assigns the pending comments and attributes to a definition. Also returns the comments and attributes that a
+    /// blank line separates from the definition.
     pub(crate) fn take(&mut self, node: Node<'_>) -> (DefinitionLead, Vec<PendingLead>) {
         let (mut start, mut row) = (node.start_byte(), node.start_position().row);
         if let Some((byte, line)) = self.outer.take()

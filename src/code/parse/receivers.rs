@@ -1,7 +1,7 @@
-//! Finds the type or module that a name belongs to where the source of the file shows it: `Type::name`, `self.name`,
+//! Finds the type or module that a name belongs to, if the source of the file shows it: `Type::name`, `self.name`,
 //! imported names, and members of variables, parameters, and fields whose type is written or whose value is a new
-//! object. Reads Rust, Python, JavaScript, and TypeScript.
-//! Not for: which definition is meant (`index::resolve`), or the syntax of bindings (`bindings`).
+//! object. Reads Rust, Python, JavaScript, and TypeScript. Not for: finding the definition of a use (`index::resolve`),
+//! or the syntax of bindings (`bindings`).
 
 use crate::domain::code::symbols::Language;
 use std::collections::HashMap;
@@ -12,20 +12,20 @@ use tree_sitter::Node;
 const MAX_BINDINGS: usize = 400;
 /// Maximum nesting of an expression or type that is followed.
 const MAX_DEPTH: usize = 8;
-/// Types through which the members of the type inside are used. Sorted.
+/// Wrapper types whose inner type's members are used directly. Sorted.
 const TRANSPARENT: [&str; 9] =
     ["Arc", "Box", "MutexGuard", "Pin", "Rc", "Ref", "RefMut", "RwLockReadGuard", "RwLockWriteGuard"];
 
 /// How a name is used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Via {
-    /// By a name whose shape is not known.
+    /// A use in an unknown form.
     Unsure,
     /// By its name alone.
     Name,
-    /// As a member of something unknown.
+    /// A member of something unknown.
     Member,
-    /// As a member of a type or module: its name, or `module::Type`.
+    /// A member of a type or module: its name, or `module::Type`.
     Owner(String),
 }
 
@@ -126,7 +126,7 @@ impl<'a> Receivers<'a> {
         if self.bindings.len() >= MAX_BINDINGS {
             return;
         }
-        // Where scopes are whole functions, a second value may be of another branch.
+        // If scopes are whole functions, a second value may belong to another branch.
         let mut of = binding.of.clone();
         if self.language == Language::Python
             && let Some(known) = self.bindings.iter().rfind(|known| self.same(known, &binding))
@@ -181,7 +181,7 @@ impl<'a> Receivers<'a> {
         known.collect()
     }
 
-    /// Returns how a name is used and the name that it stands for; `None` if it is no use of a symbol.
+    /// Returns the kind of use of a name, and the real name; `None` if it is not a use of a symbol.
     pub(crate) fn via(&mut self, node: Node<'_>, symbol: u32, place: &Place<'_, '_>) -> Option<(Via, Option<String>)> {
         let Some(parent) = place.around.last() else { return Some((Via::Name, None)) };
         let is_call = || place.around.iter().nth_back(1).is_some_and(|call| is_call_of(*call, *parent));
@@ -204,12 +204,12 @@ impl<'a> Receivers<'a> {
         }
     }
 
-    /// Returns whether a name is not that of a variable.
+    /// Returns whether a name is not the name of a variable.
     fn is_symbol(&self, node: Node<'_>) -> bool {
         node.kind() == "type_identifier" || self.variable(&self.text_of(node)).is_none_or(|binding| !binding.local)
     }
 
-    /// Returns how a name by itself is used.
+    /// Returns the kind of use of a name without a receiver.
     fn alone(&self, node: Node<'_>) -> Option<(Via, Option<String>)> {
         if !self.is_symbol(node) || node.kind() == "shorthand_field_identifier" {
             return None;
@@ -238,7 +238,7 @@ impl<'a> Receivers<'a> {
         }
     }
 
-    /// Returns what an expression is.
+    /// Returns the receiver described by an expression.
     fn receiver(&self, node: Node<'_>, place: &Place<'_, '_>, depth: usize) -> Receiver {
         if depth > MAX_DEPTH {
             return Receiver::Unknown;
@@ -367,7 +367,7 @@ impl<'a> Receivers<'a> {
     }
 }
 
-/// Returns whether a name is written like that of a type.
+/// Returns whether a name is written like a type name.
 fn is_type(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
 }

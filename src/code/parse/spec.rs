@@ -26,7 +26,7 @@ pub(crate) enum Role {
     Callback,
     /// A definition only when it has a body.
     Bodied(Kind),
-    /// A wrapper around a definition: what precedes it belongs to the definition.
+    /// A wrapper around a definition: comments and attributes before it belong to the definition.
     Wrap,
     /// An import: words of the file, but no uses.
     Import,

@@ -26,7 +26,7 @@ pub struct Bounds {
     pub skip_generated: bool,
     /// A person's rules. Files that they deny are treated as missing.
     pub sight: FileVisibility,
-    /// The folder's path relative to the workspace, to which the rules' paths are relative.
+    /// The folder's path relative to the workspace. The rules' paths are relative to the workspace.
     pub beneath: PathBuf,
     /// The number of threads; 0 for the number of cores.
     pub threads: usize,

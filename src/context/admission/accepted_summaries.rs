@@ -63,9 +63,9 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
     Ok(best)
 }
 
-/// Returns the tokens of the request without further summaries if the model is then asked for a state block, which it is
-/// if turns are left out; otherwise no limit. With a summary in their place it may not be asked, but what takes that room
-/// must not make the request larger.
+/// Returns the tokens of the request without further summaries if that request asks the model for a state block because
+/// turns are left out; otherwise no limit. With a summary in place of these turns, the model may not be asked, but
+/// other items that use the freed room must not make the request larger.
 fn ceiling(best: &Admitted<'_>, looked_up: AllowanceUse) -> u32 {
     let input = best.input;
     let Some(request) = input.state_request.as_ref().filter(|_| state_request::leaves_out_turns(best)) else {
@@ -76,8 +76,8 @@ fn ceiling(best: &Admitted<'_>, looked_up: AllowanceUse) -> u32 {
     admit_with(&asking, summed, looked_up, None).map_or(u32::MAX, |admitted| explain::size(&admitted))
 }
 
-/// Returns the plan with turns that a summary had displaced and that fit again because the summary replaced a longer
-/// one; no larger than `most`. `None` if nothing fits again.
+/// Returns the plan with turns that a longer summary had displaced and that fit again with its shorter replacement. The
+/// plan takes at most `most` tokens. `None` if nothing fits again.
 fn with_turns_that_fit_again<'a>(best: &Admitted<'a>, most: u32, looked_up: AllowanceUse) -> Option<Admitted<'a>> {
     let spare = most.saturating_sub(explain::size(best));
     let room = best.most?.saturating_add(Some(spare).filter(|spare| *spare > 0)?);
@@ -98,13 +98,13 @@ fn with_summary<'a>(
     if !turns.is_empty() && turns.is_subset(&covered) {
         return Err(Reason::Duplicate);
     }
-    // Other turns may leave for it only if turns that it covers were lost.
+    // Other turns may make room for it only if turns that it covers were left out.
     let is_unaffected = |user: &Hash| {
         let at = input.turns.iter().position(|turn| turn.messages.first().is_some_and(|first| first.key == *user));
         at.is_some_and(|at| best.places[at].is_sent() || best.places[at].is_excluded())
     };
     let lost = !turns.iter().all(is_unaffected);
-    // An older summary leaves if everything else that it covers is marked and sent.
+    // An older summary is dropped if everything else that it covers is marked and sent.
     let replaces = |by: &Hash| {
         let other = turns_covered_by(input, *by);
         let mut rest = other.difference(&turns);
@@ -132,7 +132,7 @@ fn with_summary<'a>(
         let Window { start, shortened, form, .. } = next.window;
         most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
         let can_shrink = (lost || summary.named) && !displaces && start < input.turns.len();
-        // A summary that the question names is sent even if nothing else can leave for it.
+        // A summary that the question names is sent even if nothing else can make room for it.
         if summary.named {
             named.get_or_insert(next);
         }
@@ -149,13 +149,13 @@ fn is_marked(plan: &Admitted<'_>, user: &Hash) -> bool {
     turn.is_some_and(|turn| plan.marks.turn(turn).is_some_and(|mark| !mark.kind.excludes()))
 }
 
-/// Returns whether the newest turn is sent before a further summary, and neither sent nor covered with it.
+/// Returns whether adding a summary drops the newest turn, which the summary does not cover.
 fn displaces_newest(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
     let sent = before.costs.newest().filter(|newest| before.places[*newest].is_sent());
     sent.is_some_and(|newest| !after.places[newest].is_sent() && after.summed.by[newest].is_none())
 }
 
-/// Returns whether a person's lease is sent before a further summary, and not with it.
+/// Returns whether adding a summary drops a person's lease.
 fn displaces_lease(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
     let input = before.input;
     let is_card = |place: RowPosition| matches!(place, RowPosition::Card(_));
@@ -208,7 +208,7 @@ fn age(input: &PlanInput, by: Hash) -> u64 {
     covered.map(|turn| turn.facts.age).min().unwrap_or(u64::MAX)
 }
 
-/// Returns the reason, with the tokens that were free for a summary beside everything required.
+/// Returns the reason, with the tokens that were free for a summary after all required items.
 fn no_room(input: &PlanInput, summary: &SummaryInput, needed: u32) -> Reason {
     let block = input.blocks.iter().find(|block| block.text == summary.text);
     let other_tokens = needed.saturating_sub(block.map_or(0, |block| block.tokens));

@@ -50,8 +50,8 @@ pub(in crate::context) struct Admitted<'a> {
     /// Upper bound of the request's tokens, never above the budget.
     pub(in crate::context) total: u32,
     pub(in crate::context) costs: Sums,
-    /// Costs without the policy's choice and without offers, which decide whether a call is blocked; `None` where the
-    /// policy chooses nothing.
+    /// Costs without the policy's choice and without offers, which decide whether a call is blocked; `None` if the
+    /// policy does not choose turns.
     pub(in crate::context) loose: Option<Sums>,
 }
 
@@ -76,7 +76,7 @@ impl Admitted<'_> {
     }
 }
 
-/// Admits all candidates. Summaries are sent where they are wanted and fit; they never block a call.
+/// Admits all candidates. A summary is sent if it is useful and fits; summaries never block a call.
 pub(in crate::context) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
     accepted_summaries::admit(input, AllowanceUse::Offered)
 }
@@ -164,20 +164,20 @@ pub(in crate::context) fn admit_with(
 /// The room for the offers and the open turn.
 #[derive(Clone, Copy)]
 struct RoomForParts {
-    /// What everything required and a person's leases leave of the budget.
+    /// Tokens left after the required items and a person's leases.
     all: u32,
-    /// What the newest turn in its shortest form takes of it.
+    /// Tokens of these that the newest turn takes in its shortest form.
     newest: u32,
-    /// The maximum size of offers and open turn beside the newest turn, if a summary limits the request.
+    /// The maximum size of offers and open turn in addition to the newest turn, if a summary limits the request.
     most: u32,
     /// The session level's room.
     session: u32,
-    /// The maximum size of offers with which the policy still takes the newest turn.
+    /// The largest size of offers at which the policy still includes the newest turn.
     most_offered: u32,
 }
 
 impl RoomForParts {
-    /// Returns the room beside `base_cost`, which is the cost of everything required without the open turn.
+    /// Returns the room that `base_cost` leaves, which is the cost of everything required except the open turn.
     fn new(input: &PlanInput, costs: &Sums, base_cost: u32, most: Option<u32>) -> Self {
         let taken = base_cost.saturating_add(costs.most_leased());
         let all = input.budget.prompt.saturating_sub(taken);
@@ -217,10 +217,10 @@ impl<'a> OptionalParts<'a> {
     }
 }
 
-/// Applies the policy in the room that is left beside the offers that would fit if no turn had to be sent, so that a
-/// mark on one turn does not change the choice of another. Candidates that repeat a chosen turn cost nothing, which
-/// makes room for others; the policy is applied again until that room stops growing. Also returns the maximum size of
-/// offers with which the policy takes the newest turn.
+/// Applies the policy in the room left by the offers that would fit if no turn were required, so that a mark on one
+/// turn does not change the choice of another. Candidates that repeat a chosen turn cost nothing, which makes room for
+/// others; the policy is applied again until that room stops growing. Also returns the largest size of offers at which
+/// the policy includes the newest turn.
 fn chosen(
     input: &PlanInput,
     marks: &Marks<'_>,
@@ -259,7 +259,7 @@ fn chosen(
     (choice, most_offered)
 }
 
-/// Returns whether a turn is sent without a lease, if the window starts at `start`.
+/// Returns whether a turn would be sent without a lease if the window starts at `start`.
 fn is_turn_sent(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (turn, start): (usize, usize)) -> bool {
     match marks.turn(&input.turns[turn]).map(|mark| mark.kind) {
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => false,
@@ -268,8 +268,8 @@ fn is_turn_sent(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (tu
     }
 }
 
-/// Returns the tokens required beside the turns: blocks, tools, framing, and the label of the user message if blocks
-/// precede it.
+/// Returns the tokens required in addition to the turns: blocks, tools, framing, and the label of the user message if
+/// blocks precede it.
 fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage) -> u32 {
     let has = |section: Section| input.blocks.iter().any(|block| block.section == section);
     let required = input.blocks.iter().filter(|block| !is_lease(block) && !summed.omits(block));
@@ -277,8 +277,8 @@ fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage) -> u32 {
     let labelled = input.layout == Layout::CacheFriendly || has(Section::QuotedReply);
     let has_user_message =
         input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());
-    // Instructions and cards; blocks in a message of their own if no user message is open; the continuation request; what
-    // is added after tool results.
+    // Instructions and cards; blocks in a separate message if no user message is open; the continuation request; items
+    // added after tool results.
     let offers = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
     let adds = offers.chain(&input.blocks).any(|block| block.section == Section::DuringTurn);
     let messages = 2 + u32::from(!has_user_message) + u32::from(has(Section::UserMessage)) + u32::from(adds);
@@ -289,7 +289,7 @@ fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage) -> u32 {
 }
 
 /// Returns the forms of the open turn and their cost: in full, or with shortened tool results if it does not fit in
-/// full. The result may still exceed `room`. The person's question is always sent in full, whatever mark it has.
+/// full. The result may still exceed `room`. The person's question is always sent in full, regardless of its mark.
 fn open_forms(input: &PlanInput, marks: &Marks<'_>, room: u32) -> (Vec<Form>, u32) {
     let messages = &input.open.messages;
     let with_question = |form: Form, at: usize| {

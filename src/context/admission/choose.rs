@@ -1,7 +1,7 @@
 //! Determines the turns that the policy chooses, and their forms, before marks and hard rules apply. A turn that the
 //! policy withholds is still sent if a person pins or includes it, and a chosen turn is still left out if there is no
 //! room. The choice ignores marks, so that a mark on one turn never moves another; pins are added on top of the target.
-//! Not for: the formulas (`policy`), the start of the window (`window`) or the budget (`admit`).
+//! Not for: the formulas (`policy`), the start of the window (`window`), or the budget (`admit`).
 
 use super::coverage::SummaryCoverage;
 use super::forms::{Marks, is_lease, turn_cost};
@@ -19,7 +19,7 @@ use std::collections::HashMap;
 pub(in crate::context) const SESSION_LEVEL: [Section; 5] =
     [Section::State, Section::SessionSummary, Section::LaneSummary, Section::Orientation, Section::LeasedPins];
 
-/// What a policy chose, turn by turn.
+/// The choice of a policy, turn by turn.
 pub(in crate::context) struct PolicyChoice {
     /// Why the policy withholds a turn.
     reasons: Vec<Option<Reason>>,
@@ -39,7 +39,7 @@ pub(in crate::context) struct PolicyChoice {
 }
 
 impl PolicyChoice {
-    /// Returns all turns in full: the choice that decides whether a call is blocked, whatever the policy would choose.
+    /// Returns all turns in full: the choice that decides whether a call is blocked, regardless of the policy's choice.
     pub(in crate::context) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
         let turns = input.turns.len();
         let is_wanted = |turn: &TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind.includes());
@@ -75,7 +75,7 @@ impl PolicyChoice {
         self.takes[turn].clone()
     }
 
-    /// `wanted`, or the shorter form to which the policy limits this turn.
+    /// Returns `wanted`, or a shorter form if the policy limits this turn to it.
     pub(in crate::context) fn form(&self, turn: usize, wanted: Form) -> Form {
         if self.marked[turn] { wanted } else { shorter_form(wanted, self.forms[turn]) }
     }
@@ -90,10 +90,11 @@ fn shorter_form(a: Form, b: Form) -> Form {
     if rank(b) > rank(a) { b } else { a }
 }
 
-/// Applies the policy. `taken` is the cost of everything beside the closed turns (blocks, offers, tools, framing, open
+/// Applies the policy. `taken` is the cost of everything except the closed turns (blocks, offers, tools, framing, open
 /// turn), and `open` is the cost of the open turn; `offered` returns the tokens that offers take in some sections. With
 /// `before`, a choice made in less room, a policy by relevance or levels only adds turns to it. In a later round of a
-/// turn, they repeat the choice of the previous round. What the turn's own results add to the budget is not counted.
+/// turn, they repeat the choice of the previous round. Ignores the tokens that the turn's own results add to the
+/// budget.
 pub(in crate::context) fn choose(
     input: &PlanInput,
     marks: &Marks<'_>,
@@ -122,11 +123,11 @@ pub(in crate::context) fn choose(
     choice
 }
 
-/// A choice that a new one is made from.
+/// An earlier choice, which the new choice is based on.
 #[derive(Clone, Copy)]
 enum Earlier<'a> {
     Nothing,
-    /// A choice made in less room, to which turns are added.
+    /// A choice made in less room; turns are added to it.
     Smaller(&'a PolicyChoice),
     /// The choice of the previous round, which is repeated.
     Round(&'a PolicyChoice),
@@ -149,7 +150,7 @@ fn decided_before(input: &PlanInput, marks: &Marks<'_>, before: &[TurnBefore]) -
     choice
 }
 
-/// Withholds turns of other lanes than the one that a person chose.
+/// Withholds turns that are not in the lane that a person chose.
 fn leave_out_other_lanes(input: &PlanInput, choice: &mut PolicyChoice) {
     for at in 0..input.turns.len() {
         if window::in_other_lane(input, at) && sent(&input.turns[at]) > 0 {
@@ -163,7 +164,7 @@ pub(in crate::context) fn other_lane(input: &PlanInput) -> Reason {
     if input.policy.choose == TurnSelection::Lane { Reason::OtherLane } else { Reason::OutsideLane }
 }
 
-/// Withholds turns of other lanes, and of this lane all but the newest messages.
+/// Withholds turns of other lanes, and all but the newest messages of this lane.
 fn by_lane(input: &PlanInput, choice: &mut PolicyChoice) {
     let lane = &input.open.facts.lane;
     let (mut own, mut at) = (Vec::new(), Vec::new());
@@ -317,8 +318,8 @@ fn fixed(
     FixedTokens { permanent: taken.saturating_sub(above), session, working, volatile }
 }
 
-/// Returns the maximum size of offers with which the policy still takes the newest turn, if it takes that turn without
-/// offers; no limit otherwise. `beside` is the cost of everything required beside the closed turns.
+/// Returns the largest size of offers at which the policy still includes the newest turn, if it includes that turn
+/// without offers; no limit otherwise. `beside` is the cost of everything required except the closed turns.
 pub(in crate::context) fn most_offered(input: &PlanInput, summed: &SummaryCoverage, beside: u32) -> u32 {
     if input.round_before.is_some() {
         return u32::MAX;
@@ -347,7 +348,7 @@ fn largest(input: &PlanInput) -> LargestParts {
     LargestParts::of(input.turns.iter().map(|turn| &turn.facts))
 }
 
-/// Returns the tokens left in the session level beside its blocks and `offered`; no limit without levels.
+/// Returns the tokens left in the session level after its blocks and `offered`; no limit without levels.
 pub(in crate::context) fn session_room(input: &PlanInput, summed: &SummaryCoverage, offered: u32) -> u32 {
     session(input, summed).map_or(u32::MAX, |(used, budget)| budget.saturating_sub(used.saturating_add(offered)))
 }

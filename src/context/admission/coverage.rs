@@ -19,7 +19,7 @@ pub(in crate::context) struct SummaryCoverage {
     pub(in crate::context) by: Vec<Option<Hash>>,
     /// Turns before this index are replaced by summaries and not part of the window.
     pub(in crate::context) floor: usize,
-    /// Tokens for quoting turns whose summary lacks what the question asks for.
+    /// Tokens for quoting turns whose summary lacks facts that the question asks for.
     pub(in crate::context) spare: u32,
     pub(super) gaps: HashMap<Hash, Hash>,
     pub(super) texts: HashSet<Hash>,

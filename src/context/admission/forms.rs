@@ -61,7 +61,7 @@ impl<'a> Marks<'a> {
         })
     }
 
-    /// Returns the mark that includes a turn whose messages would not be sent by themselves.
+    /// Returns the mark that includes a turn whose messages would not be sent otherwise.
     pub(in crate::context) fn including_mark(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let barred = turn.messages.iter().all(|message| message.bar.is_some());
         let mut marks = turn.messages.iter().filter_map(|message| self.message(message.key));
@@ -73,7 +73,7 @@ impl<'a> Marks<'a> {
         self.by_message.get(&key).copied()
     }
 
-    /// Returns whether a person includes a message that would not be sent by itself. An ended lease includes nothing.
+    /// Returns whether a person includes a message that would not be sent otherwise. An ended lease includes nothing.
     pub(in crate::context) fn includes_message(&self, key: Hash) -> bool {
         self.message(key).is_some_and(|mark| mark.kind.includes())
     }
@@ -93,7 +93,7 @@ struct CallingMessage {
     out: bool,
 }
 
-/// Returns the form of each message of a turn when its tool results are sent in `tools` (`Full`, `Cut` or `Elided`).
+/// Returns the form of each message of a turn when its tool results are sent in `tools` (`Full`, `Cut`, or `Elided`).
 pub(in crate::context) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> Vec<Form> {
     let mut caller = CallingMessage::default();
     let each = turn.messages.iter().map(|message| {
@@ -140,7 +140,7 @@ fn form_of(message: &MessageInput, tools: Form, marks: &Marks<'_>, caller: Calli
     }
 }
 
-/// Shortens a result only if that saves tokens: the note about the cut takes some, too.
+/// Shortens a result only if that saves tokens, because the note about the cut takes tokens too.
 fn cut_to(message: &MessageInput, limit: u32) -> Form {
     let saves = message.cuts.iter().any(|(at, tokens)| *at == limit && *tokens < message.tokens);
     if saves { Form::Cut(limit) } else { message.whole }
@@ -181,7 +181,7 @@ pub(in crate::context) fn turn_cost(turn: &TurnInput, tools: Form, marks: &Marks
     cost_of(turn, &turn_forms(turn, tools, marks))
 }
 
-/// Returns whether a block is sent only within its lease, the cap of leases and the budget.
+/// Returns whether a block is sent only within its lease, the cap of leases, and the budget.
 pub(in crate::context) fn is_lease(block: &Block) -> bool {
     matches!(block.reason, Reason::Leased { .. } | Reason::Ephemeral)
 }

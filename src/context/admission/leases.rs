@@ -20,9 +20,9 @@ pub(in crate::context) struct PersonsLeases {
     pub(in crate::context) block_tokens: u32,
     /// Leased turns and the tokens of their cards, newest first.
     turns: Vec<(usize, u32)>,
-    /// What the blocks leave of the cap.
+    /// Tokens of the cap that the blocks leave.
     cap: u32,
-    /// What the blocks leave of the room.
+    /// Tokens of the room that the blocks leave.
     room: u32,
 }
 

@@ -6,7 +6,7 @@
 //! * [`forms`] gives the form of each message under a person's marks, and its cost.
 //! * [`choose`] applies the policy's formulas to the input.
 //! * [`sums`] adds up the costs of turns; [`leases`] decides which leases are sent.
-//! * [`offers`] admits the candidates that sources offer beside the turns.
+//! * [`offers`] admits the candidates that sources offer in addition to the turns.
 //! * [`accepted_summaries`] decides which accepted summaries replace turns; [`coverage`] says which turns those are.
 //! * [`position`] names the places that a turn can have.
 //! * [`state_request`] decides whether the model is asked to keep a state block.

@@ -1,6 +1,6 @@
-//! Admits the candidates that sources offer beside the turns, and determines their cost for each start of the window,
-//! their blocks, and the reasons of those left out.
-//! Not for: finding candidates (`engine`), the window (`window`) or the room for offers (`admit`).
+//! Admits the candidates that sources offer in addition to the turns, and determines their cost for each start of the
+//! window, their blocks, and the reasons of those left out. Not for: finding candidates (`engine`), the window
+//! (`window`), or the room for offers (`admit`).
 //!
 //! Offers come after everything required and never block a call. Offers without an allowance (rules, the map of the
 //! code) may take any free room; retrieved ones share the mode's allowance, in their order. A candidate that repeats a
@@ -28,8 +28,8 @@ struct OfferDecision<'a> {
     companions: Vec<Vec<usize>>,
     /// For each candidate: why it was not admitted; `None` if it was.
     out: Vec<Option<Reason>>,
-    /// For each candidate that is not code: the summary that covers its turn, and whether that summary lacks what the
-    /// question asks for.
+    /// For each candidate that is not code: the summary that covers its turn, and whether that summary lacks facts that
+    /// the question asks for.
     summed: Vec<Option<(Hash, bool)>>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Offers<'a> {
         room - left
     }
 
-    /// Spends the allowance on retrieved candidates, or keeps tokens free in their place, as far as there is room.
+    /// Spends the allowance on retrieved candidates, or keeps tokens free in their place, up to the available room.
     /// Returns the tokens taken or kept.
     pub(in crate::context) fn look_up(&mut self, how: AllowanceUse, allowance: u32, room: u32) -> u32 {
         if let AllowanceUse::KeptFree(tokens) = how {
@@ -112,12 +112,12 @@ impl<'a> Offers<'a> {
         free - now
     }
 
-    /// Returns the tokens of the offers beside the turns that are sent.
+    /// Returns the tokens of the offers, given the turns that are sent.
     pub(in crate::context) fn cost(&self, is_sent: &dyn Fn(usize) -> bool) -> u32 {
         self.decided.iter().fold(self.kept, |sum, decided| sum.saturating_add(decided.cost(is_sent)))
     }
 
-    /// Returns the tokens admitted in these sections beside the turns that are sent.
+    /// Returns the tokens admitted in these sections, given the turns that are sent.
     pub(in crate::context) fn tokens_in(&self, sections: &[Section], is_sent: &dyn Fn(usize) -> bool) -> u32 {
         let blocks = self.blocks(is_sent);
         let tokens = blocks.iter().filter(|block| sections.contains(&block.section)).map(|block| block.tokens);
@@ -162,8 +162,8 @@ fn companions(candidates: &[Candidate]) -> Vec<Vec<usize>> {
 }
 
 impl OfferDecision<'_> {
-    /// Admits candidates in their order while all of them together take at most `most` tokens, whichever turns are
-    /// sent. Returns the tokens taken. Candidates whose turn a summary covers draw on `spare` as well.
+    /// Admits candidates in their order while all of them together take at most `most` tokens, regardless of which
+    /// turns are sent. Returns the tokens taken. Candidates whose turn a summary covers draw on `spare` as well.
     fn admit(&mut self, most: u32, spare: &mut u32) -> u32 {
         let mut taken = 0;
         for companions in self.groups() {
@@ -235,7 +235,7 @@ impl OfferDecision<'_> {
         }
     }
 
-    /// Returns what the allowance leaves to this offer.
+    /// Returns the tokens of the allowance that are left for this offer.
     fn allowed(&self, taken: u32, left: u32) -> u32 {
         self.offer.most.map_or(self.level.saturating_sub(taken), |most| most.saturating_sub(taken).min(left))
     }
@@ -246,8 +246,8 @@ impl OfferDecision<'_> {
         }
     }
 
-    /// Returns whether a candidate is left out because turns with the same text are sent: its own turn, and those of
-    /// the candidates it belongs to.
+    /// Returns whether a candidate is left out because turns with the same text are sent: its own turn, and the turns
+    /// of the candidates it belongs to.
     fn is_repeated(&self, at: usize, is_sent: &dyn Fn(usize) -> bool) -> bool {
         self.turns[at].is_some() && self.companions[at].iter().all(|mate| self.turns[*mate].is_some_and(is_sent))
     }
@@ -270,8 +270,8 @@ impl OfferDecision<'_> {
         sent.into_iter().fold(heading, |sum, (_, (_, tokens))| sum.saturating_add(tokens))
     }
 
-    /// Returns the maximum cost, whichever turns are sent: a candidate whose predecessor is left out costs as much as
-    /// alone, and any may be the last.
+    /// Returns the maximum cost over all choices of turns: a candidate whose predecessor is left out costs as much as
+    /// one that is sent alone, and any candidate may be the last.
     fn max_cost(&self) -> u32 {
         let remaining: Vec<usize> = (0..self.out.len()).filter(|at| self.out[*at].is_none()).collect();
         let (mut sum, mut tail) = (0_u32, 0);

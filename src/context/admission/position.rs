@@ -20,7 +20,7 @@ pub(in crate::context) enum RowPosition {
     Idle,
     /// A lease whose text is part of a turn in the window.
     Repeated,
-    /// A lease that its cap or the budget leaves no room for.
+    /// A lease for which its cap or the budget leaves no room.
     NoLease {
         /// Whether the cap is the limit.
         capped: bool,

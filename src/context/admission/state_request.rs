@@ -51,7 +51,7 @@ fn fits_without_summaries(input: &PlanInput) -> bool {
     admitted.is_ok_and(|admitted| !leaves_out_turns(&admitted))
 }
 
-/// Returns whether the request leaves out a turn that no person, lane or summary keeps out.
+/// Returns whether the request leaves out a turn that no person, lane, or summary keeps out.
 pub(super) fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     let input = admitted.input;
     let is_lost = |(at, turn): (usize, &TurnInput)| {

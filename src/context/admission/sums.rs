@@ -57,7 +57,7 @@ impl Sums {
         self.leased = cards.into_iter().map(|cost| cost.saturating_add(leases.block_tokens)).collect();
     }
 
-    /// Returns the most that leases of a person cost, wherever the window starts.
+    /// Returns the maximum cost of a person's leases over all starts of the window.
     pub(in crate::context) fn most_leased(&self) -> u32 {
         self.leased.iter().copied().max().unwrap_or(0)
     }

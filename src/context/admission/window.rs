@@ -1,5 +1,5 @@
-//! Chooses the window of recent turns: its start and the shortening of tool results, by policy and room.
-//! Not for: pins, exclusions and the open turn, which are part of the costs.
+//! Chooses the window of recent turns: its start and the shortening of tool results, by policy and room. Not for: pins,
+//! exclusions, and the open turn, which are part of the costs.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
@@ -29,9 +29,9 @@ pub(in crate::context) struct Window {
     pub(in crate::context) start: usize,
     /// Turns before this index are sent in `form`.
     pub(in crate::context) shortened: usize,
-    /// `Full`, `Cut` or `Elided`.
+    /// `Full`, `Cut`, or `Elided`.
     pub(in crate::context) form: Form,
-    /// No turn before this index is wanted, even with room.
+    /// Turns before this index stay out of the window, even if there is room.
     pub(in crate::context) floor: usize,
     /// Whether the anchored window was just cut back or extended.
     pub(in crate::context) refilled: bool,
@@ -62,7 +62,7 @@ pub(in crate::context) fn in_other_lane(input: &PlanInput, turn: usize) -> bool 
     input.turns[turn].facts.lane != input.open.facts.lane
 }
 
-/// Returns whether the anchored window can be cut back to fit the room (otherwise the window is chosen anew); `None`
+/// Returns whether the anchored window can be cut back to fit the room (otherwise the window is chosen again); `None`
 /// without an anchor.
 pub(in crate::context) fn can_cut_back(input: &PlanInput, costs: &impl Costs, room: u32) -> Option<bool> {
     let old = anchored_window(input, floor(input, costs.summed()))?;

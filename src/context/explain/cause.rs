@@ -1,8 +1,7 @@
 //! Determines which act caused a difference between two plans: a person's decision, a lease, the budget, the mode, the
 //! window, and so on. The cause is derived from the reasons in both plans, the item's transitions, and the operations
-//! between the two calls.
-//! Not for: finding the differences (`domain::planning::row_matching`) or collecting what happened between the calls
-//! (`engine`).
+//! between the two calls. Not for: finding the differences (`domain::planning::row_matching`) or collecting the events
+//! between the calls (`engine`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::grouped;
@@ -14,14 +13,14 @@ use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
 use crate::domain::planning::reason::Reason;
 use crate::domain::planning::row_matching::{self, Subject, subject};
 
-/// What happened between two calls, as far as it affects the later one.
+/// The events between two calls that affect the later call.
 #[derive(Clone, Copy)]
 pub struct ChangesBetweenCalls<'a> {
     /// Transitions of items, oldest first, each with the atom that names the item in plans.
     pub steps: &'a [(Atom, Transition)],
     /// Operations, oldest first.
     pub ops: &'a [Operation],
-    /// Whether the message with this key is on the later call's path.
+    /// Returns whether the message with this key is on the later call's path.
     pub on_path: &'a dyn Fn(Hash) -> bool,
     /// The name of the later call's branch.
     pub name: &'a str,

@@ -209,7 +209,7 @@ fn no_lease(admitted: &Admitted<'_>, capped: bool, (tokens, needed): (u32, u32))
     if capped { Reason::LeaseCap { cap: admitted.lease_cap } } else { no_room(admitted, tokens, needed) }
 }
 
-/// Returns the reason with the tokens that are free for an item, not counting what it needs beyond its own tokens.
+/// Returns the reason with the tokens that are free for an item, without the tokens that it needs beyond its own.
 fn no_room(admitted: &Admitted<'_>, tokens: u32, needed: u32) -> Reason {
     Reason::Budget { free: admitted.free().saturating_sub(needed.saturating_sub(tokens)) }
 }
@@ -260,8 +260,8 @@ fn lease_row(admitted: &Admitted<'_>, block: &Block, place: RowPosition) -> Opti
     })
 }
 
-/// Makes a row for each message that is not sent by itself. In the window and in the open turn, a person can include
-/// some of them; if their turn is left out, none.
+/// Makes a row for each message that is not sent by default. A person can include some of these in the window and in
+/// the open turn, but none if their turn is left out.
 fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Vec<Row> {
     let is_included = index.is_none_or(|index| admitted.places[index] == RowPosition::Window);
     let row = |message: &MessageInput| -> Option<Row> {
@@ -296,7 +296,7 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
 /// Returns the row of a retrieved or retrievable item that is left out.
 fn omitted_row(admitted: &Admitted<'_>, omitted: &OmittedItem) -> Row {
     let budget = admitted.input.budget.remedy();
-    // Rules are admitted wherever there is room; a mark that includes them makes none.
+    // Rules are admitted wherever there is room; a mark that includes them makes no room.
     let is_out_of_room = matches!(omitted.kind, RowKind::Rules | RowKind::Skills | RowKind::Module)
         && matches!(omitted.reason, Reason::Budget { .. });
     let (action, does) = if is_out_of_room { budget } else { (omitted.remedy.0.as_str(), omitted.remedy.1.as_str()) };

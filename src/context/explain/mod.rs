@@ -92,7 +92,7 @@ fn measure(input: &PlanInput, rows: &mut [Row]) -> (u32, u32) {
 }
 
 /// Returns the plan's id: a hash of its rows in order (atom, forms, section, reason) and of policy, layout, dialect,
-/// model, parameters and tools.
+/// model, parameters, and tools.
 pub(in crate::context) fn identity(shape: &RequestShape, plan: &ContextPlan) -> Hash {
     let mut fields = Fields::new("plan").text(&plan.policy).number(u64::from(plan.policy_version));
     fields = fields.json(&plan.layout).json(shape);

@@ -1,5 +1,5 @@
-//! Computes what including an item would cost: the tokens it adds, and the turns that would leave the window for it.
-//! Not for: decisions (`admission`) or rows (`excluded`).
+//! Computes the cost of including an item: the tokens it adds, and the turns that would leave the window for it. Not
+//! for: decisions (`admission`) or rows (`excluded`).
 
 use crate::context::admission::admit::{Admitted, admit};
 use crate::context::admission::forms::{cost_of, turn_cost, turn_forms};
@@ -24,7 +24,7 @@ fn in_form(by_form: TokensByForm, form: Form) -> u32 {
 /// An item that might be included, with its tokens.
 #[derive(Clone, Copy)]
 pub(in crate::context) struct Addition {
-    /// The turn that it belongs to; `None` for an item beside the turns.
+    /// The turn that it belongs to; `None` for an item that belongs to no turn.
     turn: Option<usize>,
     /// Tokens it adds while that turn is in the window.
     inside: TokensByForm,
@@ -32,14 +32,14 @@ pub(in crate::context) struct Addition {
     plain: TokensByForm,
     /// Maximum tokens it adds while that turn is outside the window.
     outside: u32,
-    /// Tokens of the items that come with it, wherever that turn is.
+    /// Tokens of the items that come with it, regardless of the place of that turn.
     companions: u32,
     /// Whether it may be left out while that turn is outside the window.
     is_lease: bool,
 }
 
 impl Addition {
-    /// Returns an item beside the turns.
+    /// Returns an item that belongs to no turn.
     pub(in crate::context) fn apart(tokens: u32) -> Self {
         Self { turn: None, inside: [0; 3], plain: [0; 3], outside: tokens, companions: 0, is_lease: false }
     }
@@ -57,7 +57,7 @@ impl Addition {
         }
     }
 
-    /// Returns the most that it requires. A lease never blocks a call.
+    /// Returns the maximum tokens that it requires. A lease never blocks a call.
     fn most(self) -> u32 {
         self.plain.into_iter().fold(if self.is_lease { 0 } else { self.outside }, u32::max)
     }
@@ -124,9 +124,9 @@ impl Admitted<'_> {
     }
 
     /// Computes the price of including an item by choosing the window again. A card's size is only an upper bound, and
-    /// a smaller card can displace more, because a window that is cut back keeps less than one chosen anew. Several
-    /// sizes are therefore tried, and the largest with which the window can still be cut back; the worst price is
-    /// returned.
+    /// a smaller card can displace more, because a window that is cut back keeps fewer turns than a window that is
+    /// chosen again. Therefore tries several sizes and the largest size at which the window can still be cut back, and
+    /// returns the worst price.
     pub(in crate::context) fn price(&self, addition: Addition) -> Price {
         let price = self.base_price(addition);
         // The first turn that leaves the window triggers the request for a state block.
@@ -153,8 +153,8 @@ impl Admitted<'_> {
     }
 
     /// Returns the worse of `worst` and the price after a new choice by the policy. If the turn itself is sent, its
-    /// quotations are not; a policy that chooses by free room then chooses anew, and may leave out turns that it had
-    /// taken.
+    /// quotations are not. A policy that chooses by free room then chooses again and may leave out turns that it had
+    /// included.
     fn chosen_anew(&self, addition: Addition, worst: Price) -> Price {
         let Some(bare) =
             addition.turn.filter(|_| self.loose.is_some()).and_then(|turn| self.without_candidates_of(turn))
@@ -191,7 +191,7 @@ impl Admitted<'_> {
         Some(bare)
     }
 
-    /// Returns the largest size outside the window with which the anchored window can be cut back, if the full size is
+    /// Returns the largest size outside the window at which the anchored window can be cut back, if the full size is
     /// too large for that.
     fn last_cut_back(&self, addition: Addition) -> Option<u32> {
         let can = |outside: u32| {
@@ -233,11 +233,11 @@ impl Admitted<'_> {
         self.loose.is_none() || self.missing(addition, &CostsWithAddition { costs: &self.costs, addition }).is_none()
     }
 
-    /// Returns the tokens by which the cheapest request with the addition exceeds the budget, and `None` if it fits.
-    /// Ignores the policy's choice and offers, which give way before a call is blocked.
+    /// Returns how many tokens the cheapest request with the addition exceeds the budget by; `None` if it fits. Ignores
+    /// the policy's choice and offers, which give way before a call is blocked.
     fn missing(&self, addition: Addition, with: &CostsWithAddition<'_>) -> Option<u32> {
         let (turns, room) = (self.input.turns.len(), self.input.budget.prompt);
-        // Usually no turn has to be in the window, which saves the search for the cheapest one.
+        // Usually no turn must be in the window, so there is no need to search for the cheapest.
         let bare = self.loose.as_ref().unwrap_or(&self.costs).required(turns, turns, Form::Full);
         if bare.saturating_add(addition.most()).saturating_add(addition.companions) <= room {
             return None;

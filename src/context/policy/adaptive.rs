@@ -6,7 +6,7 @@ use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::{Flag, MessageFacts, Task, TurnFacts};
 use crate::domain::planning::tuning::{Adaptive, Milli};
 
-/// Number of recent turns from which the size is replayed, starting from the base: enough to get from one bound to the
+/// Number of recent turns over which the size is replayed, starting from the base: enough to get from one bound to the
 /// other.
 const REPLAYED: usize = 48;
 
@@ -35,14 +35,14 @@ pub struct WindowTarget {
     pub before: u32,
     /// The complexity of the last messages.
     pub complexity: Complexity,
-    /// What the conversation is about.
+    /// The kind of work that the conversation is about.
     pub task: Task,
-    /// Whether the step limit kept the target from reaching the wanted size.
+    /// Whether the step limit kept the target from reaching the computed size.
     pub limited: bool,
 }
 
 /// Returns the complexity of the newest messages: `min(found / (messages × full), 1)`, where code, errors, length,
-/// technical words and questions count at most once per message. 0 without messages.
+/// technical words, and questions count at most once per message. 0 without messages.
 pub fn complexity<'a>(newest_first: impl Iterator<Item = &'a MessageFacts>, spec: &Adaptive) -> Complexity {
     let indicates =
         |flag: &&Flag| matches!(flag, Flag::Code | Flag::Error | Flag::Long | Flag::Technical | Flag::Question);
@@ -66,7 +66,7 @@ pub fn wanted(complexity: Complexity, task: Task, spec: &Adaptive) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX).min(high).max(low)
 }
 
-/// Returns one step from a size towards another, by at most the policy's share of the base. Also returns whether that
+/// Returns one step from a size toward another, by at most the policy's share of the base. Also returns whether that
 /// share limited it.
 pub fn step(from: u32, to: u32, spec: &Adaptive) -> (u32, bool) {
     let most = spec.step.share(spec.base);

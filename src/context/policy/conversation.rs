@@ -1,5 +1,6 @@
-//! Recognizes from whole words, with regard to negation, what a message contains and what a conversation is about.
-//! Not for: meaning. These are cheap hints that only shift weights, and each is shown with the score it contributed.
+//! Recognizes the content of a message and the subject of a conversation from whole words, taking negation into
+//! account. Not for: meaning. These are cheap hints that only shift weights, and each is shown with the score it
+//! contributed.
 
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::{Flag, Task};
@@ -41,7 +42,7 @@ const SIGNS: &[TaskSignals] = &[
     },
 ];
 
-/// Returns the words of a text, as written: letters, digits and `_`, with apostrophes and hyphens inside a word.
+/// Returns the words of a text, as written: letters, digits, and `_`, with apostrophes and hyphens inside a word.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '’' | '-');
     text.split(move |c: char| !inside(c))
@@ -74,13 +75,13 @@ fn error_word(word: &str, error_words: &[String]) -> bool {
     named || error_words.iter().any(|known| is_word(word, known))
 }
 
-/// Returns whether a word is `known` in any case, or its plural.
+/// Returns whether a word is `known` or its plural, ignoring case.
 fn is_word(word: &str, known: &str) -> bool {
     let word = word.to_lowercase();
     word == *known || word.strip_suffix('s') == Some(known)
 }
 
-/// Returns whether a text asks a question: a question mark at the end of a word, outside code blocks, addresses and
+/// Returns whether a text asks a question: a question mark at the end of a word, outside code blocks, addresses, and
 /// patterns.
 pub fn is_question(text: &str) -> bool {
     let mut fenced = false;

@@ -95,7 +95,7 @@ impl AnswerSlot {
         }
     }
 
-    /// Returns whether a message is such an answer and nothing more. A new task that contains a number is not.
+    /// Returns whether a message consists only of such an answer. A new task that contains a number is not.
     pub fn matches(self, message: &str) -> bool {
         let text = message.trim().trim_end_matches(['.', '!', ',']).trim();
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -142,8 +142,8 @@ pub struct PendingQuestion {
 /// Seconds after which a pending question expires.
 pub const EXPIRES: u64 = 24 * 3_600;
 
-/// Returns the pending question of a state block: its last line `Pending: <type> <question>`; key and type in any case.
-/// `None` without a known type or without a question.
+/// Returns the pending question of a state block: its last line `Pending: <type> <question>`, ignoring the case of key
+/// and type. `None` without a known type or without a question.
 pub fn pending(state: &str) -> Option<PendingQuestion> {
     let mut found = None;
     for line in state.lines() {

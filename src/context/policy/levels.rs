@@ -22,7 +22,7 @@ pub fn references(later: u32, all: u32) -> i32 {
 }
 
 /// The largest parts among the turns of a conversation. Each part of a score is divided by its maximum, so that a
-/// weight means the same whatever the part's own scale is.
+/// weight has the same effect regardless of the part's own scale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LargestParts {
     recency: i32,
@@ -63,7 +63,7 @@ impl LargestParts {
     }
 }
 
-/// Returns a turn's priority: the weighted sum of recency, references and similarity to the message (at least 0), each
+/// Returns a turn's priority: the weighted sum of recency, references, and similarity to the message (at least 0), each
 /// relative to its maximum, and of whether it is pinned. Turns at the start or end of a person's task get an additional
 /// part.
 pub fn priority(facts: &TurnFacts, largest: LargestParts, explicit: bool, spec: &Levels) -> Score {
@@ -110,12 +110,12 @@ pub struct DueSummary {
 }
 
 /// Returns the summary that the oldest turns of the working level need, if any. `turns` are oldest first; `fixed` is
-/// the tokens that precede them. Above the trigger, or above the budgets of the first three levels, turns are taken
-/// oldest first until at most `refill_percent` of the total (of those budgets if they were full; at most the trigger)
-/// would be used, so that one summary does not trigger the next. The newest turn is never taken; turns younger than
-/// their level's minimum age are taken only if those budgets are full. Low scores leave first only in the plan, since a
-/// summary covers consecutive turns: a summary is also due, whatever the levels hold, once turns were left out without
-/// one, and covers the turns up to the newest of them.
+/// the number of tokens that precede them. Above the trigger, or above the budgets of the first three levels, turns are
+/// taken oldest first until at most `refill_percent` of the total (of those budgets if they were full; at most the
+/// trigger) would be used, so that one summary does not trigger the next. The newest turn is never taken; turns younger
+/// than their level's minimum age are taken only if those budgets are full. Low scores leave first only in the plan,
+/// since a summary covers consecutive turns: a summary is also due, regardless of the tokens in the levels, once turns
+/// were left out without a summary; it covers the turns up to the newest of these.
 pub fn due(
     turns: &[UnsummarizedTurn],
     fixed: u32,
@@ -286,7 +286,7 @@ pub struct Decision {
     pub turns: TurnOutcomes,
     /// Tokens used in levels 1 to 4.
     pub used: [u32; 4],
-    /// Budgets of levels 1 to 4: the third includes what the first two leave, and the fourth is what the others leave of
+    /// Budgets of levels 1 to 4: the third includes the tokens that the first two leave, and the fourth is the rest of
     /// the total.
     pub budgets: [u32; 4],
     /// Tokens that should have left but are too young.
@@ -294,9 +294,9 @@ pub struct Decision {
 }
 
 /// Decides by levels which turns are sent, and in which form. `total` is the maximum of all levels in tokens; `turns`
-/// are oldest first. The first three levels share their budgets: what the permanent and session levels do not spend is
-/// added to the working level, and what they overspend is taken from it. The newest turns, as far as they fit into a
-/// share of the working level, leave after all others; the very newest leaves only by age and trigger.
+/// are oldest first. The first three levels share their budgets: tokens that the permanent and session levels do not
+/// spend are added to the working level, and tokens that they overspend are taken from it. The newest turns that fit
+/// into a share of the working level leave after all others; the very newest leaves only by age and trigger.
 pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels) -> Decision {
     let below = fixed.permanent.saturating_add(fixed.session);
     let working = working_budget(fixed, total, spec);
@@ -341,7 +341,7 @@ pub fn repeat(turns: &[LevelTurn], earlier: TurnOutcomes, levels: (FixedTokens, 
     State::new(turns, earlier, 0, spec).decision(levels, None, spec)
 }
 
-/// Returns what the permanent and session levels leave of the first three levels' budgets.
+/// Returns the tokens of the first three levels' budgets that the permanent and session levels leave.
 fn working_budget(fixed: FixedTokens, total: u32, spec: &Levels) -> u32 {
     let first_three = budgets(total, spec).iter().fold(0_u32, |sum, budget| sum.saturating_add(*budget));
     first_three.saturating_sub(fixed.permanent.saturating_add(fixed.session))
@@ -381,7 +381,7 @@ impl<'a> State<'a> {
         Self { turns, newest: newest(turns, spec.recent_share.share(working)), forms }
     }
 
-    /// Returns the decision, after restoring turns that fit anyway.
+    /// Returns the decision, after restoring turns that still fit.
     fn settled(mut self, (fixed, total): (FixedTokens, u32), cannot: Option<u32>, spec: &Levels) -> Decision {
         let working = working_budget(fixed, total, spec);
         self.restore(working.saturating_sub(fixed.working), trigger_tokens(total, spec).saturating_sub(fixed.sum()));
@@ -442,8 +442,8 @@ impl<'a> State<'a> {
         freed
     }
 
-    /// Restores turns that fit anyway, newest first and then by score: up to `working` tokens with cut results and
-    /// `all` tokens of turns.
+    /// Restores turns that still fit, newest first and then by score: up to `working` tokens with cut results and `all`
+    /// tokens of turns.
     fn restore(&mut self, working: u32, all: u32) {
         let none = FixedTokens::default();
         let mut text_tokens = working.saturating_sub(self.working(none));
@@ -468,8 +468,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Returns what evicting a turn in this stage would free; with `own`, of the working level alone and never the
-    /// newest turn.
+    /// Returns the tokens that evicting a turn in this stage would free; with `own`, counts only the working level and
+    /// never evicts the newest turn.
     fn candidate(&self, stage: Stage, at: usize, own: bool) -> Option<EvictionCandidate> {
         let turn = &self.turns[at];
         let form = self.forms[at].ok()?;

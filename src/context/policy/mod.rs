@@ -1,5 +1,5 @@
 //! The formulas of the policies over plain values: relevance and adaptive size (`relevance`, `adaptive`), priority
-//! levels (`levels`), lanes, focus and due summaries (`lanes`), and what a conversation is about (`conversation`).
+//! levels (`levels`), lanes, focus, and due summaries (`lanes`), and the subject of a conversation (`conversation`).
 //! Not for: the hard rules (`admission`), which also apply these formulas to a plan's input.
 
 pub mod adaptive;
@@ -14,7 +14,7 @@ use crate::domain::planning::plan::Form;
 /// A score with its parts, in thousandths.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Score {
-    /// The sum, by which items are ranked.
+    /// The sum, which ranks the items.
     pub raw: i32,
     /// The parts by name, in a fixed order.
     pub parts: Vec<(&'static str, i32)>,

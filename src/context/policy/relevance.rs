@@ -41,7 +41,7 @@ fn exp_negative(x: f64) -> f64 {
     sum
 }
 
-/// Returns a message's relevance: the weighted sum of recency, flags, source and similarity (in thousandths).
+/// Returns a message's relevance: the weighted sum of recency, flags, source, and similarity (in thousandths).
 pub fn message(facts: &MessageFacts, similarity: Option<i32>, spec: &Relevance) -> Score {
     let weight = |flag: &Flag| match flag {
         Flag::Error => spec.error.0,

@@ -1,6 +1,6 @@
-//! Makes the plan of a request that a person edited by hand: unchanged messages keep their rows, changed or added ones
-//! get rows of their own, and the rest is left out.
-//! Not for: sending the request, or its texts (`domain::call::request`).
+//! Makes the plan of a request that a person edited by hand: unchanged messages keep their rows, changed or added
+//! messages get new rows, and the rest is left out. Not for: sending the request, or its texts
+//! (`domain::call::request`).
 
 use super::checks::{count_body, count_message};
 use crate::context::render::{Outline, RequestPiece};
@@ -124,7 +124,7 @@ struct EditedPlan<'a> {
 }
 
 impl EditedPlan<'_> {
-    /// Adds the rows that a message of the edited body was rendered from, or a row of its own.
+    /// Adds the rows that a message of the edited body was rendered from, or a new row.
     fn message(&mut self, at: usize, message: &Value, kept: Option<u32>, is_question: bool) {
         let place = u32::try_from(at).ok();
         if let Some(before) = kept {
@@ -187,7 +187,7 @@ fn omitted_rows(plan: &ContextPlan, kept_rows: &[Row]) -> Vec<Row> {
     plan.suggested().cloned().chain(removed).chain(plan.excluded().cloned()).collect()
 }
 
-/// Makes rows, framing and tools add up to the body's count: labels and separators that changed because a neighbor was
+/// Makes rows, framing, and tools add up to the body's count: labels and separators that changed because a neighbor was
 /// removed are counted with the last row.
 fn balance(plan: &mut ContextPlan) {
     let fixed = plan.framing + plan.tools;

@@ -71,7 +71,7 @@ pub struct RequestPiece {
     pub digest: Hash,
     /// Its tokens.
     pub tokens: u32,
-    /// What the piece is in the plan: the hash of a text or the key of a message.
+    /// The piece's identity in the plan: the hash of a text or the key of a message.
     pub of: Hash,
     /// Index of its message in the request; `None` for the tools.
     pub message: Option<u32>,
@@ -99,7 +99,7 @@ pub(in crate::context) fn skeleton(rows: &[Row], layout: Layout, dialect: &Diale
     messages
 }
 
-/// Where roles must alternate, the model may not speak first, so the instructions are sent in the user role.
+/// If roles must alternate, the model must not speak first, so the instructions are sent in the user role.
 fn open_with_user(messages: &mut [WireMessage], dialect: &Dialect) {
     if let [first, second, ..] = messages
         && dialect.strict_alternation
@@ -158,7 +158,7 @@ fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<Conten
     push(messages, "user", after.filter_map(block_piece).collect(), dialect);
 }
 
-/// Returns what the request adds after the tool results of its turn.
+/// Returns the rows that the request adds after the tool results of its turn.
 fn added(rows: &[Row]) -> Vec<ContentPiece> {
     rows.iter().filter(|row| row.section() == Some(Section::DuringTurn)).filter_map(block_piece).collect()
 }

@@ -101,8 +101,8 @@ fn placeholder(role: Role, content: &Content) -> String {
     format!("[{what} of {} characters, left out by the user]", plain(content).chars().count())
 }
 
-/// Returns a labeled block of a message: a header line, the body, a blank line. The tokens of consecutive blocks add up
-/// because of how a block begins and ends.
+/// Returns a labeled block of a message: a header line, the body, a blank line. A block begins and ends in such a way
+/// that the tokens of consecutive blocks add up.
 pub fn block(label: &str, body: &str) -> String {
     format!("## {label}\n\n{}\n\n", body.trim())
 }

@@ -2,8 +2,8 @@
 //! quoted words.
 //! Not for: checking whether a summary keeps them (`survive`).
 //!
-//! The rules are few and precise, because nobody reads a flooded list. Of fenced code only addresses, paths, errors and
-//! declared names are taken; single digits, ordinals and everyday words are not facts.
+//! The rules are few and precise, because nobody reads a flooded list. In fenced code, only addresses, paths, errors,
+//! and declared names count; single digits, ordinals, and everyday words are not facts.
 
 use super::text::SentencePlace;
 use crate::domain::summary::draft::AnchorKind;

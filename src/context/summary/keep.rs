@@ -164,7 +164,7 @@ mod tests {
         assert!(kept.iter().map(|kept| line_cost(kept, &approximate)).sum::<u32>() <= 130);
     }
 
-    /// What is kept first is what recovers the most weight per token, counting all that a sentence says.
+    /// Sentences that recover the most weight per token are kept first, counting all facts of a sentence.
     #[test]
     fn sentences_go_by_their_weight_per_token() {
         let item = |sentence: &str, weight: u32| MissingFact {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// Splits turns into ranges of at most `room` tokens each; a larger turn is a range of its own.
+/// Splits turns into ranges of at most `room` tokens each; a larger turn is a separate range.
 pub fn chunks(sources: &[SourceTurn], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut used = 0;

@@ -3,8 +3,8 @@
 
 use proptest::prelude::ProptestConfig;
 
-/// So many cases, or as many times more (or less) as `PROPTEST_CASES` is of proptest's usual 256. Failures are not
-/// written to files.
+/// Runs this many cases, scaled by the ratio of `PROPTEST_CASES` to proptest's default of 256. Failures are not written
+/// to files.
 pub(crate) fn cases(usual: u32) -> ProptestConfig {
     let own = ProptestConfig::default();
     let cases = scaled(usual, own.cases);

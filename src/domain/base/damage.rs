@@ -1,5 +1,5 @@
-//! Reports on damaged stores and on backups: what is wrong, which backups exist, what was done.
-//! Not for: reading or moving files (`store`).
+//! Reports on damaged stores and on backups: the damage, the backups, and the repairs. Not for: reading or moving files
+//! (`store`).
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ impl BackupCard {
     }
 }
 
-/// What was done to a backup.
+/// The change that was made to a backup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackupOutcome {
@@ -38,9 +38,9 @@ pub enum BackupOutcome {
 pub struct BackupReport {
     /// The backup.
     pub backup: BackupCard,
-    /// Number of its messages and sessions that were removed from the store for good; 0 once the backup is deleted.
+    /// Number of its messages and sessions that were removed from the store permanently; 0 once the backup is deleted.
     pub removed: u64,
-    /// What was done to it.
+    /// The change that was made to it.
     pub fate: BackupOutcome,
     /// Whether it was made before a change of the schema. Only an older program can read it, so it cannot be rewritten.
     pub older: bool,
@@ -112,7 +112,7 @@ pub fn deleted_text_sentence(all: &[BackupReport]) -> Option<String> {
 pub struct Damage {
     /// The file.
     pub path: String,
-    /// What is wrong with it, as reported by SQLite.
+    /// The fault, as reported by SQLite.
     pub why: String,
     /// The backups, newest first.
     pub backups: Vec<BackupCard>,
@@ -150,7 +150,7 @@ pub enum StartWith {
     Empty,
 }
 
-/// What was done about a damaged store.
+/// The repair of a damaged store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RepairResult {
     /// The new path of the damaged file; empty if there was none.

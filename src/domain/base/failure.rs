@@ -1,5 +1,5 @@
-//! Failures as shown to a person: what happened, what was kept, what to do.
-//! Not for: the error types of other modules, which the engine's API converts into failures.
+//! Failures as shown to a person: the problem, the data that was kept, and the next step. Not for: the error types of
+//! other modules, which the engine's API converts into failures.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -47,9 +47,9 @@ pub struct Failure {
     pub kind: FailureKind,
     /// What happened.
     pub what: String,
-    /// What was kept (may be empty).
+    /// The data that was kept (may be empty).
     pub kept: String,
-    /// What to do (may be empty).
+    /// The next step (may be empty).
     pub todo: String,
 }
 

@@ -1,16 +1,16 @@
-//! A line of the report on servers, the store and the settings (`pleach doctor`).
-//! Not for: examining anything (`engine`).
+//! A line of the report on servers, the store, and the settings (`pleach doctor`). Not for: examining anything
+//! (`engine`).
 
 /// A line of the report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What was examined, such as "store" or "profile openai".
+    /// The examined part, such as "store" or "profile openai".
     pub subject: String,
     /// Whether it is in order; `None` for plain facts.
     pub ok: Option<bool>,
-    /// What was found.
+    /// The result of the examination.
     pub text: String,
-    /// What to do; empty if nothing needs to be done.
+    /// The next step; empty if there is nothing to do.
     pub todo: String,
     /// The findings for programs, as names and values; empty if the text says everything.
     pub facts: Vec<(&'static str, String)>,

@@ -50,7 +50,7 @@ id!(
     NodeId
 );
 id!(
-    /// The id of a memory: something that stays known beyond its message.
+    /// The id of a memory, which is stored independently of its message.
     MemoryId
 );
 id!(
@@ -58,6 +58,6 @@ id!(
     RaceId
 );
 id!(
-    /// The id of a run: one call to a model server, whatever its outcome.
+    /// The id of a run: one call to a model server, regardless of its outcome.
     RunId
 );

@@ -9,7 +9,7 @@ pub fn beginning(head: &NodeHead) -> Cow<'_, str> {
     if head.role == Role::Assistant { line(&head.preview) } else { Cow::Borrowed(&head.preview) }
 }
 
-/// Returns a line without the Markdown marks of headings, lists, quotes, emphasis, code and links, but with their
+/// Returns a line without the Markdown marks of headings, lists, quotes, emphasis, code, and links, but with their
 /// contents.
 pub fn line(text: &str) -> Cow<'_, str> {
     let bare = without_block_marks(text);
@@ -54,8 +54,8 @@ fn read_mark<'a>(out: &mut String, rest: &'a str) -> &'a str {
     let (mark, after) = rest.split_at(run);
     let word = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace());
     let before = word(out.chars().last());
-    // Underscores inside a word and double ones are part of a name; a star between spaces is a character, and one before
-    // `.` or `/` a pattern of file names.
+    // Underscores inside a word and double ones are part of a name; a star between spaces is a character, and a star
+    // before `.` or `/` is part of a file name pattern.
     let inside = first == '_' && (run == 2 || before && after.chars().next().is_some_and(char::is_alphanumeric));
     let alone = !before && !word(after.chars().next());
     let pattern = first == '*' && after.starts_with(['.', '/']);

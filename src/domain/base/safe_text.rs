@@ -1,11 +1,10 @@
 //! Sanitized text, the only text that may reach the terminal. All other text (from models, tools, files, imports,
-//! servers) is data: its control characters, escape sequences and invisible characters are made visible, neither
-//! executed nor hidden.
-//! Not for: wrapping or measuring text (the screen).
+//! servers) is data: its control characters, escape sequences, and invisible characters are made visible, neither
+//! executed nor hidden. Not for: wrapping or measuring text (the screen).
 
 use std::fmt;
 
-/// Sanitized text: the only text that views, stderr, the window title and the clipboard accept.
+/// Sanitized text: the only text that views, stderr, the window title, and the clipboard accept.
 #[derive(Clone, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Safe(String);
 
@@ -124,7 +123,8 @@ fn clean(raw: &str, tabs: Tabs, lines: bool) -> String {
             '\n' => out.push(' '),
             '\r' if tabs == Tabs::Expand && next == Some('\n') => {}
             '\t' if tabs == Tabs::Expand => out.push_str(&"    "[column % 4..]),
-            // What could be read as the start of a mark is marked itself, so that `Safe::exact` stays reversible.
+            // Characters that could be read as the start of a mark are marked themselves, so that `Safe::exact` stays
+            // reversible.
             '⟨' if tabs == Tabs::Mark && next == Some('U') => push_mark(&mut out, c),
             '\u{200d}' if is_pictograph(before) && next.is_some_and(is_pictograph) => out.push(c),
             c if is_forbidden(c) => push_mark(&mut out, c),

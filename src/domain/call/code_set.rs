@@ -1,6 +1,5 @@
-//! The record of a search of the code for a call: the query, the decision whether to search, and the best candidates
-//! with their scores.
-//! Not for: searching (`code`), sending (`context`), or searches of older messages (`retrieval_set`).
+//! The record of a code search for a call: the query, the decision whether to search, and the best candidates with
+//! their scores. Not for: searching (`code`), sending (`context`), or searches of older messages (`retrieval_set`).
 
 use super::retrieval_set::{Gate, PassReason, SkipReason};
 use crate::domain::base::hash::{Fields, Hash};
@@ -15,7 +14,7 @@ pub const MAX_CANDIDATES: usize = 60;
 /// The maximum number of characters of the query that are recorded. The whole message is stored once, as a message.
 pub const MAX_QUERY_CHARS: usize = 200;
 
-/// What became of a candidate.
+/// The outcome of a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodeOutcome {
@@ -70,20 +69,20 @@ pub struct CodeCandidate {
     pub because: String,
     /// Tokens that it takes or would take; 0 if unknown.
     pub tokens: u32,
-    /// What became of it.
+    /// The outcome.
     pub outcome: CodeOutcome,
 }
 
-/// The record of one search of the code.
+/// The record of one code search.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename = "code")]
 pub struct CodeSet {
     /// See [`CodeSet::with_id`].
     pub id: Hash,
-    /// The query: the message without its attachments, at most [`MAX_QUERY_CHARS`] characters; `…` is the last one of a
-    /// query that was cut. Earlier versions stored the whole query.
+    /// The query: the message without its attachments, at most [`MAX_QUERY_CHARS`] characters; a query that was cut
+    /// ends with `…`. Earlier versions stored the whole query.
     pub query: String,
-    /// Digest of where it was asked and of what limited the search.
+    /// Digest of the place of the question and of the limits of the search.
     pub filters: Hash,
     /// Digest of the workspace's folder.
     pub workspace: Hash,

@@ -23,7 +23,7 @@ pub enum EmbedError {
     Model {
         /// The directory.
         place: String,
-        /// What is wrong with the model.
+        /// The fault of the model.
         why: String,
     },
     /// The settings specify no valid embedder.

@@ -14,7 +14,7 @@ use crate::domain::planning::policy::Section;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of the rule for finding evidence. It is raised whenever the rule finds other evidence.
+/// Version of the rule for finding evidence. Incremented whenever the rule finds different evidence.
 pub const RULE: u32 = 1;
 /// Minimum number of turns in which an item was sent and not used before it is reported.
 pub const MIN_UNUSED_TURNS: u32 = 5;
@@ -25,8 +25,8 @@ pub const MIN_UNUSED_TURNS: u32 = 5;
 pub enum UseKind {
     /// A sequence of the item's words occurs in the answer or in the arguments of a tool call.
     Quoted,
-    /// The answer contains a path, identifier, number or turn of the item that few other items contain and the question
-    /// does not.
+    /// The answer contains a path, identifier, number, or turn of the item that few other items contain and the
+    /// question does not.
     Named,
     /// A tool changed the item's lines, or its file if the lines are unknown.
     Edited,
@@ -93,7 +93,7 @@ impl CallUses {
     }
 }
 
-/// Returns whether an answer can show that it used a row. It cannot for instructions, rules and skills, which shape an
+/// Returns whether an answer can show that it used a row. It cannot for instructions, rules, and skills, which shape an
 /// answer without leaving words in it, nor for the question.
 pub fn counts(row: &Row) -> bool {
     use RowKind as K;
@@ -154,7 +154,7 @@ pub struct UnusedItem {
     pub kind: RowKind,
     /// The first words, unsanitized.
     pub title: String,
-    /// Whether it is pinned permanently, not only leased.
+    /// Whether it is pinned permanently instead of leased.
     pub pinned: bool,
     /// Number of turns in which it was sent since it was last used.
     pub turns: u32,

@@ -11,11 +11,11 @@ pub const NEWEST: usize = 20;
 /// Minimum number of reports from which an error is computed.
 const MIN_FOR_ERROR: usize = 3;
 /// Minimum number of reports from which an offset is computed. An offset is independent of the prompt's size, such as
-/// tool schemas that the server does not count, or a template of its own.
+/// tool schemas that the server does not count, or the server's own template.
 const MIN_FOR_LINE: usize = 5;
 /// Plausible slopes of a line through the reports.
 const SLOPES: std::ops::RangeInclusive<f64> = 0.25..=4.0;
-/// Share of the expected tokens that is missing from a truncated prompt at least, if the counts are steady.
+/// Minimum share of the expected tokens that is missing from a truncated prompt, if the counts are steady.
 const MIN_MISSING_SHARE: f64 = 0.20;
 /// The largest such share, if the counts scatter.
 const MAX_MISSING_SHARE: f64 = 0.50;
@@ -101,7 +101,7 @@ fn percent(error: f64) -> String {
     if error >= 0.95 { format!("{error:.0} %") } else { format!("{:.1} %", error.max(0.1)) }
 }
 
-/// Returns slope, offset and median deviation of the best fit: the median quotient, or a line if that halves the
+/// Returns slope, offset, and median deviation of the best fit: the median quotient, or a line if that halves the
 /// deviation. Reports are pairs of estimate and actual count.
 fn best_fit(reports: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     let deviation =
@@ -212,8 +212,8 @@ pub struct PromptCost {
 }
 
 impl PromptCost {
-    /// Computes the cost of a prompt of `est` estimated tokens, of which `same_prefix` are the same as in the previous
-    /// request. `answer` is the number of tokens reserved for the answer.
+    /// Computes the cost of a prompt of `est` estimated tokens. The first `same_prefix` tokens are the same as in the
+    /// previous request. `answer` is the number of tokens reserved for the answer.
     #[must_use]
     pub fn new(price: &Price, est: u32, same_prefix: u32, answer: u32, calibration: Option<&Calibration>) -> Self {
         let prompt = calibration.map_or(est, |calibration| calibration.apply(est));
@@ -341,7 +341,7 @@ mod tests {
         }
     }
 
-    /// Computes slope, offset and deviation directly from the definition of [`Calibration::learn`].
+    /// Computes slope, offset, and deviation directly from the definition of [`Calibration::learn`].
     fn by_definition(reports: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
         let middle = |mut values: Vec<f64>| {
             values.sort_by(f64::total_cmp);

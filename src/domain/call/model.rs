@@ -11,7 +11,7 @@ use serde_json::Value;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dialect {
-    /// The role that carries instructions: `system`, `developer` or `user`.
+    /// The role that carries instructions: `system`, `developer`, or `user`.
     pub instruction_role: String,
     /// Whether adjacent messages of the same role must be joined.
     pub strict_alternation: bool,
@@ -147,7 +147,7 @@ impl Quirk {
     }
 }
 
-/// What answers requests: a server, or a built-in model.
+/// The backend that answers requests: a server, or a built-in model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
@@ -167,7 +167,7 @@ pub struct Profile {
     /// The name (the key of its table).
     #[serde(skip_deserializing)]
     pub name: String,
-    /// What answers requests.
+    /// The backend that answers requests.
     pub backend: Backend,
     /// Base address, such as `https://host/v1`.
     pub base_url: String,
@@ -288,10 +288,10 @@ impl Price {
     }
 }
 
-/// What is known about a model.
+/// The known facts about a model.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ModelInfo {
-    /// The name by which the server knows the model.
+    /// The server's name for the model.
     pub name: String,
     /// Context window in tokens.
     pub context_window: u32,
@@ -305,14 +305,14 @@ pub struct ModelInfo {
     pub exact_encoding: bool,
     /// Prices, if known.
     pub price: Option<Price>,
-    /// The source of the window: `server`, `table`, `profile` or `assumed`.
+    /// The source of the window: `server`, `table`, `profile`, or `assumed`.
     pub source: String,
-    /// What the model supports, according to its server.
+    /// The features that the model supports, according to its server.
     #[serde(skip)]
     pub supports: Supports,
 }
 
-/// What a model supports, according to its server; `None` if the server does not report it.
+/// The features that a model supports, according to its server; `None` if the server does not report a feature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Supports {
     /// Whether it accepts tools.

@@ -67,7 +67,7 @@ pub enum Delta {
 /// silently.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// What happened, as a sentence for people.
+    /// A sentence for people that describes the problem.
     pub what: String,
     /// The beginning of the bytes in question, without keys, unsanitized. Bytes that are not text are written as
     /// `\\xNN`. May be empty.
@@ -115,14 +115,14 @@ pub enum ProviderErrorKind {
     Idle,
 }
 
-/// A failed call: what happened and what to do, a sentence each. Contains no keys.
+/// A failed call: one sentence about the problem and one about the next step. Contains no keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProviderError {
     /// The kind.
     pub kind: ProviderErrorKind,
-    /// What happened, with the server's own words if there were any (at most 400 characters, unsanitized).
+    /// The problem, with the server's own words if there were any (at most 400 characters, unsanitized).
     pub what: String,
-    /// What to do.
+    /// The next step.
     pub hint: String,
     /// The HTTP status; `None` if there was no response.
     pub status: Option<u16>,

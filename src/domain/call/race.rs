@@ -1,5 +1,5 @@
-//! The record of each branch of a race: its settings, limits and usage.
-//! Not for: parsing the settings (`planning::variant`) or the calls (`run`).
+//! The record of each branch of a race: its settings, limits, and usage. Not for: parsing the settings
+//! (`planning::variant`) or the calls (`run`).
 
 use super::run::RunStatus;
 use crate::domain::base::ids::{BranchId, RaceId, RunId};
@@ -122,7 +122,7 @@ impl Limit {
     }
 }
 
-/// The settings with which a branch was called, with defaults, as they were at that time.
+/// The settings of a branch at the time of its call, including defaults.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Config {
     /// Profile.

@@ -62,14 +62,14 @@ pub struct Block {
     pub range: Range<usize>,
 }
 
-/// What is wrong with a text, and where. Lines and columns count from 1.
+/// The fault of a text, and its position. Lines and columns count from 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BodyFault {
     /// The line.
     pub line: usize,
     /// The column in characters; 1 if the whole line is at fault.
     pub column: usize,
-    /// What is wrong, as a sentence without a period.
+    /// The fault, as a sentence without a period.
     pub what: String,
 }
 
@@ -86,7 +86,7 @@ struct Ranges {
     tools: Option<Range<usize>>,
 }
 
-/// Scans a body for the ranges of its messages and tools. Recognizes only strings, brackets and the keys of the
+/// Scans a body for the ranges of its messages and tools. Recognizes only strings, brackets, and the keys of the
 /// outermost object; invalid JSON may give no ranges.
 fn ranges(body: &str) -> Ranges {
     let bytes = body.as_bytes();
@@ -359,7 +359,7 @@ fn with_text(json: &str, to: &EditedMessage) -> String {
 /// Parses an edited text.
 ///
 /// # Errors
-/// If a line does not start a message as it should, or there is no message.
+/// If a line that should start a message does not, or there is no message.
 fn read(texts: &str) -> Result<Vec<EditedMessage>, BodyFault> {
     let run = texts.bytes().take_while(|b| *b == b'=').count();
     if run < 3 {
@@ -502,7 +502,7 @@ mod tests {
             }
         }
 
-        /// A message without content keeps none as long as it gets no text.
+        /// A message without content stays without content unless it gets a text.
         #[test]
         fn edited_texts_are_the_new_texts(
             pairs in proptest::collection::vec((message(), message()), 1..5), more in proptest::collection::vec(message(), 0..3)

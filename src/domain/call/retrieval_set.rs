@@ -23,9 +23,9 @@ pub enum SkipReason {
     Common,
     /// The message shares too little with older messages.
     Faint,
-    /// The mode or the policy searches nothing. Only of code.
+    /// The mode or the policy searches nothing. Only for code.
     ModeOff,
-    /// The message names no symbol or file, and the mode sends only those. Only of code.
+    /// The message names no symbol or file, and the mode sends only named symbols and files. Only for code.
     NotNamed,
 }
 
@@ -60,11 +60,11 @@ pub enum PassReason {
     Several,
     /// One older message is far closer in meaning than the others.
     Meaning,
-    /// The message names a symbol or file. Only of code.
+    /// The message names a symbol or file. Only for code.
     Named,
-    /// Symbols contain enough of the message. Only of code.
+    /// Symbols contain enough of the message. Only for code.
     Matches,
-    /// A focus or an attached file limits the search. Only of code.
+    /// A focus or an attached file limits the search. Only for code.
     Focus,
 }
 
@@ -74,7 +74,8 @@ pub enum PassReason {
 pub enum Gate {
     /// The messages were searched.
     Pass(PassReason),
-    /// Nothing was searched; the previous results were kept. Of older messages only in sets stored by earlier versions.
+    /// Nothing was searched; the previous results were kept. For older messages, occurs only in sets stored by earlier
+    /// versions.
     Inherited(SkipReason),
     /// Nothing was searched.
     Skipped(SkipReason),
@@ -179,7 +180,7 @@ pub struct RetrievalSet {
     pub id: Hash,
     /// The query.
     pub query: String,
-    /// Digest of what limited the search (lane, window, time, exclusions).
+    /// Digest of the limits of the search (lane, window, time, exclusions).
     pub filters: Hash,
     /// The gate's decision.
     pub gate: Gate,

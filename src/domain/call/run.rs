@@ -108,7 +108,7 @@ pub struct RunCard {
     /// Parts of the answer that could not be used as received; at most [`DIAGNOSTICS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether it is a side question, no part of which becomes a message.
+    /// Whether it is a side question, which becomes no message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aside: bool,
     /// How many of the call's items the answer used; `None` if that was not examined.

@@ -1,5 +1,5 @@
-//! The request of a call that was made: its stored plan, with what is known of the call.
-//! Not for: reading it from the store (`engine`), or the bytes (`request`).
+//! The request of a call that was made: its stored plan, with the known facts about the call. Not for: reading it from
+//! the store (`engine`), or the bytes (`request`).
 
 use super::code_set::CodeSet;
 use super::item_use::CallUses;
@@ -16,7 +16,7 @@ pub struct SentRequest {
     pub card: RunCard,
     /// Its plan, or why the plan cannot be shown.
     pub plan: Result<Arc<ContextPlan>, Failure>,
-    /// The set of the search of the code.
+    /// The retrieval set of the code search.
     pub code_set: Option<Arc<CodeSet>>,
     /// How the answer used the items; `None` if that was not recorded.
     pub uses: Option<Box<CallUses>>,

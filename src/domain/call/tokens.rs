@@ -10,7 +10,7 @@ use std::borrow::Cow;
 pub enum Encoding {
     /// `OpenAI` models since GPT-4o.
     O200kBase,
-    /// GPT-4, GPT-3.5 and the older embeddings.
+    /// GPT-4, GPT-3.5, and the older embeddings.
     Cl100kBase,
     /// No known vocabulary: a quarter of the number of characters, rounded up.
     Approximate,
@@ -114,7 +114,7 @@ pub trait CountTokens: Send + Sync {
     /// Returns the number of tokens of `text` in `encoding`.
     fn count(&self, encoding: Encoding, text: &str) -> u32;
 
-    /// Loads what an encoding needs. Returns the encoding to use, and if that is a substitute, why.
+    /// Loads the data of an encoding. Returns the encoding to use and, if it is a substitute, the reason.
     fn settle(&self, encoding: Encoding) -> (Encoding, Option<String>) {
         (encoding, None)
     }

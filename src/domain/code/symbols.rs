@@ -31,7 +31,7 @@ pub enum Kind {
     Method,
     /// A declaration of a function without its body.
     Prototype,
-    /// A constant, static or global variable.
+    /// A constant, static, or global variable.
     Constant,
     /// An alias or other type.
     Type,
@@ -196,7 +196,7 @@ pub enum ParseOutcome {
     TooLarge,
     /// The file is not text.
     Binary,
-    /// The file is generated, as recognized by its name, its first lines or its long lines, or a copy of another
+    /// The file is generated, as recognized by its name, its first lines, or its long lines, or a copy of another
     /// project's document or settings, as recognized by its folder.
     Generated,
     /// The file could not be read.
@@ -311,8 +311,8 @@ pub(in crate::domain) fn is_zero(number: &u32) -> bool {
 }
 
 impl CodeRef {
-    /// Returns a hash that identifies the symbol whatever the file contains: of its file, qualified name, kind, and
-    /// index among symbols that share all of these.
+    /// Returns a hash that identifies the symbol regardless of the file's content: a hash of its file, qualified name,
+    /// kind, and index among symbols that share all of these.
     #[must_use]
     pub fn key(&self) -> Hash {
         let named = Fields::new("symbol").text(&self.path).text(&self.qualified).text(self.kind.name());

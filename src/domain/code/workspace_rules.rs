@@ -1,5 +1,5 @@
-//! A project's texts for models: rule files (AGENTS.md) and skills, and their state in the next call.
-//! Not for: reading them (`tools::folder`), adding them to a plan (`engine`) or module summaries (`summary::module`).
+//! A project's texts for models: rule files (AGENTS.md) and skills, and their state in the next call. Not for: reading
+//! them (`tools::folder`), adding them to a plan (`engine`), or module summaries (`summary::module`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::conversation::mark::Atom;
@@ -30,8 +30,8 @@ impl ProjectKind {
     }
 }
 
-/// Returns the atom by which marks identify an item: by its kind, the project (the name of its topmost folder) and the
-/// path in it, whatever the text.
+/// Returns the atom that identifies an item in marks: a hash of its kind, the project (the name of its topmost folder),
+/// and the path in it, but not of its text.
 #[must_use]
 pub fn atom(kind: ProjectKind, project: &str, path: &str) -> Atom {
     Atom::Section { text: Fields::new("project item").text(kind.name()).text(project).text(path).finish() }
@@ -59,7 +59,7 @@ pub enum RuleState {
     Untrusted,
     /// The file cannot be read.
     Unread {
-        /// Why, as the end of a sentence that begins with the file.
+        /// The reason, as the end of a sentence that begins with the file.
         why: String,
     },
 }
@@ -107,7 +107,7 @@ impl RuleState {
 pub struct ProjectItem {
     /// The kind of the item.
     pub kind: ProjectKind,
-    /// The atom by which marks identify it; for a skill, the atom of the list of all skills.
+    /// The atom that identifies it in marks; for a skill, the atom of the list of all skills.
     #[serde(skip)]
     pub atom: Option<Atom>,
     /// The path for display: relative to the workspace (with `../` for folders above it), absolute for the person's own
@@ -115,7 +115,7 @@ pub struct ProjectItem {
     pub path: String,
     /// A skill's name, otherwise its path.
     pub title: String,
-    /// For rules: the folder to which they apply. For a skill: its purpose.
+    /// For rules: the folder that they apply to. For a skill: its purpose.
     pub about: String,
     /// The state.
     #[serde(flatten)]

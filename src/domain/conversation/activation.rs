@@ -1,6 +1,5 @@
-//! The activation of items: which turns touched an item and how, and the numbers by which the program leases and
-//! releases items.
-//! Not for: the decision (`context::activation`), recording touches (`engine`) or pins (`mark`).
+//! The activation of items: which turns touched an item and how, and the thresholds for leasing and releasing items.
+//! Not for: the decision (`context::activation`), recording touches (`engine`), or pins (`mark`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::ClusterId;
@@ -65,16 +64,16 @@ pub struct Touches {
     /// The symbols of the code that the turn touched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<SymbolTouch>,
-    /// The set of the search of the code.
+    /// The retrieval set of the code search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_set: Option<Hash>,
 }
 
-/// The numbers that decide about activation, leases and suggested pins.
+/// The weights and thresholds for activation, leases, and suggested pins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Activation {
-    /// Whether the program pins anything by itself.
+    /// Whether the program pins items automatically.
     pub on: bool,
     /// Whether questions are clustered. If so, retrieval counts only within its own cluster, and leases end when two
     /// questions in a row belong to other clusters.
@@ -87,7 +86,7 @@ pub struct Activation {
     pub model: Milli,
     /// Added when it was sent with the call, outside the window.
     pub plan: Milli,
-    /// Added when it was retrieved for a question of the present cluster.
+    /// Added when it was retrieved for a question of the current cluster.
     pub found: Milli,
     /// Added when a turn referred to code that uses the item's code, or that the item's code uses.
     pub hop: Milli,

@@ -62,16 +62,17 @@ pub struct Overrides {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<String>,
     /// The lane of new messages ([`crate::domain::conversation::lane::Lane`]'s stored text; empty is the root); `None`
-    /// continues in the branch's present lane.
+    /// continues in the branch's current lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<String>,
-    /// Files, folders and symbols to which the search of code is limited.
+    /// Files, folders, and symbols that the code search is limited to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub focus: Vec<String>,
     /// Suggested pins that were dismissed and are not suggested again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dismissed: Vec<Atom>,
-    /// Items without which a repeated call gave a different answer, in a person's judgment. They are suggested as pins.
+    /// Items whose omission from a repeated call changed the answer, in a person's judgment. They are suggested as
+    /// pins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mattered: Vec<Atom>,
     /// Tools that are switched off: tools of servers by their [switch](crate::domain::tool::mcp::switch), the program's
@@ -124,7 +125,7 @@ impl Overrides {
     }
 }
 
-/// A named pointer to a node of the session's tree, with marks and settings of its own.
+/// A named pointer to a node of the session's tree, with its own marks and settings.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Branch {
     /// The id.
@@ -187,7 +188,7 @@ pub fn holding(branches: &[Branch], current: BranchId, tree: &Tree, wanted: Slot
 pub struct StateVersion {
     /// The block's text without its delimiters.
     pub text: String,
-    /// The node whose answer contained it, or after which a person wrote it.
+    /// The node whose answer contained it, or the node after which a person wrote it.
     pub node: NodeId,
     /// The same node's key.
     pub key: Hash,
@@ -199,7 +200,7 @@ pub struct StateVersion {
     /// Whether undo has reverted it.
     #[serde(default)]
     pub withdrawn: bool,
-    /// Whether it was imported. It applies nowhere until a person accepts it, and then as that person's version.
+    /// Whether it was imported. It applies nowhere until a person accepts it; it then counts as that person's version.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offered: bool,
     /// The version number, which increases within the session.

@@ -1,6 +1,5 @@
-//! Two branches side by side: the message after which they diverge, and the messages, tools, tokens and cost of each
-//! after it.
-//! Not for: computing it (`engine`) or the differences between two plans (`planning::diff`).
+//! Two branches side by side: the message after which they diverge, and the messages, tools, tokens, and cost of each
+//! after it. Not for: computing it (`engine`) or the differences between two plans (`planning::diff`).
 
 use super::mark::Atom;
 use super::message::Role;
@@ -24,7 +23,7 @@ pub struct ComparedMessage {
 pub struct Turn {
     /// The number on the side's path, from 1; 0 for the preamble.
     pub number: u32,
-    /// The atom by which plans and marks identify the turn.
+    /// The atom that identifies the turn in plans and marks.
     pub atom: Atom,
     /// The messages after the common ancestor.
     pub messages: Vec<ComparedMessage>,

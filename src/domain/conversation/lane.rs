@@ -1,5 +1,5 @@
-//! Lanes: the topic or the chain of replies that a message belongs to, as a short text stored with the message.
-//! Not for: the window of a lane (`context`) or branches, which are other continuations rather than other topics.
+//! Lanes: the topic or the chain of replies that a message belongs to, as a short text stored with the message. Not
+//! for: the window of a lane (`context`), or branches, which are other continuations rather than other topics.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
@@ -74,7 +74,7 @@ impl Lane {
 
     /// Returns the lane of a new message. `replied` is the message replied to: its lane and key. In order of
     /// precedence: the topic or reply lane of that message, so that a chain of replies stays in the lane of its root;
-    /// the branch's topic; a new reply lane rooted at that message; the branch's present lane.
+    /// the branch's topic; a new reply lane rooted at that message; the branch's current lane.
     #[must_use]
     pub fn of_message(current: &Self, replied: Option<(&Self, Hash)>) -> Self {
         match (replied, current) {

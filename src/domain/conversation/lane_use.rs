@@ -73,7 +73,7 @@ pub fn title(tree: &Tree, lane: &Lane, ellipsis: &str) -> String {
     }
 }
 
-/// Returns the message whose key a lane of replies contains, whole or in part.
+/// Returns the message whose whole or partial key a lane of replies contains.
 fn root_message<'a>(tree: &'a Tree, root: &str) -> Option<&'a NodeHead> {
     if let Ok(key) = root.parse::<Hash>() {
         return tree.by_key(key).map(|slot| tree.head(slot));

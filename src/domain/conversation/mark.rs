@@ -92,7 +92,7 @@ pub enum Actor {
     Model,
 }
 
-/// The turns that a lease has left. Stored as a number; 0 is a lease that has ended.
+/// The turns that are left of a lease. Stored as a number; 0 is a lease that has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(from = "u32", into = "u32")]
 pub enum LeaseTurns {
@@ -206,7 +206,7 @@ pub struct Mark {
     pub inherited_from: Option<String>,
     /// Incremented with every change, so that undo can tell whether it still applies.
     pub revision: u64,
-    /// The key of the last user message for which a lease was counted down.
+    /// The key of the last user message that counted the lease down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Hash>,
     /// Number of times that the program renewed the lease.
@@ -220,7 +220,7 @@ pub struct Mark {
     pub code: Option<Box<CodeRef>>,
 }
 
-/// The origin of a text on a branch whose path does not contain its messages.
+/// The origin of a text whose messages are not on the branch's path.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
     /// The branch.
@@ -243,7 +243,7 @@ pub struct Origin {
 
 impl Origin {
     /// Returns whether the branch has grown since its result was brought back. `head` is the key of the branch's
-    /// present head.
+    /// current head.
     pub fn stale(&self, head: Option<Hash>) -> bool {
         self.result && head != Some(self.head)
     }

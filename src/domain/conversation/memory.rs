@@ -1,11 +1,11 @@
-//! Memories: facts, preferences, outcomes and events that stay known beyond the message that mentioned them, with their
-//! origin and scope.
-//! Not for: reading suggestions from answers (`state_suggestions`), choosing which are sent (`engine`) or storing them
-//! (`store`).
+//! Memories: facts, preferences, outcomes, and events that are stored independently of the message that mentioned them,
+//! with their origin and scope. Not for: reading suggestions from answers (`state_suggestions`), choosing which are
+//! sent (`engine`), or storing them (`store`).
 //!
 //! A model suggests a memory or a person writes it; only confirmed memories are sent. A memory of a session, or of all
-//! sessions, applies to every branch there: like the configuration it is shared, an exception to the isolation of
-//! branches. Decisions about a memory stay with the branch: a pin or an exclusion of a memory is a mark like any other.
+//! sessions, applies to every branch there: like the configuration, it is shared, which is an exception to the
+//! isolation of branches. Decisions about a memory stay with the branch: a pin or an exclusion of a memory is a mark
+//! like any other.
 
 use super::mark::{Actor, Atom};
 use crate::domain::base::hash::{Fields, Hash};
@@ -43,7 +43,7 @@ impl MemoryKind {
         }
     }
 
-    /// Parses a name, in any case.
+    /// Parses a name, ignoring case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name.trim()))
@@ -123,7 +123,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Returns the atom by which plans and marks identify the memory. Edits do not change it.
+    /// Returns the atom that identifies the memory in plans and marks. Edits do not change it.
     pub fn atom(&self) -> Atom {
         atom(self.id)
     }
@@ -135,12 +135,12 @@ impl Memory {
     }
 }
 
-/// Returns the atom by which plans and marks identify a memory.
+/// Returns the atom that identifies a memory in plans and marks.
 pub fn atom(id: MemoryId) -> Atom {
     Atom::Section { text: Fields::new("memory").text(&id.to_string()).finish() }
 }
 
-/// Returns a text in the form in which memories store it: one line, with single spaces.
+/// Returns a text as memories store it: one line, with single spaces.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

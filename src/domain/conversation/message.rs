@@ -270,8 +270,8 @@ impl NodeHead {
 /// The origin of an imported node: its source, and its id there.
 pub type Origin<'a> = (&'a str, &'a str);
 
-/// Returns a node's key: the hash of parent's key, role, content and `twin`, and of the origin of an imported node.
-/// `twin` is the number of earlier siblings with the same role and content.
+/// Returns a node's key: the hash of the parent's key, the role, the content, `twin`, and the origin of an imported
+/// node. `twin` is the number of earlier siblings with the same role and content.
 pub fn node_key(
     parent: Option<Hash>,
     role: Role,

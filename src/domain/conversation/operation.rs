@@ -9,11 +9,11 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use serde::{Deserialize, Serialize};
 
-/// A reversible change. Undo restores `before`, but only if the present value still equals `after`.
+/// A reversible change. Undo restores `before`, but only if the current value still equals `after`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
-    /// A mark was added, removed or changed.
+    /// A mark was added, removed, or changed.
     Mark {
         /// The branch.
         branch: BranchId,
@@ -111,7 +111,7 @@ pub enum Change {
         /// The text after; `None` if it was deleted.
         after: Option<Hash>,
     },
-    /// A memory was added, removed or changed.
+    /// A memory was added, removed, or changed.
     Memory {
         /// The value before.
         before: Option<Box<Memory>>,

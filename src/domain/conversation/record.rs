@@ -62,7 +62,7 @@ impl Record {
 /// One imported or exported session, with parents before children.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Transcript {
-    /// The format and id of the source session, by which a second import finds the first.
+    /// The format and id of the source session; a second import uses them to find the first.
     pub source: String,
     /// Title.
     pub title: String,

@@ -13,7 +13,7 @@ const SHORTEST_ID: usize = 4;
 pub const LAST: &str = "last";
 
 /// Returns the message named by `text`, which is searched on the branch's `path` first and then in the whole session.
-/// `text` is a whole id, key or external id; `last`; the number of a turn of the path, from 1, which names the turn's
+/// `text` is a whole id, key, or external id; `last`; the number of a turn of the path, from 1, which names the turn's
 /// user message; or an unambiguous prefix of an id or key.
 ///
 /// # Errors
@@ -57,7 +57,7 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
         .todo("`pleach message list` shows the turns and ids."))
 }
 
-/// Like [`message`], but the number of a turn names the last message of that turn, where a branch starts after the
+/// Like [`message`], but the number of a turn names the last message of that turn, because a branch starts after the
 /// turn.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! A search for messages as a person types it: words and filters in one line, such as `dance "round robin" role:user
-//! branch:main model:gpt tool:grep session:bees after:2026-01-01 before:2026-02-01`.
-//! Not for: running it (`store`), or what is added to a prompt (`retrieval`).
+//! branch:main model:gpt tool:grep session:bees after:2026-01-01 before:2026-02-01`. Not for: running it (`store`), or
+//! retrieval for a prompt (`retrieval`).
 
 use super::message::Role;
 use crate::domain::base::ids::{NodeId, SessionId};
@@ -11,7 +11,7 @@ const MAX_WORDS: usize = 32;
 /// Minimum characters of a last word that may be a prefix.
 const MIN_PREFIX_CHARS: usize = 3;
 
-/// The filters, each with its name and what follows the colon.
+/// The filters, each with its name and a description of its value.
 pub const FILTERS: &[(&str, &str)] = &[
     ("role", "user|assistant|tool|system"),
     ("session", "TITLE"),
@@ -46,7 +46,7 @@ pub struct SearchFilter {
     pub after: Option<i64>,
     /// Time before which the message was written, in milliseconds since 1970.
     pub before: Option<i64>,
-    /// What could not be parsed, one sentence each.
+    /// The parts that could not be parsed, one sentence each.
     pub problems: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ pub struct FoundMessages {
     pub messages: Vec<FoundMessage>,
     /// Whether there may be more.
     pub more: bool,
-    /// What could not be parsed, one sentence each.
+    /// The parts that could not be parsed, one sentence each.
     pub problems: Vec<String>,
 }
 

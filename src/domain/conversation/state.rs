@@ -1,7 +1,7 @@
 //! The state block that a model writes at the end of its answers: finding it and removing it.
 //! Not for: storing versions (`store`) or sending the block (`context`).
 //!
-//! The last complete block counts that begins at the start of a line, outside code fences. A block extends from
+//! The last complete block that begins at the start of a line outside code fences counts. A block extends from
 //! `---STATE---` to `---END STATE---` (or to the end of the text, if the answer is finished), or from a `### STATE`
 //! header to the next header of level 3 or above. A mention inside a line is not a block, and neither is an empty one.
 
@@ -86,7 +86,7 @@ pub fn shown_while_streaming(answer: &str) -> usize {
     answer.len()
 }
 
-/// A block whose end was not found yet; positions in bytes.
+/// A block whose end was not found yet, with positions in bytes.
 struct OpenBlock {
     start: usize,
     /// Start of the text after the start marker.

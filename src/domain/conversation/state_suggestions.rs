@@ -3,7 +3,7 @@
 //!
 //! `Remember: <kind>: <text>` suggests a memory (a fact if no kind is named). `Suggest pins: <what>[, <what>…]` names
 //! messages to pin, by id, by `turn N`, or by words that they contain, preferably in double quotes. Both are recognized
-//! at the start of a line, after list marks and emphasis, in any case. They are removed from the state.
+//! at the start of a line, after list marks and emphasis, ignoring case. They are removed from the state.
 
 use super::memory::{MemoryKind, one_line};
 use crate::domain::base::hash::Hash;

@@ -33,8 +33,7 @@ impl Tag {
     }
 }
 
-/// Returns a name in the form in which it is stored: one line without control characters, at most [`LONGEST`]
-/// characters.
+/// Returns a name as it is stored: one line without control characters, at most [`LONGEST`] characters.
 pub fn clean(text: &str) -> String {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
@@ -82,7 +81,7 @@ impl TagFilter {
         self.favourite || !self.labels.is_empty()
     }
 
-    /// Returns whether everything that matches this filter also matches `before`. May be false although that holds.
+    /// Returns true only if everything that matches this filter also matches `before`. May return false even then.
     pub fn narrows(&self, before: &Self) -> bool {
         let labels = self.labels.len() >= before.labels.len()
             && before.labels.iter().zip(&self.labels).all(|(before, now)| now.contains(before.as_str()));

@@ -17,7 +17,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Returns the hash under which the transitions of this subject are stored.
+    /// Returns the hash that is the storage key of this subject's transitions.
     pub fn key(&self) -> Hash {
         match self {
             Self::Item(atom) => atom.key(),

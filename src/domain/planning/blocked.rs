@@ -118,7 +118,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Returns whether something that the person decided does not happen.
+    /// Returns whether the plan does not follow a decision of the person.
     pub fn is_about_decision(&self) -> bool {
         matches!(self, Self::DecisionLeftOut { .. })
     }
@@ -202,7 +202,7 @@ pub enum BlockedRemedy {
         /// Tokens freed.
         frees: u32,
     },
-    /// Use a policy that shortens tool results (the present one does not).
+    /// Use a policy that shortens tool results (the current one does not).
     ShortenBodies {
         /// Tokens freed.
         frees: u32,

@@ -10,7 +10,7 @@ pub enum DecidedBy {
     Person,
     /// The program's rules.
     Program,
-    /// A limit: the item was wanted but did not fit.
+    /// A limit: the item was requested but did not fit.
     Limit,
 }
 

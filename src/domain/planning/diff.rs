@@ -1,5 +1,5 @@
-//! The differences between two plans: rows that entered, left, moved, changed in length, or have another reason.
-//! Not for: matching rows (`row_matching`), their causes (`context::explain::cause`) or loading the plans (`engine`).
+//! The differences between two plans: rows that entered, left, moved, changed in length, or have another reason. Not
+//! for: matching rows (`row_matching`), their causes (`context::explain::cause`), or loading the plans (`engine`).
 
 use super::plan::{Form, Row, RowKind};
 use super::policy::Section;
@@ -103,7 +103,7 @@ impl ItemPlace {
         }
     }
 
-    /// Returns whether two places look the same to a person: section, form and kind of reason.
+    /// Returns whether two places look the same to a person: section, form, and kind of reason.
     pub fn looks_like(&self, other: &Self) -> bool {
         self.included == other.included
             && self.section == other.section
@@ -112,7 +112,7 @@ impl ItemPlace {
     }
 }
 
-/// What caused a difference.
+/// The cause of a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CauseKind {
@@ -120,7 +120,7 @@ pub enum CauseKind {
     You,
     /// An act of the model.
     Model,
-    /// The program created, renewed or ended a lease.
+    /// The program created, renewed, or ended a lease.
     Lease,
     /// The prompt budget.
     Budget,
@@ -128,7 +128,7 @@ pub enum CauseKind {
     Mode,
     /// The policy or the layout.
     Policy,
-    /// Another model, whose tokens or window differ.
+    /// Another model with different token counts or another window.
     OtherModel,
     /// A summary replaces turns.
     Summary,
@@ -307,7 +307,7 @@ pub struct HistoryStep {
     pub at: i64,
     /// The new state.
     pub to: ItemState,
-    /// A text that says what happened, by whom and why.
+    /// A text that says what happened, by whom, and why.
     pub words: String,
 }
 
@@ -332,7 +332,7 @@ pub struct ItemHistory {
 mod tests {
     use super::*;
 
-    /// Places as displayed, by section, form and reason.
+    /// Places as displayed, by section, form, and reason.
     #[test]
     fn item_places_as_text() {
         let (recent, mattered) = (Some(Section::Recent), Reason::PinMattered);

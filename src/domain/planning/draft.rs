@@ -9,7 +9,7 @@ use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::planning::mode::SearchChoice;
 use std::sync::Arc;
 
-/// What the next call answers.
+/// The purpose of the next call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DraftKind {
     /// A new message at the branch's head.
@@ -28,7 +28,7 @@ pub enum DraftKind {
 pub struct Draft {
     /// The text; empty for [`DraftKind::Regenerate`] and [`DraftKind::Continue`].
     pub text: Arc<str>,
-    /// What the call answers.
+    /// The purpose of the call.
     pub kind: DraftKind,
     /// Whether older messages are searched for it.
     pub search: SearchChoice,
@@ -54,7 +54,7 @@ pub enum Planned {
         /// The first part that differs from the part at the same place of that request: the hash of a text, or the key
         /// of a message. `None` if one of the two requests only extends the other, or there is no previous request.
         breaks: Option<Hash>,
-        /// The set of the search of the code; `None` outside a trusted folder with code.
+        /// The retrieval set of the code search; `None` outside a trusted folder with code.
         code_set: Option<Arc<CodeSet>>,
     },
     /// The required items do not fit the budget.

@@ -81,7 +81,7 @@ pub struct MessageFacts {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnFacts {
-    /// The lane as stored ([`crate::domain::conversation::lane::Lane`]); for the open turn, the branch's present lane.
+    /// The lane as stored ([`crate::domain::conversation::lane::Lane`]); for the open turn, the branch's current lane.
     pub lane: String,
     /// Seconds between the turn's last message and the path's head. Never computed from the clock.
     pub age: u64,

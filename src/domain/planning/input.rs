@@ -1,6 +1,5 @@
-//! The input of a plan: one frozen value with all token counts, so that planning needs no tokenizer, no clock and no
-//! store.
-//! Not for: collecting it (`engine`) or solving it (`context`).
+//! The input of a plan: one frozen value with all token counts, so that planning needs no tokenizer, no clock, and no
+//! store. Not for: collecting it (`engine`) or solving it (`context`).
 
 use super::facts::TurnFacts;
 use super::mode::Mode;
@@ -16,7 +15,7 @@ use crate::domain::tool::cards::ToolCost;
 use crate::domain::tool::trace::ToolSpec;
 use serde::{Deserialize, Serialize};
 
-/// Tokens that a chat template adds around each message, which no text shows. OpenAI's published rule of thumb: 3 per
+/// Tokens that a chat template adds around each message and that no text shows. OpenAI's published rule of thumb: 3 per
 /// message, 3 to start the answer; the ids of a call and of its result count as 12.
 pub const MESSAGE_FRAMING: u32 = 3;
 /// See [`MESSAGE_FRAMING`].
@@ -54,7 +53,7 @@ pub struct Block {
     pub title: String,
     /// The reason why it is sent.
     pub reason: Reason,
-    /// For a note: the atom by which marks identify it. `None` for other texts, whose atom is made from `text`.
+    /// For a note: the atom that identifies it in marks. `None` for other texts, whose atom is made from `text`.
     pub atom: Option<Atom>,
     /// The source.
     pub source: Source,
@@ -89,7 +88,7 @@ impl Block {
 /// A retrieved or retrievable item that is left out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OmittedItem {
-    /// The atom by which marks identify the item.
+    /// The atom that identifies the item in marks.
     pub atom: Atom,
     /// The kind.
     pub kind: RowKind,
@@ -99,7 +98,7 @@ pub struct OmittedItem {
     pub tokens: u32,
     /// The reason why it is left out.
     pub reason: Reason,
-    /// The action that would include the item, and what the action does.
+    /// The action that would include the item, and its effect.
     pub remedy: (String, String),
     /// The source.
     pub source: Source,
@@ -123,7 +122,7 @@ impl OmittedItem {
         }
     }
 
-    /// Creates an item without a source and a score. `remedy` is the action and what it does.
+    /// Creates an item without a source and a score. `remedy` is the action and its effect.
     #[must_use]
     pub fn new(atom: Atom, kind: RowKind, title: &str, tokens: u32, reason: Reason, remedy: (&str, &str)) -> Self {
         Self {
@@ -151,7 +150,7 @@ pub struct Offer {
     pub most: Option<u32>,
 }
 
-/// An item that may be sent beside the turns, with its tokens in every form.
+/// An item that may be sent in addition to the turns, with its tokens in every form.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Candidate {
     /// The block as sent between two other candidates.
@@ -164,7 +163,7 @@ pub struct Candidate {
     pub together: u32,
     /// The turn with the same text. While that turn itself is sent, the candidate is left out.
     pub turn: Option<Atom>,
-    /// The action that would include the item, and what the action does.
+    /// The action that would include the item, and its effect.
     pub remedy: (String, String),
 }
 
@@ -197,7 +196,7 @@ pub enum SendBarrier {
     Hidden,
     /// The message contains imported instructions.
     Foreign,
-    /// The message contains instructions, which are sent as a block of their own.
+    /// The message contains instructions, which are sent as a separate block.
     Instructions,
     /// The message is empty.
     Empty,
@@ -208,7 +207,7 @@ pub enum SendBarrier {
 /// A part of a message that the model cannot accept; a line of text replaces it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PartInput {
-    /// A hash of the part's message, number and bytes.
+    /// A hash of the part's message, number, and bytes.
     pub atom: Hash,
     /// The media type and size.
     pub title: String,
@@ -301,8 +300,7 @@ pub struct Gap {
     pub tokens: u32,
     /// The number of the gap's first turn on the path.
     pub from: u32,
-    /// Whether all its turns are in other lanes than the only lane of the window, so that the window may reach beyond
-    /// the gap.
+    /// Whether none of its turns is in the window's lane, so that the window may reach beyond the gap.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
 }
@@ -342,12 +340,12 @@ pub struct SummaryInput {
     pub named: bool,
     /// Whether the question names something that the summary lacks. Messages that it covers may then be retrieved.
     pub lacks: bool,
-    /// Whether it is one level below the summary that follows. It is sent only if that one is not.
+    /// Whether the next summary is one level above this one. It is sent only if the next one is not.
     #[serde(default)]
     pub older: bool,
 }
 
-/// What the previous round of a turn did with a closed turn that its policy sent or withheld.
+/// The previous round's decision about a closed turn that its policy sent or withheld.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TurnBefore {
     /// The turn.
@@ -408,8 +406,8 @@ pub struct PlanInput {
     pub near: Vec<OmittedItem>,
     /// The offers of the sources, in sending order. They spend the allowance in the same order.
     pub offers: Vec<Offer>,
-    /// Tokens that the mode, the policy and the person's choice allow for all retrieved items. Unspent tokens go to the
-    /// window.
+    /// Tokens that the mode, the policy, and the person's choice allow for all retrieved items. Unspent tokens go to
+    /// the window.
     pub allowance: u32,
     /// The retrieval sets of the cards among `blocks`.
     pub retrieval_set_ids: Vec<Hash>,
@@ -420,7 +418,7 @@ pub struct PlanInput {
     pub covered: Vec<CoveredTurn>,
     /// The start of the last call's window.
     pub anchor: Option<Anchor>,
-    /// For a later round of a turn: what its policy decided for the previous round, which stays as it is.
+    /// For a later round of a turn: the policy's decisions in the previous round, which stay unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_before: Option<Vec<TurnBefore>>,
     /// Warnings from collecting the input.

@@ -1,5 +1,5 @@
-//! The tokens of each priority level in a plan, and the level's budget if its policy gives one.
-//! Not for: what leaves a level (`context::policy::levels`).
+//! The tokens of each priority level in a plan, and the level's budget if its policy gives one. Not for: evicting items
+//! from a level (`context::policy::levels`).
 
 use super::plan::ContextPlan;
 use super::policy::Section;
@@ -26,7 +26,7 @@ impl LevelUse {
 }
 
 /// Returns the tokens of each level in a plan: permanent is instructions, permanent pins (also of turns in the window)
-/// and tool definitions; session is state, summaries, the code map and leases; working is the turns with message
+/// and tool definitions; session is state, summaries, the code map, and leases; working is the turns with message
 /// overhead; volatile is tool results and retrieved items. They sum to the plan's total.
 pub fn level_uses(plan: &ContextPlan) -> [LevelUse; 4] {
     let mut used = [plan.tools, 0, plan.framing, 0];

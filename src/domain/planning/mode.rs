@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How much context the program adds by itself.
+/// How much context the program adds automatically.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// The program adds nothing: instructions, state, permanent pins and the window are sent.
+    /// The program adds nothing: instructions, state, permanent pins, and the window are sent.
     Off,
     /// Small, cheap additions (the default).
     #[default]
@@ -39,7 +39,7 @@ impl Mode {
         }
     }
 
-    /// Parses a name in any case.
+    /// Parses a name, ignoring case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.title().eq_ignore_ascii_case(name))
@@ -62,10 +62,10 @@ impl Mode {
 /// Whether older messages are searched for a draft, as chosen by a person.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SearchChoice {
-    /// The mode, the policy and the message decide.
+    /// The mode, the policy, and the message decide.
     #[default]
     Auto,
-    /// Search in any case.
+    /// Search always.
     Anyway,
     /// Do not search for this call.
     Never,
@@ -82,7 +82,7 @@ impl SearchChoice {
         }
     }
 
-    /// Returns the meaning, as a sentence.
+    /// Returns a sentence that explains the value.
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Auto => "Older messages are searched as the mode and the message require.",

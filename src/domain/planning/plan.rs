@@ -1,6 +1,5 @@
-//! The plan of a call: every item in exactly one row, with its tokens, its section and its reason.
-//! Not for: making plans (`context`), their input (`input`), reasons (`reason`) or a call that cannot be planned
-//! (`blocked`).
+//! The plan of a call: every item in exactly one row, with its tokens, its section, and its reason. Not for: making
+//! plans (`context`), their input (`input`), reasons (`reason`), or a call that cannot be planned (`blocked`).
 
 use super::mode::Mode;
 use super::policy::{Layout, Section};
@@ -25,9 +24,9 @@ pub struct Basis {
     pub marks: Hash,
     /// Hash of the draft.
     pub draft: Hash,
-    /// Digest of model, parameters, tool schemas, dialect, layout, policy and budget.
+    /// Digest of model, parameters, tool schemas, dialect, layout, policy, and budget.
     pub wire: Hash,
-    /// Digest of section texts, cards and the window's anchor.
+    /// Digest of section texts, cards, and the window's anchor.
     pub frozen: Hash,
 }
 
@@ -84,10 +83,10 @@ pub enum Verdict {
     Out {
         /// Tokens it would need beyond the free ones.
         needed: u32,
-        /// What would include the item; `None` if nothing can.
+        /// The action that would include the item; `None` if nothing can.
         remedy: Option<Remedy>,
     },
-    /// Not part of the call: the program, the model or a person's remark suggests pinning it.
+    /// Not part of the call: the program, the model, or a person's remark suggests pinning it.
     Suggested,
 }
 
@@ -264,7 +263,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Creates a row without tokens, title, source, mark, messages, text and scores.
+    /// Creates a row without tokens, title, source, mark, messages, text, or scores.
     #[must_use]
     pub fn new(atom: Atom, kind: RowKind, verdict: Verdict, reason: Reason) -> Self {
         Self {
@@ -331,8 +330,8 @@ impl Budget {
         Self { context_window: window, reserved_output: reserved, safety, prompt, cap, input_limit, results: 0 }
     }
 
-    /// Returns the budget with `tokens` on top of its cap, as far as the model has room beside the whole safety margin.
-    /// Without a cap, the budget stays as it is.
+    /// Returns the budget with `tokens` added to its cap, up to the model's room without the safety margin. Without a
+    /// cap, the budget stays as it is.
     #[must_use]
     pub fn with_results(self, tokens: u32) -> Self {
         let Some(cap) = self.cap.map(|cap| cap.min(self.most())) else { return self };
@@ -361,7 +360,7 @@ impl Budget {
         Some(cap).filter(|cap| *cap <= self.most())
     }
 
-    /// Returns the action that makes more room, and what it does: a larger budget if possible, otherwise another model.
+    /// Returns the action that makes more room, and its effect: a larger budget if possible, otherwise another model.
     pub fn remedy(&self) -> (&'static str, &'static str) {
         if self.prompt + self.safety < self.most() {
             ("budget-up", "raises the budget")
@@ -379,9 +378,9 @@ fn room(window: u32, reserved: u32, input_limit: Option<u32>) -> u32 {
 /// A solved plan. Its rows are in the order of the request, then suggestions, then the rows left out (newest first).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ContextPlan {
-    /// Hash of rows, policy, layout, dialect, model, parameters and tools.
+    /// Hash of rows, policy, layout, dialect, model, parameters, and tools.
     pub id: Hash,
-    /// What it was solved from.
+    /// The basis that it was solved from.
     pub basis: Basis,
     /// Hash of the basis.
     pub input_digest: Hash,
@@ -403,7 +402,7 @@ pub struct ContextPlan {
     pub certainty: Certainty,
     /// The budget.
     pub budget: Budget,
-    /// Tokens of the whole prompt: included rows, framing and tools.
+    /// Tokens of the whole prompt: included rows, framing, and tools.
     pub est_total: u32,
     /// Tokens of message framing.
     pub framing: u32,

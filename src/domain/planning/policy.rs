@@ -1,5 +1,5 @@
-//! Policies, layouts and the sections of a prompt, as data.
-//! Not for: applying them (`context`) or reading their files (`config`).
+//! Policies, layouts, and the sections of a prompt, as data. Not for: applying them (`context`) or reading their files
+//! (`config`).
 
 use super::tuning::{Adaptive, Lanes, Levels, Relevance, TurnSelection};
 use crate::domain::conversation::activation::Activation;
@@ -24,7 +24,7 @@ pub enum Section {
     SessionSummary,
     /// Summary of the lane.
     LaneSummary,
-    /// The code map, rules and module summaries.
+    /// The code map, rules, and module summaries.
     Orientation,
     /// Retrieved cards.
     Retrieved,
@@ -36,8 +36,8 @@ pub enum Section {
     QuotedReply,
     /// The open turn: the user's message, and what followed it so far.
     UserMessage,
-    /// What a later request of the turn adds after the tool results, so that everything before them stays as it was:
-    /// rules of a folder that a tool touched, and the solution of an error that recurred.
+    /// Items that a later request of the turn adds after the tool results, so that everything before them stays
+    /// unchanged: rules of a folder that a tool touched, and the solution of an error that recurred.
     DuringTurn,
 }
 
@@ -62,7 +62,7 @@ impl Section {
         }
     }
 
-    /// Returns whether the section's rows are attached to the question: marked, retrieved or summarized for it. Turns
+    /// Returns whether the section's rows are attached to the question: marked, retrieved, or summarized for it. Turns
     /// of the window are not, nor are texts sent with every call.
     pub fn is_attached(self) -> bool {
         match self {
@@ -108,7 +108,7 @@ impl Section {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
-    /// Instructions, state, pins and summaries first, then the turns.
+    /// Instructions, state, pins, and summaries first, then the turns.
     Classic,
     /// Sections that rarely change first, then the turns, then sections that change with each call, so that a server
     /// can reuse most of its cache.
@@ -215,7 +215,7 @@ pub struct PolicySpec {
     pub activation: Activation,
     /// Whether the solution of an earlier error is quoted when a tool fails in the same way again.
     pub error_pairs: bool,
-    /// How turns are chosen: `recent`, `lane`, `relevance` or `levels`.
+    /// How turns are chosen: `recent`, `lane`, `relevance`, or `levels`.
     pub choose: TurnSelection,
     /// Numbers for `lane`.
     pub lanes: Lanes,
@@ -225,7 +225,7 @@ pub struct PolicySpec {
     pub adaptive: Adaptive,
     /// Numbers for `levels`.
     pub levels: Levels,
-    /// Automatic summaries (`[summaries]` in a file). They are written under their first name, because requests are
+    /// Automatic summaries (`[summaries]` in a file). They are written under their original name, because requests are
     /// identified by a digest of their policy.
     #[serde(rename(serialize = "compaction", deserialize = "summaries"), alias = "compaction")]
     pub auto_summaries: AutoSummarySettings,
@@ -278,14 +278,14 @@ impl Default for PolicySpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum StateBlock {
-    /// Asked for from the first request that leaves out turns; a missing one is reported.
+    /// Requested from the first request that leaves out turns; a missing block is reported.
     Auto,
-    /// Asked for with every answer; a missing one is reported.
+    /// Requested with every answer; a missing block is reported.
     #[default]
     #[serde(alias = "on")]
     Required,
-    /// Asked for; a missing one is not reported.
+    /// Requested with every answer; a missing block is not reported.
     Optional,
-    /// Neither asked for nor sent.
+    /// Neither requested nor sent.
     Off,
 }

@@ -45,7 +45,7 @@ pub enum Reason {
     },
     /// In: the program keeps it for one call, because the last answer referred to it.
     Ephemeral,
-    /// In: an earlier error like the present one.
+    /// In: an earlier error like the current one.
     ErrorBefore,
     /// In: the solution of that error, from the messages after which the same tool succeeded.
     ErrorResolved,
@@ -193,7 +193,7 @@ pub enum Reason {
     Removed,
     /// Out: another row contains the same text.
     Duplicate,
-    /// Out: the mode adds nothing by itself.
+    /// Out: the mode adds nothing automatically.
     ModeOff,
     /// Out: nothing was retrieved for this message.
     NotSearched {
@@ -202,7 +202,7 @@ pub enum Reason {
     },
     /// Out: others match the question better.
     BelowThreshold,
-    /// Out: it matches too little of the question, whatever room there is.
+    /// Out: it matches too little of the question, regardless of the room.
     Unrelated,
     /// Out: larger than the whole budget.
     TooLarge,

@@ -1,18 +1,17 @@
-//! What would include an item that is left out.
-//! Not for: why it is left out (`reason`).
+//! The action that would include an item that is left out. Not for: why it is left out (`reason`).
 
 use serde::{Deserialize, Serialize};
 
-/// What would include an item that is left out, and its price.
+/// The action that would include an item that is left out, and its price.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Remedy {
     /// The action's name in the key table (`include-once`, `exclude`, `pin`, `budget-up`, …); the screen shows its key.
     pub action: String,
-    /// What it does, as the end of a sentence: "takes the exclusion back".
+    /// Its effect, as the end of a sentence: "takes the exclusion back".
     pub does: String,
     /// Tokens that would have to leave first.
     pub pushes_out: u32,
-    /// Number of the oldest turns in the window that this would take.
+    /// Number of the oldest turns in the window that would have to leave.
     pub pushes_turns: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Matches the rows of two plans by what they are about, wherever they are placed.
-//! Not for: what a difference is (`diff`) or its cause (`context::explain::cause`).
+//! Matches the rows of two plans by their subjects, regardless of their places. Not for: the kinds of differences
+//! (`diff`) or their causes (`context::explain::cause`).
 
 use super::diff::{DiffKind, ItemDiff, ItemPlace, SettingDiff};
 use super::plan::{ContextPlan, Form, Row, RowKind};
@@ -9,7 +9,7 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::mark::Atom;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What a row is about; rows with equal subjects match.
+/// The subject of a row; rows with equal subjects match.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Subject {
     /// A turn, by its user message, since a turn grows while it is answered.
@@ -47,8 +47,8 @@ pub fn row<'a>(plan: &'a ContextPlan, atom: &Atom) -> Option<&'a Row> {
 /// Whether a range's row covers the turn with this user message: `(range, user)`.
 pub type Covers<'a> = dyn Fn(&Atom, Hash) -> bool + 'a;
 
-/// Returns the place of an item in a plan: in a row of its own, in the row of its turn, or in the row of a range.
-/// `None` if no row contains it.
+/// Returns the place of an item in a plan: in its own row, in the row of its turn, or in the row of a range. `None` if
+/// no row contains it.
 pub fn place(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<ItemPlace> {
     let about = subject(atom);
     let own = plan.rows.iter().position(|row| subject(&row.atom) == about);

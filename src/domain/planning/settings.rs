@@ -1,11 +1,11 @@
-//! The settings under which the next call of a branch is planned and made.
-//! Not for: what a branch overrides (`domain::conversation::branch::Overrides`), or reading settings (`config`).
+//! The settings for planning and making the next call of a branch. Not for: the settings that a branch overrides
+//! (`domain::conversation::branch::Overrides`), or reading settings (`config`).
 
 use super::mode::Mode;
 use crate::domain::base::failure::Failure;
 use crate::domain::call::model::ModelInfo;
 
-/// The model that a branch calls at present, and the settings by which its calls are planned.
+/// The model that a branch currently calls, and the settings for planning its calls.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// Profile name.
@@ -18,6 +18,6 @@ pub struct Settings {
     pub policy: String,
     /// Layout name.
     pub layout: String,
-    /// Whether the model can be called now; otherwise the reason, and what to do.
+    /// Whether the model can be called now; otherwise the reason and the next step.
     pub ready: Result<(), Failure>,
 }

@@ -95,7 +95,7 @@ impl Default for Lanes {
 pub struct Relevance {
     /// Half-life of recency in hours.
     pub half_life_hours: u32,
-    /// Whether `half_life_hours` is a time constant instead, in which recency falls to 1/e (`exp(-h/24)`).
+    /// Whether `half_life_hours` is a time constant instead: the time in which recency falls to 1/e (`exp(-h/24)`).
     pub time_constant: bool,
     /// Weight of recency.
     pub recency: Milli,
@@ -261,7 +261,7 @@ pub struct Levels {
     pub working_seconds: u32,
     /// The same for summaries in the session level.
     pub session_seconds: u32,
-    /// Minimum age in seconds for levels without their own.
+    /// Minimum age in seconds for levels without their own minimum.
     pub default_seconds: u32,
     /// Whether age alone shortens turns, even below the trigger.
     pub eager: bool,

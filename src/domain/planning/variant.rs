@@ -63,8 +63,8 @@ fn set(variant: &mut Overrides, setting: &str, value: &str) -> Result<(), Varian
     Ok(())
 }
 
-/// Returns a branch's overrides, replaced by those that the variant sets. A model chosen for the branch's profile is
-/// dropped if the variant has another profile.
+/// Returns a branch's overrides with the variant's values in place of its own. A model chosen for the branch's profile
+/// is dropped if the variant has another profile.
 pub fn merge(base: &Overrides, variant: &Overrides) -> Overrides {
     let changes_profile = variant.profile.is_some();
     Overrides {

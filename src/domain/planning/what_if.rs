@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 /// Maximum number of items listed on either side; the rest are only counted.
 const MAX_LISTED: usize = 200;
 
-/// The next call under the present settings, and under each variant.
+/// The next call under the current settings, and under each variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WhatIf {
     /// The branch.
     pub branch: BranchId,
-    /// The figures of the present call, or why it cannot be sent.
+    /// The figures of the current call, or why it cannot be sent.
     pub present: Result<PlanFigures, String>,
     /// The variants.
     pub alternatives: Vec<Alternative>,
@@ -40,11 +40,11 @@ pub struct Alternative {
 pub struct ActPreview {
     /// The branch.
     pub branch: BranchId,
-    /// The present plan.
+    /// The current plan.
     pub present: Hash,
     /// The tokens.
     pub est: u32,
-    /// The figures after the act, compared with the present plan; or why it cannot be sent.
+    /// The figures after the act, compared with the current plan; or why it cannot be sent.
     pub result: Result<PlanFigures, String>,
 }
 
@@ -66,9 +66,9 @@ pub struct PlanFigures {
     pub cost: Option<PromptCost>,
     /// Number of included rows.
     pub items: u32,
-    /// Items included here and not in the present call.
+    /// Items included here but not in the current call.
     pub gained: Vec<MovedItem>,
-    /// Items included in the present call and not here.
+    /// Items included in the current call but not here.
     pub lost: Vec<MovedItem>,
     /// Number and tokens of all items gained and lost, including unlisted ones.
     pub sums: [(u32, u32); 2],
@@ -90,7 +90,7 @@ pub struct MovedItem {
 }
 
 impl PlanFigures {
-    /// Returns the figures of a plan, compared with the present plan (which may be the same plan).
+    /// Returns the figures of a plan, compared with the current plan (which may be the same plan).
     #[must_use]
     pub fn of(plan: &ContextPlan, present: &ContextPlan, same: Option<u32>, cost: Option<PromptCost>) -> Self {
         let (rows_here, rows_present) = (rows(plan), rows(present));
@@ -131,8 +131,8 @@ impl PlanFigures {
     }
 }
 
-/// Returns whether the other side sends the same turn, or a card of it, in another row, or another text of the same
-/// title: moved, shortened, or reworded, neither added nor removed.
+/// Returns whether the other side sends the same turn (or a card of it) in another row, or another text of the same
+/// title: the item was moved, shortened, or reworded, but neither added nor removed.
 fn is_also_sent(row: &Row, others: &BTreeMap<Atom, &Row>) -> bool {
     let other = match row.kind {
         RowKind::Turn => RowKind::Card,

@@ -1,5 +1,5 @@
-//! Summaries of turns, with the sources that they were made from, so that their validity can be checked.
-//! Not for: making them (`context::summary`), choosing which one is sent (`engine`) or drafts (`draft`).
+//! Summaries of turns, with the sources that they were made from, so that their validity can be checked. Not for:
+//! making them (`context::summary`), choosing which one is sent (`engine`), or drafts (`draft`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::planning::mode::Mode;
@@ -110,13 +110,13 @@ pub struct KeptSentence {
 /// A summary of turns. Immutable: a change creates another summary.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Summary {
-    /// Hash of kind, lane, text, source, sources and parent; the same on every machine.
+    /// Hash of kind, lane, text, source, sources, and parent; the same on every machine.
     pub id: Hash,
     /// The turns that it covers.
     pub kind: SummaryKind,
     /// The lane; empty for the root lane.
     pub lane: String,
-    /// The text without label; `None` after one of its sources was removed for good.
+    /// The text without label; `None` after one of its sources was permanently removed.
     pub text: Option<String>,
     /// Who wrote it.
     pub source: SummarySource,
@@ -196,7 +196,7 @@ pub fn ratio_milli(before: u32, after: u32) -> u32 {
 pub enum SourceFault {
     /// A person excluded the turn or one of its messages.
     Excluded,
-    /// The turn was removed for good.
+    /// The turn was permanently removed.
     Removed,
     /// The turn's text changed or grew.
     Changed,
@@ -213,7 +213,7 @@ pub struct MessagesSince {
     pub ms: i64,
 }
 
-/// The most that may follow a summary. Exceeding any of these limits makes it stale.
+/// The limits on the messages that follow a summary. Exceeding any of these limits makes it stale.
 pub const MAX_SINCE: MessagesSince = MessagesSince { messages: 30, tokens: 2_500, ms: 24 * 3_600 * 1_000 };
 
 /// The relation of a summary to a path: everything that its state depends on.
@@ -235,7 +235,7 @@ pub struct SummaryPosition {
 pub enum SummaryState {
     /// The summary is valid.
     Fresh,
-    /// A source changed, was removed or excluded.
+    /// A source changed, was removed, or was excluded.
     StaleSource,
     /// A mentioned file changed.
     StaleFile,

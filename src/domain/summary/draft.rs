@@ -1,6 +1,5 @@
-//! Drafts of summaries, on which a person decides: the sources, the missing facts, the figures. Also the settings of
-//! automatic summaries.
-//! Not for: accepted summaries (`accepted`) or making drafts (`context::summary`).
+//! Drafts of summaries, which wait for a person's decision: the sources, the missing facts, the figures. Also the
+//! settings of automatic summaries. Not for: accepted summaries (`accepted`) or making drafts (`context::summary`).
 
 use super::accepted::{KeptSentence, Summary, SummaryState};
 use crate::domain::base::hash::Hash;
@@ -28,7 +27,7 @@ pub enum AutoSummaryTrigger {
     /// Never: summaries are made only on request.
     #[default]
     Off,
-    /// By `[lanes]`: enough messages, tokens or hours of a lane without a summary.
+    /// By `[lanes]`: enough messages, tokens, or hours of a lane without a summary.
     Lane,
     /// By `[levels]`: enough of the total is used, and turns are old enough.
     Levels,
@@ -37,7 +36,7 @@ pub enum AutoSummaryTrigger {
     Window,
 }
 
-/// What happens to an automatic summary. It is written under its first names, because requests are identified by a
+/// The treatment of an automatic summary. It is written under its original names, because requests are identified by a
 /// digest of their policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -59,13 +58,14 @@ pub struct AutoSummarySettings {
     pub measure: AutoSummaryTrigger,
     /// Number of tokens outside the window that may have no summary (only for the measure `window`).
     pub tokens: u32,
-    /// What happens to the summaries.
+    /// The treatment of the summaries.
     pub accept: AutoSummaryAcceptance,
     /// Who writes the summaries.
     pub by: SummaryAuthor,
 }
 
-/// An override of a policy's automatic summaries, by a branch or the configuration. It is stored under its first names.
+/// An override of a policy's automatic summaries, by a branch or the configuration. It is stored under its original
+/// names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutoSummaryOverride {
@@ -197,7 +197,7 @@ pub struct SourceMessage {
     pub content: Hash,
     /// Who wrote the message.
     pub role: Role,
-    /// The text without state blocks and calls. Of a tool result, only lines that report an error.
+    /// The text without state blocks and calls; for a tool result, only lines that report an error.
     pub text: String,
 }
 
@@ -248,7 +248,7 @@ pub struct SourceTurn {
 /// ([`StoredDraft`](super::stored_draft::StoredDraft)) and deleted when one of them is removed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SummaryDraft {
-    /// The draft's number. Acts name it, so that no act applies to another draft than the one that was shown.
+    /// The draft's number. Acts name it, so that an act applies only to the draft that was shown.
     pub number: u64,
     /// The branch.
     pub branch: BranchId,

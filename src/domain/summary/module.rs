@@ -1,5 +1,5 @@
-//! Module summaries: texts about a folder or file, with author, time and source files, and whether these have changed.
-//! Not for: writing them (`code::find::module_summary`, `engine`) or summaries of turns (`accepted`).
+//! Module summaries: texts about a folder or file, with author, time, source files, and whether these files have
+//! changed. Not for: writing them (`code::find::module_summary`, `engine`) or summaries of turns (`accepted`).
 
 use super::accepted::{FileCover, SummarySource};
 use serde::{Deserialize, Serialize};
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!((many.changed.len(), many.count), (10, 30));
     }
 
-    /// Each case: path, files and source; the folder, and the meaning of a confidence of 87.9 %.
+    /// Each case: path, files, and source; the folder, and the meaning of a confidence of 87.9 %.
     #[test]
     fn folder_and_confidence_of_a_summary() {
         let (extractive, llm) = ("covers 87 % of it", "87 % of its names occur in the files");

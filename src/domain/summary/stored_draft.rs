@@ -1,4 +1,4 @@
-//! A draft of a summary as it is stored until a person decides: what cannot be found again from its sources.
+//! A draft of a summary as it is stored until a person decides: the data that cannot be recomputed from its sources.
 //! Not for: drafts with their sources (`draft`).
 
 use super::accepted::Summary;
@@ -8,7 +8,7 @@ use crate::domain::base::ids::{BranchId, RunId};
 use serde::{Deserialize, Serialize};
 
 /// A stored draft. The texts of its sources are not stored again: they are read when the draft is restored, and the
-/// missing facts are found anew.
+/// missing facts are found again.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StoredDraft {
     /// The branch.
@@ -46,7 +46,7 @@ impl StoredDraft {
         }
     }
 
-    /// Returns the id by which acts and other programs name this draft: the id of the summary that it would become.
+    /// Returns the id that acts and other programs use for this draft: the id of the summary that it would become.
     pub fn id(&self) -> Hash {
         self.summary.id
     }

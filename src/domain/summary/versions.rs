@@ -58,7 +58,7 @@ pub enum Editability {
 pub struct Editable {
     /// The kind.
     pub kind: EditableKind,
-    /// The id by which acts name it: a policy's name, or the id of a memory or summary; empty for the state.
+    /// The id that acts use for it: a policy's name, or the id of a memory or summary; empty for the state.
     pub id: String,
     /// One-line title, unsanitized.
     pub title: String,
@@ -68,8 +68,8 @@ pub struct Editable {
     pub source: Option<SummarySource>,
     /// Whether it can be edited.
     pub editing: Editability,
-    /// Whether it is in use. A state, summary or memory is in use if it is or may be sent; a policy, if the branch uses
-    /// it.
+    /// Whether it is in use. A state, summary, or memory is in use if it is or may be sent; a policy, if the branch
+    /// uses it.
     pub in_use: bool,
     /// The versions, newest first; empty if nothing was written yet.
     pub versions: Vec<Version>,
@@ -102,6 +102,6 @@ impl Editable {
 pub struct PolicyFault {
     /// Line and column, from 1; `None` if the fault has no position.
     pub place: Option<(usize, usize)>,
-    /// What is wrong, and what was probably meant.
+    /// The fault, and the probable intention.
     pub words: String,
 }

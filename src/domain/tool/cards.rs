@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A tool.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ToolCard {
-    /// The key by which it is switched off.
+    /// The key that switches it off.
     pub key: String,
     /// The model's name for the tool.
     pub name: String,
@@ -32,7 +32,7 @@ pub struct ToolCard {
 }
 
 impl ToolCard {
-    /// Returns whether it is sent with calls, as long as its server is switched on.
+    /// Returns whether it is sent with calls if its server is switched on.
     pub fn is_sent(&self) -> bool {
         self.on && !self.waits
     }
@@ -41,7 +41,7 @@ impl ToolCard {
 /// A server, or the program's own tools.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ServerCard {
-    /// The key by which all its tools are switched off together.
+    /// The key that switches off all its tools together.
     pub key: String,
     /// The name.
     pub name: String,
@@ -115,7 +115,7 @@ pub struct FileCard {
     pub word: FileDecision,
     /// The servers.
     pub servers: Vec<FileServer>,
-    /// What is wrong with the file.
+    /// The fault of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }

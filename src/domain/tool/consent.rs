@@ -1,5 +1,5 @@
-//! The effect of a tool call, determined before anything is done; the rules about calls; and the person's approval.
-//! Not for: determining or carrying out the effect (`tools`), or asking (`engine`).
+//! The effect of a tool call, determined before the call runs; the rules about calls; and the person's approval. Not
+//! for: determining or carrying out the effect (`tools`), or asking (`engine`).
 
 use super::folder_settings::config_effect;
 use super::indirect_commands::spells;
@@ -86,7 +86,7 @@ impl Command {
 pub struct FileChange {
     /// Path relative to the workspace, with `/`.
     pub path: String,
-    /// The present text; `None` if the file does not exist.
+    /// The current text; `None` if the file does not exist.
     pub before: Option<Arc<str>>,
     /// The new text; `None` if the file is deleted.
     pub after: Option<Arc<str>>,
@@ -94,17 +94,17 @@ pub struct FileChange {
     pub hunks: Vec<Hunk>,
 }
 
-/// A range of lines in which a file differs. Lines are numbered from 0.
+/// A range of lines where a file differs. Lines are numbered from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hunk {
-    /// The range of lines in the present text.
+    /// The range of lines in the current text.
     pub old: Range<usize>,
     /// The range of lines in the new text.
     pub new: Range<usize>,
 }
 
 impl FileChange {
-    /// Returns the hash of the present text; `None` if the file does not exist.
+    /// Returns the hash of the current text; `None` if the file does not exist.
     pub fn hash(&self) -> Option<Hash> {
         self.before.as_ref().map(|text| Hash::of(text.as_bytes()))
     }
@@ -157,15 +157,15 @@ impl FileChange {
         lines
     }
 
-    /// Returns the lines of the present and of the new text.
+    /// Returns the lines of the current text and of the new text.
     fn lines(&self) -> (Vec<&str>, Vec<&str>) {
         let [before, after] =
             [&self.before, &self.after].map(|text| text.as_deref().unwrap_or_default().lines().collect());
         (before, after)
     }
 
-    /// Returns the lines of the present text that a diff shows with a hunk: its own and at most `around` lines of context
-    /// above and below. The context has no line of another hunk, and none that the hunk above shows.
+    /// Returns the lines of the current text that a diff shows with a hunk: its own and at most `around` lines of
+    /// context above and below. The context has no line of another hunk, and none that the hunk above shows.
     fn shown(&self, at: usize, around: usize, lines: usize) -> Range<usize> {
         let end = |at: usize| {
             let next = self.hunks.get(at + 1).map_or(lines, |next| next.old.start);
@@ -265,10 +265,10 @@ impl Rule {
 /// Decides about a call, and returns the rule that decided. Any matching rule that denies wins, then any that allows,
 /// then any that asks. Without a matching rule, reading is allowed and anything else must be asked.
 ///
-/// A command line in which a shell could start something else (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or
-/// `<`) is never allowed by a pattern with a star, because the star would match that too. Nor is a line whose program
-/// would run another one (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]). A change to
-/// a file that configures the program is never allowed by a rule.
+/// A command line with which a shell could start another program (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or
+/// `<`) is never allowed by a pattern with a star, because the star would match the other program too. The same applies
+/// to a line whose program would run another one (`git -c core.sshCommand=…`), unless the pattern contains the words
+/// that do so (see [`spells`]). A change to a file that configures the program is never allowed by a rule.
 #[allow(clippy::needless_pass_by_value, reason = "an iterator, which is cloned for each verdict")]
 pub fn decide<'a>(
     rules: impl Iterator<Item = &'a Rule> + Clone,
@@ -332,7 +332,7 @@ pub enum Consent {
         /// A short reason, if given.
         why: Option<String>,
     },
-    /// Denied, because nobody could be asked.
+    /// Denied, because there was nobody to ask.
     Unasked,
 }
 

@@ -1,6 +1,6 @@
-//! Display of a text for approval in which nothing can be hidden: runs of blank lines become one line that counts them,
-//! and invisible characters are written out. Nothing else is left out.
-//! Not for: texts that are only read (`base::safe_text`), or line breaking (the screen).
+//! Displays a text for approval so that nothing can be hidden in it: runs of blank lines become one line that counts
+//! them, and invisible characters are written out. Nothing else is left out. Not for: texts that are only read
+//! (`base::safe_text`), or line breaking (the screen).
 
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens::grouped;
@@ -90,8 +90,8 @@ fn push_blank_lines(rows: &mut Vec<Row>, blank: &mut Vec<(&str, Option<char>)>) 
     blank.clear();
 }
 
-/// Returns whether a line contains only spaces, tabs and carriage returns. Any other invisible character is written out
-/// and therefore visible.
+/// Returns whether a line contains only spaces, tabs, and carriage returns. Any other invisible character is written
+/// out and therefore visible.
 fn is_blank(line: &str) -> bool {
     line.chars().all(|c| matches!(c, ' ' | '\t' | '\r'))
 }

@@ -1,6 +1,6 @@
-//! The settings file of a folder: its status, and what it would change. Also the files of a workspace that configure
-//! the program, which no rule allows a tool to write.
-//! Not for: reading the file or storing decisions about it (`config`), or MCP servers (`cards`).
+//! The settings file of a folder: its status and its changes. Also the files of a workspace that configure the program,
+//! which no rule allows a tool to write. Not for: reading the file or storing decisions about it (`config`), or MCP
+//! servers (`cards`).
 
 use crate::domain::base::hash::Hash;
 use serde::Serialize;
@@ -13,11 +13,11 @@ pub enum SettingsFileStatus {
     Untrusted,
     /// The file cannot be used.
     Faulty,
-    /// The file would change something, and its present text has not been approved yet.
+    /// The file would change something, and its current text has not been approved yet.
     Waits,
     /// The file is in use.
     Used,
-    /// A person declined the file's present text.
+    /// A person declined the file's current text.
     Declined,
 }
 
@@ -52,7 +52,7 @@ pub struct FolderSettings {
     pub path: String,
     /// The status.
     pub standing: SettingsFileStatus,
-    /// The digest of what must be approved; `None` if nothing must.
+    /// The digest of the content to approve; `None` if no approval is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Hash>,
     /// The settings that it sets, including those that need no approval.
@@ -120,7 +120,7 @@ impl FolderSettings {
 pub const SKILLS: [&str; 3] = [".claude/skills", ".agents/skills", ".pleach/skills"];
 
 /// Returns the effect on the program of a file in a workspace, as the end of a sentence; `None` if the file does not
-/// configure the program. A tool writes such a file only after an approval of its own. The names count at any depth,
+/// configure the program. A tool writes such a file only after a separate approval. The names count at any depth,
 /// because the program may be started there.
 pub fn config_effect(path: &str) -> Option<&'static str> {
     let path = path.replace('\\', "/").to_lowercase();

@@ -99,7 +99,7 @@ pub fn indirect(line: &str) -> Option<Vec<String>> {
             found.extend(args_that_run(name, args));
             break;
         }
-        // The program to run follows after options, numbers and variables.
+        // The program to run follows after options, numbers, and variables.
         let plain = |word: &String| !word.starts_with(['-', '+']) && !word.starts_with(|c: char| c.is_ascii_digit());
         let at = args.iter().position(|word| plain(word) && !is_assignment(word));
         found.extend(
@@ -131,7 +131,7 @@ fn args_that_run(name: &str, args: &[String]) -> Vec<String> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let known = |program: &&Program| lists(program.names, name) || lists(program.names, bare);
     let Some(program) = PROGRAMS.iter().find(known) else { return Vec::new() };
-    // Where the options with a value are not known, a word behind any option can be its value.
+    // If it is not known which options take a value, a word after any option can be its value.
     let takes_value = |word: &str| match program.before {
         "" => word.starts_with('-') && !word.contains('='),
         before => lists(before, word),
@@ -191,7 +191,7 @@ pub(super) fn letters(word: &str) -> Option<&str> {
     word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))
 }
 
-/// Returns whether a script of awk contains a word or sign with which it runs a program.
+/// Returns whether a script of awk contains a word or sign that runs a program.
 fn awk_runs(script: &str) -> bool {
     let piped = || {
         let printed = script.find("print").map(|at| script[at..].replace("||", ""));

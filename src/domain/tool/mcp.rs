@@ -1,6 +1,6 @@
-//! MCP servers (Model Context Protocol): how a server is reached, what it offers, the names of its tools for the model,
-//! and the port for calling them.
-//! Not for: starting or calling a server (`mcp`), or deciding what is offered or allowed (`engine`).
+//! MCP servers (Model Context Protocol): how to reach a server, its tools, their names for the model, and the port for
+//! calling them. Not for: starting or calling a server (`mcp`), or deciding which tools are offered or allowed
+//! (`engine`).
 
 use super::consent::ToolEffect;
 use super::schema;
@@ -35,7 +35,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// Returns the text, for its recipient only; never for a screen, a log or a store.
+    /// Returns the text, for its recipient only; never for a screen, a log, or a store.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -104,7 +104,7 @@ pub struct ServerSpec {
 }
 
 impl ServerSpec {
-    /// Returns the identity for which its tools are approved: a hash of the name and of how it is reached, without
+    /// Returns the identity that an approval of its tools applies to: a hash of its name and connection, without
     /// secrets.
     pub fn identity(&self) -> Hash {
         Fields::new("mcp server").text(&self.name).text(&self.shown).finish()
@@ -193,7 +193,8 @@ impl ServerTool {
         Self { name: name.to_owned(), description, parameters, hints }
     }
 
-    /// Returns the digest of what a person approves: everything that the model would read, and the server's hints.
+    /// Returns the digest of the content that a person approves: everything that the model would read, and the server's
+    /// hints.
     pub fn digest(&self) -> Hash {
         Fields::new("mcp tool")
             .text(&self.name)
@@ -221,13 +222,13 @@ pub enum ServerState {
     Failed {
         /// The reason.
         why: String,
-        /// What to do.
+        /// The next step.
         todo: String,
     },
 }
 
 impl ServerState {
-    /// Returns whether the state stays until something else happens, unlike `Starting`.
+    /// Returns whether the state is stable, unlike `Starting`.
     pub fn settled(&self) -> bool {
         !matches!(self, Self::Starting)
     }
@@ -309,14 +310,14 @@ pub struct OfferedTool {
 }
 
 impl OfferedTool {
-    /// Returns the effect of a call, as far as it is known.
+    /// Returns the known effect of a call.
     pub fn effect(&self) -> ToolEffect {
         let looks = self.hints.read_only == Some(true);
         ToolEffect::Foreign { server: self.server.clone(), tool: self.tool.clone(), looks }
     }
 }
 
-/// Returns the key by which a tool of a server is switched off; without `tool`, the key of all its tools.
+/// Returns the key that switches off a tool of a server; without `tool`, the key of all its tools.
 pub fn switch(server: &str, tool: Option<&str>) -> String {
     format!("{server}/{}", tool.unwrap_or("*"))
 }
@@ -327,9 +328,9 @@ pub fn is_off(off: &[String], server: &str, tool: &str) -> bool {
     off.iter().any(|key| *key == one || *key == all)
 }
 
-/// Returns the model's name for a tool of a server: at most 64 letters, digits, `_` and `-`. It depends only on the two
-/// names. If one had to be changed or cut, a digest keeps the result unique. No two servers' names share a prefix up to
-/// the `__`, so a rule about `mcp__NAME__*` is about that server alone.
+/// Returns the model's name for a tool of a server: at most 64 letters, digits, `_`, and `-`. It depends only on the
+/// two names. If one had to be changed or cut, a digest keeps the result unique. No two servers' names share a prefix
+/// up to the `__`, so a rule about `mcp__NAME__*` is about that server alone.
 pub fn offered_name(server: &str, tool: &str) -> String {
     let digest =
         |text: &str| Fields::new("mcp name").text(text).finish().to_string().chars().take(8).collect::<String>();

@@ -1,6 +1,5 @@
-//! Relations between tool calls: which failures are of the same kind, what a call acts on, and which later call
-//! resolved a failure.
-//! Not for: running tools, or quoting an earlier error for the model (`engine::plans::sources::error_pairs`).
+//! Relations between tool calls: failures of the same kind, the target of a call, and the later call that resolved a
+//! failure. Not for: running tools, or quoting an earlier error for the model (`engine::plans::sources::error_pairs`).
 
 use super::shell;
 use super::trace::{ToolStatus, ToolTrace};
@@ -89,7 +88,7 @@ pub fn links(traces: &[&ToolTrace], after: impl Fn(&ToolTrace, &ToolTrace) -> bo
 pub struct Group {
     /// The tool.
     pub tool: String,
-    /// The kind of error: the line that explains it, without numbers, paths and quotations.
+    /// The kind of error: the line that explains it, without numbers, paths, and quotations.
     pub kind: String,
     /// Indices of its calls, newest first.
     pub calls: Vec<usize>,
@@ -119,7 +118,7 @@ pub fn report(trace: &ToolTrace) -> &str {
     trace.more.error.as_deref().unwrap_or(&trace.preview)
 }
 
-/// Returns the kind of error: the line that explains it in lower case, without numbers, paths and quotations.
+/// Returns the kind of error: the line that explains it in lower case, without numbers, paths, and quotations.
 pub fn kind(trace: &ToolTrace) -> String {
     let mut without_quotes = String::new();
     let mut quote = None;
@@ -223,7 +222,7 @@ fn read(args: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Returns the files that a call's arguments name, and those that its trace lists as changed.
+/// Returns the files that a call's arguments name, and the files that its trace lists as changed.
 pub fn files(trace: &ToolTrace) -> Vec<String> {
     let args = object(&trace.args);
     let named = ["path", "file", "file_path"].into_iter().filter_map(|name| args.get(name)?.as_str());
@@ -248,8 +247,8 @@ fn path(args: &Value) -> Option<&str> {
     args.get("pattern").is_none().then(|| path.trim_start_matches("./").trim_end_matches('/'))
 }
 
-/// A parsed filter of traces: words in the tool, the arguments, the error or the first line of the result; and `tool:`,
-/// `state:`, `file:`.
+/// A parsed filter of traces: words in the tool, the arguments, the error, or the first line of the result; and
+/// `tool:`, `state:`, `file:`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceFilter {
     words: Vec<String>,

@@ -1,6 +1,5 @@
-//! Shortens the JSON schemas of tool arguments that are too large to be sent with every call, and reports what is
-//! missing.
-//! Not for: validating arguments.
+//! Shortens the JSON schemas of tool arguments that are too large to be sent with every call, and reports the omitted
+//! parts. Not for: validating arguments.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +14,7 @@ const NAMED: [&str; 4] = ["properties", "$defs", "definitions", "patternProperti
 /// Keywords whose values are not schemas.
 const VALUES: [&str; 3] = ["enum", "const", "required"];
 
-/// Returns the schema that is sent, and, if it was shortened, a sentence about what is missing.
+/// Returns the schema that is sent, and, if it was shortened, a sentence about the omitted parts.
 pub fn bounded(schema: Value) -> (Value, Option<String>) {
     let size = schema.to_string().len();
     if size <= MAX_BYTES {
@@ -69,7 +68,7 @@ pub(super) fn shortened(words: &str, most: usize) -> String {
     }
 }
 
-/// Returns a schema with only the names, types and descriptions of the top-level arguments, and which of them are
+/// Returns a schema with only the names, types, and descriptions of the top-level arguments, and which of them are
 /// required.
 fn top_level(schema: &Value) -> Value {
     let summarized = |schema: &Value| -> Value {

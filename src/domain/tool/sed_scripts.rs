@@ -46,8 +46,8 @@ fn ends_with_expression(word: &str) -> bool {
     letters(word).map_or_else(long, |letters| letters.ends_with('e'))
 }
 
-/// Returns whether a word surely gives a script, or makes the next word one. The letters behind `i` or `l` are the value
-/// of that option.
+/// Returns whether a word certainly contains a script, or makes the next word a script. The letters behind `i` or `l`
+/// are the value of that option.
 fn is_expression(word: &str) -> bool {
     let letters = letters(word).and_then(|letters| letters.split_once('e'));
     letters.map_or_else(|| is_long_expression(word), |(before, _)| before.chars().all(|c| "nrEsuzb".contains(c)))

@@ -1,6 +1,6 @@
 //! Compares command lines: whether a successful one shows that an earlier, failed one would succeed now, because it is
-//! the same run or a wider one. An uncertain case shows nothing.
-//! Not for: running commands (`tools`), or other tool calls (`resolution`).
+//! the same run or a wider one. In an uncertain case, assumes nothing. Not for: running commands (`tools`), or other
+//! tool calls (`resolution`).
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -23,7 +23,7 @@ const NO_EFFECT: [&str; 8] = ["echo", "printf", "true", ":", "export", "set", "s
 const DISPLAY_ONLY: [&str; 6] = ["tail", "head", "cat", "tee", "less", "more"];
 /// Keywords of the shell's language. Lines with them are not analyzed.
 const KEYWORDS: [&str; 9] = ["if", "for", "while", "until", "case", "function", "!", "[[", "coproc"];
-/// Parts of the names of programs, or of their first words, that run everything unless something is named.
+/// Parts of the names or first words of programs that run everything unless an argument names a target.
 const RUNNERS: [&str; 13] =
     ["test", "check", "build", "lint", "clippy", "vet", "jest", "tsc", "mypy", "compile", "bench", "spec", "doc"];
 /// Options of such programs that affect only output or speed. A value follows those that end in `=` here.
@@ -33,10 +33,10 @@ const OUTPUT_OPTIONS: &str = "-v -vv -q -s --verbose --quiet --color= --nocaptur
 /// Options that make such a run wider or stricter. If the failed run had one, the later run must have it too.
 const WIDER_OPTIONS: &str = "--all --workspace --all-targets --all-features --include-ignored --ignored --features= \
                              --strict --deny= --check -D= -F= -W";
-/// Options that narrow such a run by the value that follows them.
+/// Options whose following value narrows such a run.
 const NARROWING_OPTIONS: &str =
     "-p= --package= --test= --bin= --example= --bench= -k= -m= -t= --manifest-path= --filter= -run= -C=";
-/// Options with which a program does less than usual.
+/// Options that make a program do less than usual.
 const PARTIAL_OPTIONS: [&str; 8] =
     ["-h", "--help", "--version", "--dry-run", "--no-run", "--list", "--abort", "--collect-only"];
 
@@ -161,7 +161,7 @@ fn without_prefixes(mut words: Vec<String>) -> Vec<String> {
 struct Command<'a> {
     /// The program and its subcommand.
     base: Vec<&'a str>,
-    /// Whether the program runs everything unless something is named.
+    /// Whether the program runs everything unless an argument names a target.
     runs_all: bool,
     options: Vec<String>,
     words: Vec<&'a str>,

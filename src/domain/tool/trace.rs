@@ -85,7 +85,7 @@ pub struct ToolTrace {
     pub at: i64,
     /// The first line of the result, at most 100 characters, unsanitized.
     pub preview: String,
-    /// Who allowed or denied the call, in a few words; `None` if it only read.
+    /// Who allowed or denied the call, in a few words; `None` if the call only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<String>,
     /// The exit code, for a command that ended by itself.
@@ -151,7 +151,7 @@ pub struct FileTexts {
     pub after: Option<Hash>,
 }
 
-/// Returns the path under which tools read the stored result of the call with this id.
+/// Returns the path that tools use to read the stored result of the call with this id.
 pub fn kept_path(id: &str) -> String {
     format!("{KEPT}{id}")
 }
@@ -199,8 +199,7 @@ pub trait ToolObserver: Sync {
     /// Receives partial output, such as a piece of a command's output.
     fn on_output(&self, _text: &str) {}
 
-    /// Returns the path under which `read_file` and `search` find [`ShortenedResult::full`]; `None` if it is not
-    /// stored.
+    /// Returns the path that `read_file` and `search` use for [`ShortenedResult::full`]; `None` if it is not stored.
     fn full_result_path(&self) -> Option<String> {
         None
     }
@@ -294,7 +293,7 @@ pub trait RunTools: Send + Sync {
         Err(format!("{path} can't be read here."))
     }
 
-    /// Sets the text of a file (`None` deletes it) if its present text has the expected hash (`None`: it does not
+    /// Sets the text of a file (`None` deletes it) if its current text has the expected hash (`None`: it does not
     /// exist). For undo and redo.
     ///
     /// # Errors

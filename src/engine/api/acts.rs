@@ -1,5 +1,5 @@
-//! Parts of requests: call selectors, and acts on items, memories, tasks, summaries and files.
-//! Not for: the requests themselves (`request`), drafts and item names (`draft`).
+//! Parts of requests: call selectors, and acts on items, memories, tasks, summaries, and files. Not for: the requests
+//! themselves (`request`), drafts and item names (`draft`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -158,7 +158,7 @@ pub enum SummaryAct {
         /// The positions of the items to add.
         items: Vec<usize>,
     },
-    /// Keep the most important dropped items while the summary stays well below the size of its sources.
+    /// Keep the most important dropped items that leave the summary well below the size of its sources.
     KeepAll {
         /// The draft's number.
         draft: u64,
@@ -233,7 +233,7 @@ pub enum FileAct {
 pub enum CodeAct {
     /// Index the code, or update the index for files that changed. Answered when the index is complete.
     Index,
-    /// Find the code that a question, a task or a commit message is about.
+    /// Find the code that a question, a task, or a commit message is about.
     Find {
         /// The question.
         query: String,
@@ -299,7 +299,7 @@ pub enum EditableAct {
         /// The policy that a new policy was copied from.
         preset: Option<String>,
     },
-    /// Go back to the version on which the current one is based, or forward to the newest version based on it.
+    /// Go back to the version that the current one is based on, or forward to the newest version based on it.
     StepPolicy {
         /// The policy's name.
         name: String,

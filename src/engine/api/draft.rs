@@ -9,11 +9,11 @@ use crate::domain::conversation::mark::Atom;
 pub struct Ticket(pub u64);
 
 impl Ticket {
-    /// The first ticket of commands that run beside the screen. The screen's own tickets are below it.
+    /// The first ticket of commands that run alongside the screen. The screen's own tickets are below it.
     pub const COMMANDS: Self = Self(1 << 48);
 }
 
-/// Names an item for an act on it.
+/// The name of an item for an act on it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ItemName {
     /// The atom of a plan's row or of a mark.
@@ -36,10 +36,11 @@ pub enum ItemName {
     Named {
         /// The text that was typed.
         text: String,
-        /// Whether only the message is meant.
+        /// Whether the name refers only to the message.
         message: bool,
     },
 }
 
-/// Names a session or branch by id, by a unique prefix of an id, or by name. `None` means the one used last.
+/// Names a session or branch by id, by a unique prefix of an id, or by name. `None` means the last used session or
+/// branch.
 pub type NameOrId = Option<String>;

@@ -1,9 +1,8 @@
-//! The events that the engine sends, in families like those of the requests, and the trait through which requests come
-//! in.
+//! The events that the engine sends, in families that match those of the requests, and the trait that accepts requests.
 //! Not for: the contents of answers (`view`).
 //!
 //! The order of a turn: [`TurnEvent::Opened`]; its run's card; [`TurnEvent::Stream`] and the events of its rounds;
-//! [`SessionEvent::Nodes`] and [`SessionEvent::Branch`] with what is stored; the run's last card;
+//! [`SessionEvent::Nodes`] and [`SessionEvent::Branch`] with the stored data; the run's last card;
 //! [`TurnEvent::Closed`]. No event of that turn follows.
 
 use super::draft::Ticket;
@@ -79,7 +78,7 @@ pub enum SessionEvent {
     },
     /// The session's card changed.
     Card(SessionCard),
-    /// The state block of a branch changed, or an answer lacked the one that it should contain.
+    /// The state block of a branch changed, or an answer lacked its state block.
     State {
         /// The branch.
         branch: BranchId,
@@ -109,7 +108,7 @@ pub enum TurnEvent {
         /// The node that the answer will follow.
         after: Option<NodeId>,
     },
-    /// A call started, progressed or ended.
+    /// A call started, progressed, or ended.
     Run(Box<RunCard>),
     /// Text of the answer arrived.
     Stream {
@@ -157,7 +156,7 @@ pub enum TurnEvent {
 /// Progress of tool calls, and the state of their servers.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ToolEvent {
-    /// A tool call started, progressed or ended.
+    /// A tool call started, progressed, or ended.
     Trace(Box<ToolTrace>),
     /// Output of a running tool, such as a piece of a command's output.
     Output {
@@ -214,7 +213,7 @@ pub enum SummaryEvent {
         /// Tokens of the model's text so far.
         tokens: u32,
     },
-    /// A draft was added, changed or removed.
+    /// A draft was added, changed, or removed.
     Draft {
         /// The branch.
         branch: BranchId,
@@ -262,8 +261,8 @@ pub enum ProgramEvent {
     StorageFailure(Option<String>),
 }
 
-/// The receiving end of the engine's events. The queue is unbounded, because a bounded one would block the engine when
-/// the screen stalls; receivers must keep draining it.
+/// The receiving end of the engine's events. The queue is unbounded, because a bounded queue would block the engine
+/// when the screen stalls; receivers must keep draining it.
 pub type Events = std::sync::mpsc::Receiver<Event>;
 
 /// Accepts requests for the engine.

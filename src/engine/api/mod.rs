@@ -1,9 +1,9 @@
-//! The only entry to the engine: requests in, events out. The screen and the command line both use it.
-//! Not for: how requests are carried out (the rest of the engine).
+//! The only entry to the engine: requests in, events out. The screen and the command line both use it. Not for:
+//! carrying out requests (the rest of the engine).
 //!
 //! Every request carries a [`Ticket`] and is answered by exactly one [`Event::Answer`] with that ticket. Everything
-//! that happens without a request (streams, plans, changes by other windows) arrives as other events, each of which
-//! names its session, branch or run.
+//! that happens without a request (streams, plans, changes by other windows) arrives as other events. Each event names
+//! its session, branch, or run.
 
 mod acts;
 mod draft;

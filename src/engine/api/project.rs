@@ -1,11 +1,11 @@
-//! Requests about a workspace's rules, skills and module summaries.
-//! Not for: answers to them (`domain::code::workspace_rules`), or files that are attached to a message (`acts`).
+//! Requests about a workspace's rules, skills, and module summaries. Not for: answers to them
+//! (`domain::code::workspace_rules`), or files that are attached to a message (`acts`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::draft::SummaryAuthor;
 
-/// A request about rules, skills and module summaries.
+/// A request about rules, skills, and module summaries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProjectAct {
     /// List rules and skills with their state in a branch's next call. Answered by

@@ -28,14 +28,14 @@ pub enum ServerAct {
         /// The server's name.
         server: String,
     },
-    /// Approve the present descriptions of a server's tools: all, or one.
+    /// Approve the current descriptions of a server's tools: all, or one.
     Approve {
         /// The server's name.
         server: String,
         /// The tool; all if `None`.
         tool: Option<String>,
     },
-    /// Accept or reject the folder's own server file in its present form.
+    /// Accept or reject the folder's own server file in its current form.
     File {
         /// The digest of the file.
         digest: Hash,

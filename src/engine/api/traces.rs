@@ -19,8 +19,8 @@ pub enum TraceAct {
         /// The id of the call's trace, or a prefix of it.
         id: String,
     },
-    /// Repeat a call after a rule or a person allows it. Its result becomes no message, but the tool has its usual
-    /// effects. Reported by [`ToolEvent::Rerun`](super::ToolEvent::Rerun).
+    /// Repeat a call after a rule or a person allows it. Its result does not become a message, but the tool has its
+    /// usual effects. Reported by [`ToolEvent::Rerun`](super::ToolEvent::Rerun).
     Again {
         /// The branch whose rules apply.
         branch: BranchId,

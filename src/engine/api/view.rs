@@ -1,5 +1,5 @@
-//! The answers to requests, and the views of sessions, plans and settings in them.
-//! Not for: what is reported without a request (`event`).
+//! The answers to requests, and the views of sessions, plans, and settings in them. Not for: events that answer no
+//! request (`event`).
 
 use super::traces::TraceWhole;
 use crate::domain::base::damage::BackupReport;
@@ -112,7 +112,7 @@ pub enum Answer {
         plan: Arc<ContextPlan>,
         /// Its calls.
         runs: Vec<RunCard>,
-        /// The set of the search of the code.
+        /// The retrieval set of the code search.
         code_set: Option<Arc<CodeSet>>,
     },
     /// The request of a call that was made.
@@ -121,7 +121,7 @@ pub enum Answer {
     Diff(Box<PlanDiff>),
     /// Two branches side by side.
     Compared(Box<Comparison>),
-    /// An item over the calls of a branch.
+    /// The history of an item over the calls of a branch.
     History(Box<ItemHistory>),
     /// A stored call, rendered again.
     Replayed {
@@ -270,7 +270,7 @@ impl TransitionReport {
     }
 }
 
-/// A side question, asked in a branch's present context. It is no message of the tree.
+/// A side question, asked in a branch's current context. It is not a message of the tree.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AsideView {
     /// The run of its call.
@@ -283,8 +283,8 @@ pub struct AsideView {
     pub text: String,
     /// Tokens of the answer so far, estimated.
     pub tokens: u32,
-    /// The cost so far in millionths of a dollar; `None` if prices are unknown. Once the call is over, the figure of
-    /// the server.
+    /// The cost so far in millionths of a dollar; `None` if prices are unknown. Once the call is over, the server's
+    /// figure.
     pub cost_micro: Option<u64>,
     /// The card of the call, once the call is over.
     pub card: Option<Box<RunCard>>,

@@ -1,6 +1,5 @@
 //! Texts that a person can edit, with their versions: state blocks, summaries, memories, policies. Also stores an
-//! edited summary.
-//! Not for: saving policies (`policy_files`), or other acts, which have requests of their own.
+//! edited summary. Not for: saving policies (`policy_files`), or other acts, which have their own requests.
 
 use crate::config::policy_files::{self, PolicyText};
 use crate::context::summary::ratio;
@@ -29,8 +28,8 @@ use std::collections::{BTreeMap, HashSet};
 const MOST: usize = 200;
 
 impl Core {
-    /// Lists all editable texts of a kind with their versions. Those of memories are read from the operations, on a
-    /// thread of its own.
+    /// Lists all editable texts of a kind with their versions. The versions of memories are read from the operations,
+    /// on a separate thread.
     pub(crate) fn list_editables(
         &mut self,
         ticket: Ticket,
@@ -129,7 +128,7 @@ impl Core {
         Ok(all.into_iter().map(|policy| policy_editable(&policy, about(&policy.name), &policy_in_use)).collect())
     }
 
-    /// Stores a person's version of a summary: a level above the one in use, for the same turns (undoable).
+    /// Stores a person's version of a summary: a level above the summary in use, for the same turns (undoable).
     pub(crate) fn rewrite(&mut self, id: BranchId, summary: Hash, text: &str) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;

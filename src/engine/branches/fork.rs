@@ -1,5 +1,5 @@
-//! Forks: where a branch may start, what it inherits, and its name.
-//! Not for: other acts on branches (`marks`).
+//! Forks: the start of a branch, its inherited marks and settings, and its name. Not for: other acts on branches
+//! (`marks`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId};
@@ -20,7 +20,7 @@ pub(crate) struct NewBranch {
     pub(crate) id: BranchId,
     /// Its name.
     pub(crate) name: String,
-    /// Its overrides; those of the parent if `None`.
+    /// Its overrides; the parent's overrides if `None`.
     pub(crate) overrides: Option<Overrides>,
     /// New messages at its start, below the fork.
     pub(crate) grown: Vec<Node>,
@@ -29,7 +29,7 @@ pub(crate) struct NewBranch {
 }
 
 impl NewBranch {
-    /// Returns a branch without messages of its own.
+    /// Returns a branch without its own messages.
     pub(crate) fn new(name: String, overrides: Option<Overrides>) -> Self {
         let id = BranchId(Uuid::now_v7());
         Self { id, name, overrides, grown: Vec::new(), writes: Vec::new() }
@@ -190,7 +190,7 @@ fn last_result(session: &Session, slot: Slot) -> bool {
     true
 }
 
-/// Returns the marks of a fork: all marks except those for one call.
+/// Returns the marks of a fork: all marks except marks for one call.
 fn inherited(parent: &Branch) -> Vec<Mark> {
     let kept = parent.marks.iter().filter(|mark| !mark.kind.once());
     kept.map(|mark| Mark { inherited_from: Some(parent.name.clone()), ..mark.clone() }).collect()

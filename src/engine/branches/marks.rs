@@ -124,8 +124,8 @@ impl Core {
         }))
     }
 
-    /// Resolves the inclusion of an item that is not on the path: its text is carried along as a note, and its inactive
-    /// mark stays.
+    /// Resolves the inclusion of an item that is not on the path: its text is copied as a note, and its inactive mark
+    /// stays.
     fn resolve_inclusion(
         &self,
         branch: &Branch,
@@ -166,7 +166,7 @@ impl Core {
             ItemName::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
             ItemName::TurnOf(node) => {
                 let slot = session.slot(*node)?;
-                // Instructions are marked by themselves, since they are no part of what their turn sends.
+                // Instructions are marked separately, because they are not part of the content that their turn sends.
                 if session.tree.head(slot).role == Role::System {
                     return Ok((Atom::Message { node: session.tree.head(slot).key }, None));
                 }

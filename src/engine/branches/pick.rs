@@ -21,7 +21,7 @@ use crate::store::types::Write;
 type Swap = (Option<Mark>, Mark);
 
 impl Core {
-    /// Copies items of one branch to another, each on its own or all as one text (undoable).
+    /// Copies items of one branch to another, each as a separate text or all as one text (undoable).
     pub(crate) fn pick(
         &mut self,
         from: BranchId,
@@ -71,8 +71,8 @@ impl Core {
         self.apply_swaps(onto, swaps, &what)
     }
 
-    /// Returns the result of a branch (its last turn) to another branch, or to the branch from which it was forked
-    /// (undoable). It replaces an earlier result of the same branch there.
+    /// Copies the result of a branch (its last turn) to another branch, or to its parent branch (undoable). It replaces
+    /// an earlier result of the same branch there.
     pub(crate) fn return_result(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
         let parent = self.sessions.branch(from)?.parent;
         let onto = onto.or(parent).ok_or_else(|| {

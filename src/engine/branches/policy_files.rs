@@ -51,7 +51,7 @@ impl Core {
         }
     }
 
-    /// Goes back to the version that a policy's present one was made from, or forward again.
+    /// Goes back to the version that a policy's current version was made from, or forward again.
     pub(crate) fn step_policy(&mut self, name: &str, forward: bool) -> Result<Answer, Failure> {
         let folder = self.policies_dir()?;
         match policy_files::step(&folder, name, forward) {

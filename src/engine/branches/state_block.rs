@@ -27,10 +27,10 @@ const FRAMING: u32 = 200;
 /// The number of messages that are read from the store at a time, newest first.
 const BATCH: usize = 32;
 
-/// The fields of a state block; an answer without any of them is none.
+/// The fields of a state block; an answer without any of them is not a state block.
 const FIELDS: [&str; 4] = ["Goal:", "Context:", "Resolved:", "Technical Anchors:"];
 
-/// A state block by the model, or the reason that there is none.
+/// A state block by the model, or the reason why there is none.
 pub(crate) struct WrittenState {
     ticket: Ticket,
     branch: BranchId,

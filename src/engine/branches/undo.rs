@@ -1,6 +1,6 @@
-//! Undo and redo: applies the inverse of an operation's changes if the present state is still as the operation left it,
-//! and skips marks that calls have used up.
-//! Not for: making operations (`marks`), or which operations are skipped because of later messages (`undo_skips`).
+//! Undo and redo: applies the inverse of an operation's changes if the current state is still as the operation left it,
+//! and skips marks that calls have used up. Not for: making operations (`marks`), or which operations are skipped
+//! because of later messages (`undo_skips`).
 
 use super::undo_skips::Skipped;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -39,7 +39,7 @@ impl Core {
                 skipped.stranding.push(format!("{:?}, because its branch is archived", capital(&op.what)));
                 continue;
             }
-            // What a skipped operation changed since cannot be undone before it.
+            // An older change cannot be undone before a skipped operation that later changed the same target.
             let is_changed = |change: &Change| self.ensure_unchanged_since(change, true).is_err();
             if !skipped.stranding.is_empty() && changes.iter().any(is_changed) {
                 skipped.stranding.push(format!("{:?}, because later actions changed it", capital(&op.what)));
@@ -74,7 +74,7 @@ impl Core {
         Ok(Answer::Done(skipped.nothing_left("redo")))
     }
 
-    /// Whether a change is of a mark on an archived branch, where no one would see it undone.
+    /// Whether a change concerns a mark on an archived branch, where nobody would see the undo.
     fn is_on_archived_branch(&self, change: &Change) -> bool {
         let Change::Mark { branch, .. } = change else { return false };
         self.sessions.branch(*branch).is_ok_and(|branch| branch.archived)
@@ -101,7 +101,7 @@ impl Core {
     }
 
     /// Whether a change starts from a person's mark for one call that was used up, so that the item now has no mark, or
-    /// one that the program made since.
+    /// a mark that the program made since.
     fn is_used_up(&self, change: &Change) -> bool {
         let Change::Mark { branch, target, before: Some(before), .. } = change else { return false };
         let of_person = before.kind.once() && before.by != Actor::Engine;
@@ -143,7 +143,7 @@ impl Core {
     }
 
     /// Returns the window anchors to restore for heads that move back and for changed summaries: the branch, the
-    /// settings key under which the present anchor is stored, and the anchor to restore.
+    /// settings key of the current anchor, and the anchor to restore.
     fn anchors_to_restore(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
         let mut found = Vec::new();
         for change in changes {
@@ -163,7 +163,7 @@ impl Core {
         Ok(found)
     }
 
-    /// Fails unless the present state is the one that the change starts from.
+    /// Fails unless the current state is the change's starting state.
     fn ensure_unchanged_since(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
         let stands = match change {
             Change::Mark { branch, target, before, .. } => {
@@ -373,7 +373,7 @@ fn same_kind(a: Option<&Mark>, b: Option<&Mark>) -> bool {
     kind(a) == kind(b)
 }
 
-/// Whether an operation changed only the program's own marks. Undo skips it if those have expired in the meantime.
+/// Whether an operation changed only the program's own marks. Undo skips it if these marks have expired.
 fn by_program(op: &Operation) -> bool {
     let own = |mark: &Option<Box<Mark>>| mark.as_ref().is_none_or(|mark| mark.by == Actor::Engine);
     op.changes.iter().all(|change| matches!(change, Change::Mark { before, after, .. } if own(before) && own(after)))
@@ -410,7 +410,7 @@ fn inverse(change: &Change) -> Change {
 }
 
 /// Returns whether a change from one version of the state block to another withdraws (`true`) or restores (`false`)
-/// this version; `None` if it is neither of them.
+/// this version; `None` if the change does not involve this version.
 fn withdrawn(version: u32, before: Option<u32>, after: Option<u32>) -> Option<bool> {
     let versions = [(before, true), (after, false)];
     versions.iter().find(|(of, _)| *of == Some(version)).map(|(_, withdrawn)| *withdrawn)

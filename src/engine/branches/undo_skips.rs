@@ -1,6 +1,5 @@
-//! What undo and redo skip: operations whose reversal would leave later messages on no open branch, and marks that
-//! calls have used up. Also the sentence that names them.
-//! Not for: carrying out undo and redo (`undo`).
+//! The operations that undo and redo skip: operations whose reversal would leave later messages on no open branch, and
+//! marks that calls have used up. Also the sentence that names them. Not for: carrying out undo and redo (`undo`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::message::Role;
@@ -101,8 +100,8 @@ fn closed_by(session: &Session, change: &Change, undoing: bool) -> Option<Branch
     }
 }
 
-/// Whether a branch has messages that were added after an operation and that no open branch has beside those that are
-/// `closed`. The turn of a race belongs to the operation that started the race.
+/// Whether a branch has messages newer than an operation that exist on no open branch except the `closed` ones. The
+/// turn of a race belongs to the operation that started the race.
 fn gained(session: &Session, id: BranchId, op: &Operation, closed: &[BranchId]) -> bool {
     let Ok(branch) = session.branch(id) else { return false };
     let Some(tip) = session.head(branch) else { return false };

@@ -1,6 +1,6 @@
-//! Auxiliary calls: calls that the program makes for itself, with a fixed prompt and one delimited text. They are
-//! planned, recorded before they are sent, and accounted for like any other call.
-//! Not for: the text and the use of the answer (`summaries::writer`, `sessions::titles`).
+//! Auxiliary calls: calls that the program makes for its own purposes, with a fixed prompt and one delimited text. They
+//! are planned, recorded before they are sent, and accounted for like any other call. Not for: the text and the use of
+//! the answer (`summaries::writer`, `sessions::titles`).
 
 use super::stored_runs::unwritable;
 use crate::context::render::render_forms::{self, WireState};
@@ -63,7 +63,7 @@ pub(crate) struct Prompt<'a> {
     pub(crate) title: String,
     /// The text to work on.
     pub(crate) text: &'a str,
-    /// What a person can do instead if no model can be asked.
+    /// The action that a person can take instead if no model can be asked.
     pub(crate) otherwise: &'static str,
     /// Whether a state block was asked for; otherwise it is removed from the answer.
     pub(crate) keeps_state: bool,
@@ -97,7 +97,7 @@ impl AuxiliaryCall {
     }
 
     /// Makes one call. If the server refuses the form of the request, it is sent again in another form. `hear` receives
-    /// the text so far; every call that was made is added to `runs`, whatever its outcome.
+    /// the text so far; every call that was made is added to `runs`, regardless of its outcome.
     ///
     /// # Errors
     /// Fails if there is no model, the text exceeds the budget, the work was canceled, or the server refused or

@@ -1,8 +1,7 @@
 //! The thread that compares stored calls: two calls, an item over the calls of a branch, two branches. It works on
 //! copies of the sessions from the time of the request. A request about an item's newest calls is replaced by the next
-//! such request, whether it waits or is worked on; all others are answered in order. The queue is bounded: a request
-//! that does not fit is refused as busy.
-//! Not for: the comparisons themselves (`plan_diff`, `branches::compare`).
+//! such request, whether it waits or is in progress; all others are answered in order. The queue is bounded: a request
+//! that does not fit is refused as busy. Not for: the comparisons themselves (`plan_diff`, `branches::compare`).
 
 use super::plan_diff::{PlanWithCall, StoredPlans};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -21,7 +20,7 @@ const MOST: usize = 64;
 
 /// A call to compare.
 pub(crate) enum WantedCall {
-    /// The plan that is drawn, which was not sent.
+    /// The drawn plan, which was not sent.
     Drawn(Box<PlanWithCall>),
     /// A call that was made.
     Stored(CallSelector),
@@ -35,7 +34,7 @@ pub(crate) enum DiffRequest {
     Item(BranchId, (Atom, String), Option<u32>),
     /// Two branches side by side.
     Both(BranchId, BranchId),
-    /// Reports that it is worked on, and waits until a test releases it.
+    /// Reports that it is in progress, and waits until a test releases it.
     #[cfg(test)]
     Held { started: Sender<()>, until: Receiver<()> },
 }
@@ -50,11 +49,11 @@ struct DiffQuestion {
 /// An entry of the queue.
 enum Queued {
     Question(DiffQuestion),
-    /// The place of the newest replaceable request, which waits beside the queue.
+    /// The position in the queue of the newest replaceable request, which is stored outside the queue.
     Newest,
 }
 
-/// What the thread and its handle share.
+/// The state that the thread and its handle share.
 #[derive(Default)]
 struct Shared {
     /// The newest request about an item's newest calls, while it waits.
@@ -120,7 +119,7 @@ impl DiffWorker {
 
 impl Drop for DiffWorker {
     fn drop(&mut self) {
-        // The comparison under way is aborted.
+        // The comparison in progress is aborted.
         self.shared.closed.store(true, Ordering::SeqCst);
     }
 }
@@ -190,7 +189,7 @@ impl<'a> DiffContext<'a> {
         self.sessions.iter().find(|session| session.id == id)
     }
 
-    /// Returns the session that requests without a branch mean.
+    /// Returns the session for requests that name no branch.
     pub(crate) fn session(&self) -> Result<&'a SessionSnapshot, Failure> {
         self.current.and_then(|id| self.by_id(id)).ok_or_else(|| Failure::user("No session is open."))
     }

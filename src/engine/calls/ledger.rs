@@ -1,5 +1,5 @@
-//! The calls of a branch or session with their tokens, costs and times, for charts.
-//! Not for: the arithmetic (`domain::call::ledger`), or single calls (`plans::queries`).
+//! The calls of a branch or session with their tokens, costs, and times, for charts. Not for: the arithmetic
+//! (`domain::call::ledger`), or single calls (`plans::queries`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
@@ -55,7 +55,7 @@ impl Core {
     }
 }
 
-/// Returns the calls on a branch's path and those made on the branch, or all of its session; oldest first.
+/// Returns the calls on a branch's path and the calls made on the branch, or all calls of its session; oldest first.
 pub(super) fn calls<'a>(session: &'a Session, branch: &Branch, whole: bool) -> Vec<&'a RunCard> {
     let on_path = on_path(session, branch);
     let slot = |node: Option<NodeId>| node.and_then(|id| session.tree.slot(id));

@@ -10,7 +10,7 @@ use crate::store::Store;
 use std::collections::BTreeMap;
 
 /// The number of newest calls that are read, over all models. Reading them all takes a few milliseconds; learning about
-/// one model stops as soon as enough of its calls were read, because it is repeated after every call.
+/// one model stops once enough of its calls were read, because learning is repeated after every call.
 const RECENT: usize = 1_000;
 
 /// Profile, model, encoding.
@@ -76,7 +76,7 @@ fn learn(store: &Store, wanted: Option<&Key>) -> BTreeMap<Key, Calibration> {
     samples.into_iter().filter_map(|(key, samples)| Some((key, Calibration::learn(&samples)?))).collect()
 }
 
-/// Returns all calibrations, by profile, model and encoding.
+/// Returns all calibrations, by profile, model, and encoding.
 pub(crate) fn learned(store: &Store) -> Vec<CalibrationEntry> {
     let row = |((profile, model, encoding), calibration)| CalibrationEntry { profile, model, encoding, calibration };
     learn(store, None).into_iter().map(row).collect()

@@ -32,7 +32,7 @@ impl Core {
         self.stored_value(&quirk_key(profile)).unwrap_or_default()
     }
 
-    /// Changes the stored quirks of a profile, based on the present ones in the store, and updates the quirks in
+    /// Changes the stored quirks of a profile, based on the current quirks in the store, and updates the quirks in
     /// memory.
     fn change_quirks(&mut self, profile: &str, change: &mut dyn FnMut(&mut Stored)) -> Result<(), Failure> {
         let Some(profile) = self.setup.settings.profiles.get(profile).cloned() else { return Ok(()) };
@@ -64,7 +64,7 @@ impl Core {
         });
     }
 
-    /// Handles a refusal of a turn's request that asks for another form: learns the quirk. Fails if no other form can
+    /// Handles a refusal that asks for another form of a turn's request: learns the quirk. Fails if no other form can
     /// be tried.
     pub(crate) fn handle_refusal(&mut self, live: &mut LiveTurn, quirk: Quirk) -> Result<(), Failure> {
         let refused = live.failure.take();

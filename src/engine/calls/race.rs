@@ -1,6 +1,5 @@
-//! Races: several branches from one place with different settings, to which one message is sent. Also keeps one branch
-//! and archives the others.
-//! Not for: the calls themselves; each branch is asked like any other.
+//! Races: several branches from one place with different settings. One message is sent to all of them. Also keeps one
+//! branch and archives the others. Not for: the calls themselves; each branch is asked like any other.
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RaceId};
@@ -16,7 +15,7 @@ use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
 use uuid::Uuid;
 
-/// The maximum number of branches in a race, each of which costs a call.
+/// The maximum number of branches in a race. Each branch costs a call.
 const MOST: usize = 8;
 
 impl Core {

@@ -1,6 +1,6 @@
 //! Replays stored calls: renders the request again from the store, unchanged, for another model, or without one item,
-//! and sends it on a scratch branch, so that the original stays untouched.
-//! Not for: a new answer to a question on the present branch (`plans::draft`).
+//! and sends it on a scratch branch, so that the original stays untouched. Not for: a new answer to a question on the
+//! current branch (`plans::draft`).
 
 use super::stored_runs::{one_run, plan_json, unreadable, unwritable};
 use crate::context::explain::variant;
@@ -174,7 +174,8 @@ pub(crate) fn restored_row(
     Ok(contents)
 }
 
-/// Returns the texts that the stored plan contains (with `only`, those of that row), and those of states and summaries.
+/// Returns the texts that the stored plan contains (with `only`, the texts of that row), and the texts of states and
+/// summaries.
 fn own_texts(store: &Store, stored: &Stored, session: &Session, only: Option<&Row>) -> Result<Contents, Failure> {
     let mut contents = Contents::default();
     let sent = |hash: &Hash| only.is_none_or(|row| row.text == Some(*hash));
@@ -201,7 +202,7 @@ fn own_texts(store: &Store, stored: &Stored, session: &Session, only: Option<&Ro
     Ok(contents)
 }
 
-/// Adds the messages of a row, and the text that is made of them.
+/// Adds the messages of a row, and the text that is made from them.
 fn restore_row(
     store: &Store,
     row: &Row,
@@ -247,7 +248,7 @@ fn restored_block(store: &Store, row: &Row, session: &Session, contents: &Conten
     }
 }
 
-/// Changes a stored call to the model of other rules.
+/// Rewrites a stored call for the model of other rules.
 fn write_for(stored: &mut Stored, rules: &Rules) {
     let tools = if rules.profile.dialect.tools { std::mem::take(&mut stored.request.tools) } else { Vec::new() };
     stored.request = rules.shape(tools);

@@ -1,6 +1,5 @@
-//! Reruns a tool call on a person's request, after a rule or the person allows it. Its result is shown beside the old
-//! one and becomes no message.
-//! Not for: calls that a model asks for (`turns::effects`).
+//! Reruns a tool call on a person's request, after a rule or the person allows it. Its result is shown next to the old
+//! result and does not become a message. Not for: calls that a model asks for (`turns::effects`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, SessionId};
@@ -80,7 +79,7 @@ impl Core {
     }
 
     fn approve_rerun(&mut self, effect: ToolEffect, reply: Sender<CallDecision>) {
-        // A rerun that was stopped in the meantime needs no decision.
+        // A rerun that was stopped meanwhile needs no decision.
         let rerun = self.turns.rerun.as_ref().filter(|rerun| !rerun.cancel.is_canceled());
         let Some(branch) = rerun.map(|rerun| rerun.view.branch) else { return };
         let rules = self.all_rules(branch);

@@ -1,7 +1,7 @@
 //! The thread that reads workspaces' code, stores the index in a file beside the store, and answers questions about it.
-//! It keeps one workspace in memory at a time. Its queue is bounded: a newer request for names replaces the one that
-//! waits, at most one check for changes waits, and another question that does not fit is refused as busy.
-//! Not for: symbols, ranking and touchpoints (the room `code`).
+//! It keeps one workspace in memory at a time. Its queue is bounded: a newer request for names replaces the waiting
+//! one, at most one check for changes waits, and any other question that does not fit is refused as busy. Not for:
+//! symbols, ranking, and touchpoints (the room `code`).
 
 use super::code_workspace::{CodeWorkspace, FRESH, LoadedWorkspace, RARER, WorkspaceFiles};
 use crate::code::CodeError;
@@ -45,7 +45,7 @@ const LAST: &str = "last";
 pub(crate) enum Job {
     /// Answers a question by an event.
     Ask(Box<IndexQuestion>),
-    /// Answers the newest request for names, which waits beside the queue. Names are requested with every letter typed.
+    /// Answers the newest request for names, which is stored outside the queue. Every typed letter requests names.
     Names,
     /// Checks the program's own workspace for changes and makes the maps that are requested.
     Refresh,
@@ -56,15 +56,14 @@ pub(crate) struct IndexQuestion {
     ticket: Ticket,
     act: CodeAct,
     root: Option<PathBuf>,
-    /// The encoding by which tokens are counted.
+    /// The encoding that counts the tokens.
     encoding: Encoding,
 }
 
 /// The newest request for names, while it waits.
 type NewestNames = Arc<Mutex<Option<Box<IndexQuestion>>>>;
 
-/// A handle to the thread. Dropping it ends the thread: the reading under way is aborted, and the files that were read
-/// are kept.
+/// A handle to the thread. Dropping it ends the thread: reading stops, and the files that were read are kept.
 pub(crate) struct CodeIndexer {
     workspace: CodeWorkspace,
     names: NewestNames,
@@ -252,7 +251,8 @@ impl Worker {
         full.map_err(|error| Failure::user(format!("The folder {} can't be read: {error}.", chosen.display())))
     }
 
-    /// Returns the program's own folder if it was indexed, or else the one indexed last, or else the program's own.
+    /// Returns the program's own folder if it was indexed, or else the last indexed folder, or else the program's own
+    /// folder.
     fn usual(&self) -> PathBuf {
         let own = self.workspace.own();
         let known = self.read().as_ref().is_some_and(|held| held.root == own)
@@ -467,7 +467,7 @@ fn private_folder(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// Removes the indexes that were unused for the longest time; they can be made again.
+/// Removes the least recently used indexes, which can be rebuilt.
 fn clear_old(folder: &Path) {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<_> = files

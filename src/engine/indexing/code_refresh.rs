@@ -1,4 +1,4 @@
-//! Reacts to changes of the code index: has plans made again, adds the tools for code, and finds the symbol of an item.
+//! Reacts to changes of the code index: requests new plans, adds the tools for code, and finds the symbol of an item.
 //! Not for: the code that is part of a plan (`plans::sources::code`).
 
 use super::code_workspace::LoadedWorkspace;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 const MAX_NEIGHBORS: usize = 400;
 
 impl Core {
-    /// Has the plan on the screen made again after the code changed, if the plan may contain code.
+    /// Requests a new plan for the screen after the code changed, if the plan may contain code.
     pub(crate) fn code_changed(&mut self) {
         let Some(branch) = self.plans.on_screen.as_ref().map(|screen| screen.branch) else { return };
         if self.plans_code(branch) && !self.turns.live.contains_key(&branch) {
@@ -85,7 +85,7 @@ impl Core {
         self.look_at_code(&branch, look).unwrap_or_default()
     }
 
-    /// Adds to an answer about a changed focus the names that match nothing, as far as the code is loaded.
+    /// Adds to an answer about a changed focus the names that match nothing, if the code is loaded.
     pub(crate) fn with_unknown_focus(&self, answer: Answer, focus: &[String]) -> Answer {
         let look = |held: &LoadedWorkspace| scope(&held.index, focus).unknown;
         let known = self.tools.trusted.then(|| self.workers.code.workspace().look(look)).flatten();

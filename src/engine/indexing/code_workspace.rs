@@ -31,7 +31,7 @@ pub(crate) const FRESH: Duration = Duration::from_secs(2);
 const WATCH: Duration = Duration::from_secs(3);
 /// The minimum pause between checks, as a multiple of the duration of a check.
 pub(crate) const RARER: u32 = 50;
-/// The number of files in supported languages from which on a folder counts as containing code.
+/// The minimum number of files in supported languages for a folder to count as containing code.
 const FEW: usize = 5;
 /// The maximum number of cached maps, one for each request.
 const MAPS: usize = 4;
@@ -48,7 +48,7 @@ pub(crate) struct LoadedWorkspace {
     /// When it was last checked for changes, and when the whole folder was last read.
     pub(crate) seen: Option<Instant>,
     pub(crate) surveyed: Option<Instant>,
-    /// The rules about files under which it was read.
+    /// The rules about files that applied when it was read.
     pub(crate) sight: FileVisibility,
     pub(crate) took: Duration,
     /// The duration of the last check of known files and of the last check of the whole folder.
@@ -165,7 +165,7 @@ impl CodeWorkspace {
         *self.0.holds_code.get_or_init(|| holds_code(&self.0.workspace, FEW))
     }
 
-    /// Requests a check if the last one is long enough ago. The longer a check takes, the rarer the checks. Called
+    /// Requests a check if the last one is long enough ago. The longer a check takes, the less often checks run. Called
     /// while a plan that contains code is on the screen.
     pub(crate) fn watch(&self) {
         let due = |held: &LoadedWorkspace| held.seen.is_none_or(|seen| seen.elapsed() > WATCH.max(held.short * RARER));
@@ -228,7 +228,7 @@ impl CodeWorkspace {
     }
 
     /// Sets the denials of a session's rules, or of the rules that apply without a session, and returns all denials
-    /// together. If they changed, readers see nothing until the workspace was read again under the new ones.
+    /// together. If they changed, readers see nothing until the workspace was read again under the new denials.
     pub(crate) fn apply_denials(&self, session: Option<SessionId>, rules: Vec<Rule>) -> FileVisibility {
         let mut state = self.state();
         if state.denied.get(&session) != Some(&rules) {
@@ -276,8 +276,7 @@ impl CodeWorkspace {
         }
     }
 
-    /// Returns the map that was last made for a request, possibly an outdated one. If there is none, the map is
-    /// requested.
+    /// Returns the last map made for a request, which may be outdated. If there is no map, requests it.
     pub(crate) fn map(&self, request: MapRequest) -> Option<Arc<CodeMap>> {
         let found = self.kept(request);
         if found.is_none() {
@@ -320,7 +319,7 @@ impl CodeWorkspace {
         self.state().maps.iter().find(|made| made.request == request).map(|made| made.map.clone())
     }
 
-    /// Clears the maps, because another workspace replaces the present one.
+    /// Clears the maps, because another workspace replaces the current one.
     pub(crate) fn forget_maps(&self) {
         self.state().maps.clear();
     }

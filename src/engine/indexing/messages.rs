@@ -1,6 +1,6 @@
-//! Keeps the message indexes of sessions up to date with the paths that are planned, and prepares what the room
-//! `retrieval` needs: texts, scopes, groups. Runs on the planner's thread.
-//! Not for: the use of the hits (`plans::sources::retrieval`), or their scores (`retrieval`).
+//! Keeps the message indexes of sessions up to date with the paths that are planned, and prepares the inputs of the
+//! room `retrieval`: texts, scopes, groups. Runs on the planner's thread. Not for: the use of the hits
+//! (`plans::sources::retrieval`), or their scores (`retrieval`).
 
 use super::vectors::{NewVectors, Vectors};
 use crate::context::render::render_forms;
@@ -33,7 +33,7 @@ const TIME_SLICE: Duration = Duration::from_millis(80);
 const SCOPES: usize = 3;
 /// The number of segments whose postings stay in memory. Postings of further segments are read from the store.
 const RESIDENT: usize = 16;
-/// The number of passages by which the growing segment must have grown to be stored again.
+/// The minimum growth, in passages, after which the growing segment is stored again.
 const MIN_GROWTH: u32 = 256;
 /// The number of cached texts for cards at which the cache is cleared.
 const TEXTS: usize = 4_000;
@@ -167,7 +167,7 @@ impl SessionIndex {
         Ok(path.len() - known)
     }
 
-    /// Stores the growing segment once it has grown by enough, so that the next program does not have to make it again.
+    /// Stores the growing segment once it has grown by enough, so that the next program does not need to rebuild it.
     fn keep_tail(&mut self, store: &Store) {
         let growing = self.index.growing();
         let grown = if growing < self.kept { growing } else { growing - self.kept };
@@ -242,7 +242,7 @@ impl SessionIndex {
     }
 }
 
-/// Returns the number by which the index identifies a lane.
+/// Returns the index's number for a lane.
 pub(crate) fn lane_number(name: &str) -> u32 {
     let [a, b, c, d, ..] = Hash::of(name.as_bytes()).0;
     u32::from_be_bytes([a, b, c, d])
@@ -274,7 +274,7 @@ pub(crate) struct PathIndex<'a> {
     lists: RefCell<HashMap<Term, HashMap<u32, Vec<u8>>>>,
 }
 
-/// What cards need to know about a message.
+/// The facts about a message that cards use.
 #[derive(Clone, Debug)]
 pub(crate) struct CardFacts {
     pub(crate) id: NodeId,

@@ -27,13 +27,13 @@ pub(super) struct SymbolVectors {
 
 impl SymbolVectors {
     pub(super) fn next_batch(&mut self) -> Option<Vec<SymbolText>> {
-        // A batch that was under way when they were requested may have answered some.
+        // A batch that was in progress when they were requested may have answered some.
         self.waiting.retain(|(key, _)| !matches!(self.known.get(key), Some(Some(_))));
         let batch: Vec<SymbolText> = self.waiting.drain(..self.waiting.len().min(BATCH)).collect();
         (!batch.is_empty()).then_some(batch)
     }
 
-    /// Requests vectors in place of earlier requests.
+    /// Requests vectors and replaces earlier requests.
     fn request(&mut self, texts: Vec<SymbolText>) {
         self.give_up();
         if self.known.len() + texts.len() > MAX_KNOWN {
@@ -51,9 +51,9 @@ impl SymbolVectors {
 }
 
 impl Vectors {
-    /// Returns the vectors of symbols that exist, in the order of their keys, and requests the others in place of
-    /// earlier requests, which are for another message. `text` returns the embedded text of the symbol at an index. In
-    /// single commands it waits for the vectors.
+    /// Returns the vectors of symbols that exist, in the order of their keys, and requests the others. These requests
+    /// replace earlier ones, which are for another message. `text` returns the embedded text of the symbol at an index.
+    /// In single commands, waits for the vectors.
     pub(crate) fn of_symbols(&self, keys: &[Hash], text: &dyn Fn(usize) -> Option<String>) -> Vec<Option<Code>> {
         let Some(unknown) = self.unknown_symbols(keys) else { return vec![None; keys.len()] };
         let texts: Vec<SymbolText> = unknown.into_iter().filter_map(|at| Some((keys[at], text(at)?))).collect();

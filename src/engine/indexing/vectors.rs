@@ -1,8 +1,8 @@
-//! Vectors of sessions' passages: a thread reads them from the store, has missing ones made in batches, and stores
-//! those. The planner takes the vectors that are ready and waits for others only if a command asked for it. Its queues
-//! hold each message at most once; a newer request for vectors of symbols replaces the one that waits.
-//! Not for: models (`llm::embedders`), vectors of code (`symbol_vectors`), comparing vectors
-//! (`retrieval::vectors::memory`), or their use in a search (`plans::sources::retrieval`).
+//! Vectors of sessions' passages: a thread reads them from the store, computes missing ones in batches, and stores
+//! them. The planner takes the vectors that are ready and waits for others only if a command asked for it. Its queues
+//! hold each message at most once; a newer request for vectors of symbols replaces the waiting one. Not for: models
+//! (`llm::embedders`), vectors of code (`symbol_vectors`), comparing vectors (`retrieval::vectors::memory`), or their
+//! use in a search (`plans::sources::retrieval`).
 //!
 //! A vector is stored under the embedder's id and the hash of its text (the passage after its speaker's name, if
 //! known), so that branches and sessions share it.
@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 /// The number of messages whose vectors are read from the store at a time.
 const LOOKED: usize = 256;
-/// The number of messages whose vectors are made and stored at a time.
+/// The number of messages whose vectors are computed and stored at a time.
 const MADE: usize = 32;
 /// How long an embedder is not asked after it failed.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -48,7 +48,7 @@ const QUESTIONS: usize = 256;
 /// A message with its new vectors, one per passage, in order.
 pub(crate) type NewVectors = (Hash, Vec<Code>);
 
-/// The embedded texts of a message, passage by passage, with the hashes under which their vectors are stored.
+/// The embedded texts of a message, passage by passage, with the storage keys (hashes) of their vectors.
 type Texts = Vec<(Hash, String)>;
 
 /// A message whose vectors are requested.
@@ -68,16 +68,16 @@ pub(super) struct VectorsState {
     postponed: Vec<WantedVectors>,
     /// Messages whose vectors are still to be read from the store.
     unread: VecDeque<WantedVectors>,
-    /// Messages whose vectors are not in the store and have to be made.
+    /// Messages whose vectors are not in the store and must be computed.
     missing: VecDeque<WantedVectors>,
-    /// Whether a batch is being read, and whether one is being made.
+    /// Whether a batch is being read, and whether a batch is being embedded.
     busy: (bool, bool),
     arrived: HashMap<SessionId, Vec<NewVectors>>,
     pub(super) symbols: SymbolVectors,
     questions: HashMap<String, Option<Vec<f32>>>,
     /// When a question last took too long, because the model was being loaded or busy.
     late: Option<Instant>,
-    /// The number of messages made, and of all to be made, since the thread was last idle.
+    /// The number of messages embedded, and the total to embed, since the thread was last idle.
     made: usize,
     total: usize,
     reported: Option<Instant>,
@@ -144,7 +144,7 @@ impl Vectors {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the thread and waits for it; vectors that were made are then stored.
+    /// Ends the thread and waits for it; computed vectors are then stored.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.0.wake.notify_all();
@@ -187,7 +187,7 @@ impl Vectors {
         drop(self.wait_if_patient(state, |state| state.unread.is_empty() && !state.busy.0));
     }
 
-    /// Waits in single commands until something is done, or nothing more can be.
+    /// In single commands, waits until `done` returns true or nothing more can be done.
     pub(super) fn wait_if_patient<'a>(
         &self,
         state: MutexGuard<'a, VectorsState>,
@@ -197,7 +197,7 @@ impl Vectors {
         if self.0.patient { self.wait(state, done) } else { state }
     }
 
-    /// Waits until all requested vectors exist, or no more can be made.
+    /// Waits until all requested vectors exist, or no more can be computed.
     pub(crate) fn settle(&self) {
         let done =
             |state: &VectorsState| state.unread.is_empty() && state.missing.is_empty() && state.busy == (false, false);
@@ -354,7 +354,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Makes the missing vectors, stores them, and passes them on.
+    /// Computes the missing vectors, stores them, and passes them on.
     fn make(&self, Batch { wanted: batch, removals, .. }: &Batch) -> Result<(), EmbedError> {
         let embedder = self.embedder()?;
         let model = embedder.id();
@@ -410,7 +410,7 @@ impl Vectors {
         Ok(batch.iter().map(of).collect())
     }
 
-    /// Keeps the messages of a batch that failed for the next request, unless messages were removed since: then
+    /// Keeps the messages of a failed batch for the next request, unless messages were removed since; in that case,
     /// everything is requested again.
     fn postpone(&self, work: Work) {
         let mut state = self.lock();
@@ -450,7 +450,7 @@ impl Vectors {
     }
 }
 
-/// What the thread does next.
+/// The next work of the thread.
 enum Work {
     Messages(Batch),
     Symbols(Vec<SymbolText>),
@@ -469,7 +469,7 @@ fn unread(error: &StoreError) -> EmbedError {
 }
 
 /// Returns the embedded texts of a message: its passages, each after the speaker's name if there is one, with the
-/// hashes under which their vectors are stored.
+/// storage keys (hashes) of their vectors.
 fn passage_texts(node: &Node) -> Texts {
     let text = searchable(&node.head, &node.content);
     let name = node.head.name.as_deref().map(str::trim).filter(|name| !name.is_empty());
@@ -483,7 +483,7 @@ fn passage_texts(node: &Node) -> Texts {
         .collect()
 }
 
-/// Returns the hashes under which vectors of messages may be stored.
+/// Returns the hashes that vectors of messages may be stored under.
 pub(crate) fn vector_keys(nodes: &[Node]) -> Vec<Hash> {
     nodes.iter().flat_map(passage_texts).map(|(key, _)| key).collect()
 }

@@ -1,6 +1,6 @@
 //! Collects everything that a plan is solved from: the messages of the snapshot, then the candidates of each source.
-//! Not for: fetching and counting (`input_builder`), the candidates of a source (`sources`), or deciding what fits
-//! (`context`).
+//! Not for: fetching and counting (`input_builder`), the candidates of a source (`sources`), or deciding which
+//! candidates fit (`context`).
 
 use super::input::InputAssembly;
 use super::input_builder::{BuiltInput, InputBuilder};
@@ -36,8 +36,7 @@ impl InputBuilder {
         built.contents.subject = subjects::place(self, snapshot, question.as_deref())?;
         memory::add(self, snapshot, question.as_deref(), &mut built)?;
         let search = code::add(self, snapshot, question.as_deref(), &mut built)?;
-        // Sources must not repeat what the request contains anyway. This is the only preliminary question to the
-        // solver.
+        // Sources must not repeat text that the request already contains. The solver determines that text here.
         if let Some(already_in) = context::already_in(&built.input, built.input.allowance) {
             error_pairs::add(self, snapshot, &already_in, &mut built)?;
             if let Some(search) = search {

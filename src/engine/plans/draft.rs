@@ -1,9 +1,8 @@
-//! From a draft to a plan on the screen, and from there to a turn: which jobs the planner gets, which plan is drawn,
-//! and which is sent.
-//! Not for: solving (`worker`), or the turn itself (`turns::live`).
+//! Turns a draft into a displayed plan, and the plan into a turn: submits jobs to the planner, draws plans, and sends
+//! them. Not for: solving (`worker`), or the turn itself (`turns::live`).
 //!
 //! An `Ask` without a drawn plan becomes a pending send: its draft is solved, drawn, then sent. A branch has at most
-//! one pending send, and none while a turn is open, so that one act of a person is one call.
+//! one pending send, and none while a turn is open, so that one act of a person makes one call.
 
 use super::snapshot::{self, Question};
 use super::state::{LastPlan, PlanPurpose, ScreenDraft};
@@ -53,7 +52,7 @@ impl Core {
         })
     }
 
-    /// Submits a draft to the planner in order to draw its plan.
+    /// Submits a draft to the planner to draw its plan.
     pub(crate) fn replan(
         &mut self,
         ticket: Option<Ticket>,
@@ -66,14 +65,14 @@ impl Core {
         if ticket.is_some_and(|ticket| ticket < Ticket::COMMANDS) {
             self.plans.show(ScreenDraft { branch, generation, draft: Some(draft.clone()) });
         } else if ticket.is_some() {
-            // The last plan that was drawn is no longer that of the screen's draft.
+            // The last drawn plan no longer belongs to the screen's draft.
             self.plans.outdate();
         }
         let revision = self.plans.revision(branch);
         self.solve(branch, &draft.clone(), PlanPurpose::Draw { ticket, generation, draft, revision }).map(drop)
     }
 
-    /// Submits a draft to the planner in order to send it. If `wanted` names a plan, only that plan is sent.
+    /// Submits a draft to the planner to send it. If `wanted` names a plan, only that plan is sent.
     fn solve_and_send(
         &mut self,
         ticket: Ticket,
@@ -165,7 +164,7 @@ impl Core {
         Ok(job)
     }
 
-    /// Reports the progress of indexing. At its end, a plan that was made without older messages is made again.
+    /// Reports the progress of indexing. When indexing ends, a plan that was made without older messages is made again.
     pub(crate) fn report_indexing(&mut self, indexed: &Indexed) {
         let Indexed { branch, done, total } = *indexed;
         self.emit(Event::Indexing(IndexingEvent::Messages { done, total }));
@@ -224,8 +223,8 @@ impl Core {
         }
     }
 
-    /// Handles the plan of a pending send. If the branch changed in the meantime, the draft is solved again; if another
-    /// plan than the named one resulted, it is only drawn.
+    /// Handles the plan of a pending send. If the branch changed meanwhile, the draft is solved again; if the result is
+    /// not the named plan, it is only drawn.
     fn finish_pending_send(
         &mut self,
         branch: BranchId,
@@ -277,8 +276,8 @@ impl Core {
         Ok(planned)
     }
 
-    /// Stores the drawn plan, and the one before it if only retrieval differs: a person who sends before the new plan
-    /// is on the screen gets the plan that they saw.
+    /// Stores the drawn plan, and the previous plan if only retrieval differs, so that a person who sends before the
+    /// new plan is on the screen sends the plan that they saw.
     fn store_drawn(&mut self, branch: BranchId, new: LastPlan) {
         let same = |old: &LastPlan| old.draft == new.draft && old.revision == new.revision;
         let before = self.plans.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
@@ -289,7 +288,7 @@ impl Core {
         self.plans.drawn.insert(branch, new);
     }
 
-    /// Converts a solved plan to the form that the screen gets, with its cost and how much of it may be cached.
+    /// Converts a solved plan to the form for the screen, with its cost and the part that may be cached.
     pub(crate) fn shown(&mut self, branch: BranchId, solved: &Solved) -> Planned {
         let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
         let price = rules.ok().and_then(|rules| rules.model.price);

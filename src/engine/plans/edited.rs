@@ -111,7 +111,7 @@ impl Core {
             Ok((_, counts)) if !sends => Ok(Answer::Weighed(counts)),
             Ok((_, counts)) if counts.tokens > counts.room => Err(over(counts)),
             Ok((solved, _)) => {
-                // A mark that changed in the meantime is not used up by a call that was built before the change.
+                // A call does not use up a mark that changed after the call was built.
                 let marks = if revision == self.plans.revision(branch) { solved.marks.clone() } else { Arc::new([]) };
                 self.send_edited(branch, &draft, &Solved { marks, ..solved })
             }

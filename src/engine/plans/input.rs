@@ -267,7 +267,7 @@ impl<'a> InputAssembly<'a> {
         first && auto && self.snapshot.state.is_none() && self.snapshot.gaps.iter().all(|gap| gap.elsewhere)
     }
 
-    /// Whether the model is asked for a state block in any case. A later round asks if the previous one did.
+    /// Whether the model is always asked for a state block. A later round asks if the previous round did.
     fn requires_state_request(&self) -> bool {
         let before = self.snapshot.round_before.as_ref().map(rounds::asks_for_state);
         before.unwrap_or_else(|| !self.solver_decides_state_request())

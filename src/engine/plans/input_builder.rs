@@ -1,6 +1,5 @@
-//! Fetches, renders and counts the messages that a plan's input is built from, and caches the counts. Runs on the
-//! planner's thread.
-//! Not for: collecting a whole input (`collect`), or solving (`context`).
+//! Fetches, renders, and counts the messages that a plan's input is built from, and caches the counts. Runs on the
+//! planner's thread. Not for: collecting a whole input (`collect`), or solving (`context`).
 
 use super::caches::{CountedTools, FactsCache, MAX_CACHED, Questions};
 use super::sources::card_text::CardSettings;
@@ -28,7 +27,7 @@ use crate::store::types::Write;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The lengths in characters to which tool results may be cut (see `context`).
+/// The lengths in characters that tool results may be cut to (see `context`).
 const CUTS: [u32; 3] = [300, 1_000, 5_000];
 /// The bytes of cached contents at which the cache is cleared.
 const KEPT_BYTES: u64 = 48 * 1024 * 1024;
@@ -37,13 +36,13 @@ const KEPT_BYTES: u64 = 48 * 1024 * 1024;
 #[derive(Default, Debug)]
 pub(crate) struct Contents {
     pub(crate) blocks: HashMap<Hash, Arc<str>>,
-    /// The settings from which cards are made of their messages, by the hash of the card's text.
+    /// The settings for rendering each card from its message, by the hash of the card's text.
     pub(crate) card_settings: HashMap<Hash, CardSettings>,
     /// The retrieval sets.
     pub(crate) sets: Vec<RetrievalSet>,
-    /// The set of the search of the code; its id and what was sent are known once the plan is solved.
+    /// The retrieval set of the code search. Its id and sent items are filled in after the plan is solved.
     pub(crate) code_set: Option<Arc<CodeSet>>,
-    /// What was offered of the code.
+    /// The offers of the sources, for the next round of the turn.
     pub(crate) round_parts: RoundParts,
     /// The subject of the question.
     pub(crate) subject: Option<QuestionPlace>,
@@ -77,7 +76,7 @@ pub(crate) struct BuiltInput {
     pub(crate) unindexed: usize,
 }
 
-/// A message in the form that a plan's input needs, with what is needed to match calls and results.
+/// A message as plan input, with the data that matches calls to results.
 #[derive(Clone)]
 pub(crate) struct CountedMessage {
     pub(crate) message: MessageInput,
@@ -96,7 +95,7 @@ pub(crate) struct InputBuilder {
     content_bytes: u64,
     pub(crate) facts: FactsCache,
     pub(crate) questions: Questions,
-    /// The workspace's rules, skills and module summaries.
+    /// The workspace's rules, skills, and module summaries.
     pub(crate) project: Option<Arc<Project>>,
     /// The workspace's code.
     pub(crate) code: Option<CodeWorkspace>,

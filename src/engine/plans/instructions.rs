@@ -39,7 +39,7 @@ impl InputAssembly<'_> {
         Ok(blocks)
     }
 
-    /// Returns what bars a message from its place in the turns: instructions are sent as blocks instead.
+    /// Returns the reason why a message is not sent in its turn: instructions are sent as blocks instead.
     pub(super) fn bar_of(&self, head: &NodeHead, bar: Option<SendBarrier>) -> Option<SendBarrier> {
         let kept = || self.snapshot.instructions.iter().any(|one| one.key == head.key);
         if bar == Some(SendBarrier::Foreign) && kept() { Some(SendBarrier::Instructions) } else { bar }

@@ -1,6 +1,6 @@
-//! Previews an act: solves the next plan with the marks that the act would set. This runs on the planner's thread after
-//! the plans that a screen waits for. Nothing is changed, and a newer preview replaces an older one.
-//! Not for: performing the act (`branches::marks`), or other settings (`what_if`).
+//! Previews an act: solves the next plan with the marks that the act would set. Previews run on the planner's thread
+//! after the plans that a screen waits for. Nothing is changed, and a newer preview replaces an older one. Not for:
+//! performing the act (`branches::marks`), or other settings (`what_if`).
 
 use super::input_builder::InputBuilder;
 use super::results::PreviewWork;
@@ -58,7 +58,7 @@ impl Core {
         Ok(())
     }
 
-    /// Cancels the preview under way and answers its ticket.
+    /// Cancels the preview in progress and answers its ticket.
     fn cancel_preview(&mut self) {
         if let Some((ticket, stop)) = self.plans.previewing.take() {
             stop.store(true, Ordering::Relaxed);
@@ -66,7 +66,7 @@ impl Core {
         }
     }
 
-    /// Answers with the figures of a solved preview; stale if the branch changed in the meantime.
+    /// Answers with the figures of a solved preview; stale if the branch changed meanwhile.
     pub(crate) fn report_preview(&mut self, made: PreviewWork) {
         if self.plans.previewing.as_ref().is_none_or(|(ticket, _)| *ticket != made.ticket) {
             return;

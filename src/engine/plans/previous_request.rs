@@ -1,6 +1,6 @@
-//! Restores a branch's previous request from the store after a restart, to tell how much of the next request its server
-//! may have cached. Runs on a thread of its own; until it is done, plans contain no figures about caching.
-//! Not for: sending it again (`calls::replay`).
+//! Restores a branch's previous request from the store after a restart, to determine how much of the next request its
+//! server may have cached. Runs on a separate thread; until it is done, plans contain no figures about caching. Not
+//! for: sending it again (`calls::replay`).
 
 use super::results::PreviousRequest;
 use crate::domain::base::ids::{BranchId, RunId};
@@ -31,8 +31,8 @@ impl Core {
         None
     }
 
-    /// Drops the previous request of a branch, because the server did not read it; the one before it is read from the
-    /// store when the next plan is shown.
+    /// Drops the previous request of a branch, because the server did not read it. The request before it is read from
+    /// the store when the next plan is shown.
     pub(crate) fn drop_previous_request(&mut self, branch: BranchId) {
         self.plans.outlines.remove(&branch);
         self.plans.requested_outlines.remove(&branch);
@@ -84,7 +84,7 @@ impl Core {
                 && row.included()
                 && last.is_some_and(|last| last.text != row.text)
         };
-        // If rules changed in the meantime, the plan has to report that, so it is made again.
+        // If rules changed meanwhile, the plan must report that, so it is made again.
         if self.plans.drawn.get(&branch).is_some_and(|drawn| drawn.solved.plan.rows.iter().any(other)) {
             return self.project_changed();
         }

@@ -109,7 +109,7 @@ impl Core {
         Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)?, code_set })
     }
 
-    /// Returns the set of the search of the code that belongs to a plan.
+    /// Returns the retrieval set of the code search that belongs to a plan.
     pub(crate) fn code_set_of(&self, plan: &ContextPlan) -> Result<Option<Arc<CodeSet>>, Failure> {
         for id in plan.retrieval_set_ids.iter().rev() {
             if let Some(found) = self.store.code_set(*id)? {
@@ -134,8 +134,8 @@ impl Core {
         Ok(chosen)
     }
 
-    /// Asks servers for their models, on threads of their own. With `unready`, the answer also has the profiles that lack
-    /// a key or an address, last and with what they lack.
+    /// Asks servers for their models, on separate threads. With `unready`, the answer also lists the profiles that lack
+    /// a key or an address, at the end, each with the missing part.
     pub(crate) fn models(&self, ticket: Ticket, only: Option<&str>, unready: bool) -> Result<(), Failure> {
         let lack = |profile: &Profile| Some((profile.name.clone(), Err(self.setup.servers.ready(profile).err()?)));
         let lacking: Vec<_> = self.setup.settings.profiles.values().filter(|_| unready).filter_map(lack).collect();
@@ -202,7 +202,7 @@ impl Core {
         );
     }
 
-    /// Checks the store, the workspace and every profile.
+    /// Checks the store, the workspace, and every profile.
     pub(crate) fn doctor(&self, ticket: Ticket) {
         let (store, workspace) = (self.store.clone(), self.workspace_findings());
         let (tools, quirks) = (self.examine_servers(), self.quirk_findings());
@@ -216,7 +216,7 @@ impl Core {
             let asked = |named: &Profile| lookup(model.as_ref().unwrap_or(&named.model), named);
             let tokenizer = named.and_then(|named| tokenizer_finding(&asked(named), counter.as_ref()));
             let meters = store.clone();
-            // In the order in which they are shown.
+            // In display order.
             let mut parts: Vec<Part<Vec<Finding>>> = vec![
                 Box::new(move || store_findings(&store).into_iter().chain(workspace).collect()),
                 Box::new(move || vec![crate::engine::startup::embedder::finding(embedder.as_ref())]),

@@ -59,12 +59,12 @@ pub(crate) struct Trial {
     pub(crate) overrides: Overrides,
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) price: Option<Price>,
-    /// Whether it uses the same model as the present call, so that the server may have cached the prefix.
+    /// Whether it uses the same model as the current call, so that the server may have cached the prefix.
     pub(crate) same_model: bool,
     pub(crate) result: Option<Result<TrialPlan, String>>,
 }
 
-/// All variants; the first is the present call.
+/// All variants; the first is the current call.
 pub(crate) struct Trials {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,

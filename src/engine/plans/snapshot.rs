@@ -1,6 +1,5 @@
-//! The input of a planning job: a copy of the part of a session that the plan can depend on, so that planning runs
-//! beside the engine.
-//! Not for: contents and token counts, which the job fetches itself.
+//! The input of a planning job: a copy of the part of a session that the plan can depend on, so that planning runs in
+//! parallel with the engine. Not for: contents and token counts, which the job fetches itself.
 
 use super::input_builder::Contents;
 use super::sources::suggested_pins::{self, Suggestion};
@@ -28,7 +27,7 @@ use std::sync::Arc;
 /// The maximum and minimum number of turns that are considered individually.
 const MOST_TURNS: usize = 2_000;
 const LEAST_TURNS: usize = 48;
-/// The same for policies that choose turns by score, so that what was said long ago can be chosen.
+/// The same for policies that choose turns by score, so that old turns can be chosen.
 const LEAST_SCORED_TURNS: usize = 500;
 
 /// A turn's heads.
@@ -51,7 +50,7 @@ pub(crate) struct Snapshot {
     pub(crate) open: TurnHeads,
     /// The message that is not a node yet, with the key that it would have.
     pub(crate) draft: Option<(Hash, Content)>,
-    /// The open turn ends in a cut answer that is to be continued.
+    /// Whether the open turn ends with a truncated answer that the call continues.
     pub(crate) go_on: bool,
     pub(crate) marks: Vec<Mark>,
     pub(crate) inactive_marks: Vec<(Mark, Option<NodeHead>)>,
@@ -80,7 +79,7 @@ pub(crate) struct Snapshot {
     pub(crate) instructions: Vec<NodeHead>,
     /// The previous round of the open turn, if the turn is sent again.
     pub(crate) round_before: Option<RoundBefore>,
-    /// Tasks on the path: from which position, up to which, and whether it is done; oldest first.
+    /// Tasks on the path, oldest first: the start position, the end position, and whether the task is done.
     pub(crate) tasks: Vec<(usize, usize, bool)>,
 }
 
@@ -98,7 +97,7 @@ pub(crate) struct Question {
     pub(crate) base: Option<NodeId>,
     /// A new user message.
     pub(crate) text: Option<Arc<str>>,
-    /// Continue a cut answer.
+    /// Whether the call continues a truncated answer.
     pub(crate) go_on: bool,
     /// The message that is replied to, by key.
     pub(crate) reply: Option<Hash>,
@@ -136,22 +135,22 @@ impl Snapshot {
         }
     }
 
-    /// Whether a person excluded a message by a mark of its own or of its episode.
+    /// Whether a person excluded a message with a mark on it or on its episode.
     pub(crate) fn excludes_message(&self, key: Hash) -> bool {
         let is_meant =
             |target| matches!(target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
         self.marks.iter().any(|mark| mark.kind.excludes() && is_meant(mark.target))
     }
 
-    /// The only lane whose messages are searched. While the window holds one lane, all lanes are searched: the others
-    /// can be found nowhere else.
+    /// The only lane whose messages are searched. If the window contains only one lane, all lanes are searched, because
+    /// the others can be found nowhere else.
     pub(crate) fn lane_searched(&self) -> Option<&str> {
         let policy = &self.rules.policy;
         Some(self.lane.as_str()).filter(|_| policy.one_lane && !policy.lane_window)
     }
 }
 
-/// Copies the state on which a plan for `question` on `branch` can depend.
+/// Copies the state that a plan for `question` on `branch` can depend on.
 #[allow(clippy::too_many_lines, reason = "one line or a few for each field")]
 pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &Question) -> Snapshot {
     let tree = &session.tree;
@@ -239,7 +238,7 @@ fn tasks(tree: &Tree, spans: &[TaskSpan], on_path: &dyn Fn(Slot) -> bool) -> Vec
     spans.iter().filter_map(span).collect()
 }
 
-/// Returns the lane of the open turn's own message, or of a new message.
+/// Returns the lane of the open turn's message, or of a new message.
 pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, question: &Question) -> String {
     let tree = &session.tree;
     let tip_lane = tip.map_or(String::new(), |tip| tree.head(tip).lane.clone());

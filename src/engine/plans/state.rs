@@ -1,6 +1,6 @@
-//! The engine's state of planning: the plans that were drawn, the jobs under way, and the draft on the screen, which is
-//! planned again whenever something that its plan depends on changes.
-//! Not for: making plans (`worker`), or acting on them (`draft`).
+//! The engine's state of planning: the drawn plans, the jobs in progress, and the draft on the screen, which is planned
+//! again whenever something that its plan depends on changes. Not for: making plans (`worker`), or acting on them
+//! (`draft`).
 
 use super::results::TrialWork;
 use super::snapshot::{RoundBefore, Snapshot};
@@ -32,21 +32,21 @@ pub(crate) struct Plans {
     pub(crate) drawn: HashMap<BranchId, LastPlan>,
     /// The plan before the last one, if only retrieval differs.
     pub(crate) drawn_before: HashMap<BranchId, LastPlan>,
-    /// The last round of a turn that can be continued, with the message that it ended with, by branch.
+    /// By branch: the last round of a turn that can be continued, with its last message.
     pub(crate) last_rounds: HashMap<BranchId, (NodeId, RoundBefore)>,
     /// The outline of the last request, by branch.
     pub(crate) outlines: HashMap<BranchId, Arc<Outline>>,
     /// Branches whose last request is being or was read from the store.
     pub(crate) requested_outlines: HashSet<BranchId>,
-    /// The purposes of the jobs under way, by job number.
+    /// The purposes of the jobs in progress, by job number.
     pub(crate) under_way: HashMap<u64, PlanPurpose>,
     /// The jobs whose plans will be sent, by branch: at most one each.
     pub(crate) pending_sends: HashMap<BranchId, u64>,
     /// The tickets of edited requests that are about to be sent.
     pub(crate) edited_sends: HashMap<BranchId, Ticket>,
-    /// The what-if comparison under way.
+    /// The what-if comparison in progress.
     pub(crate) trials: Option<TrialWork>,
-    /// The preview under way.
+    /// The preview in progress.
     pub(crate) previewing: Option<(Ticket, Arc<AtomicBool>)>,
     /// The call whose request the screen shows, with its stored plan.
     pub(crate) opened_call: Option<(RunId, Arc<Stored>)>,
@@ -74,7 +74,7 @@ impl Plans {
         self.on_screen.as_ref().is_some_and(|screen| screen.branch == branch && screen.generation > generation)
     }
 
-    /// Returns the generation with which a plan of a branch is reported to the screen.
+    /// Returns the generation that the screen receives with a plan of a branch.
     pub(crate) fn generation(&self, branch: BranchId) -> u64 {
         self.on_screen.as_ref().filter(|screen| screen.branch == branch).map_or(0, |screen| screen.generation)
     }
@@ -95,8 +95,8 @@ impl Plans {
         self.revisions.get(&branch).copied().unwrap_or_default()
     }
 
-    /// Returns the draft that has to be planned again now. It waits while any job is under way: that job's plan may
-    /// still be drawn, and a change that the job itself caused must not start another job.
+    /// Returns the draft that must be planned again now. The draft waits while any job is in progress: that job's plan
+    /// may still be drawn, and a change that the job itself caused must not start another job.
     pub(crate) fn due(&mut self) -> Option<(BranchId, u64, Draft)> {
         if !self.outdated || !self.under_way.is_empty() {
             return None;

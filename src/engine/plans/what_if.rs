@@ -1,6 +1,6 @@
 //! What-if comparisons: plans of the next call under other settings, solved one by one between the plans that a screen
-//! waits for. They change nothing that is drawn, and a newer draft cancels them.
-//! Not for: the plan that is drawn (`draft`), or comparing figures (`domain::planning::what_if`).
+//! waits for. They do not change the drawn plan, and a newer draft cancels them. Not for: the plan that is drawn
+//! (`draft`), or comparing figures (`domain::planning::what_if`).
 
 use super::input_builder::InputBuilder;
 use super::results::{Trial, TrialPlan, TrialWork, Trials};
@@ -86,8 +86,8 @@ impl Core {
         variants
     }
 
-    /// Returns other models of the same profile: those that this session called, the profile's own, and those that its
-    /// server reported.
+    /// Returns other models of the same profile: models that this session called, the profile's own models, and models
+    /// that its server reported.
     fn other_models(&self, branch: &Branch, rules: &Rules) -> Vec<String> {
         let profile = &rules.profile;
         let asked = self.sessions.of_branch(branch.id).map(|session| session.runs.as_slice()).unwrap_or_default();
@@ -130,7 +130,7 @@ impl Core {
         }
     }
 
-    /// Cancels the comparison under way and answers its ticket.
+    /// Cancels the comparison in progress and answers its ticket.
     fn cancel_trials(&mut self) {
         if let Some(old) = self.plans.trials.take() {
             old.stop.store(true, Ordering::Relaxed);
@@ -138,14 +138,14 @@ impl Core {
         }
     }
 
-    /// Cancels the comparison under way if it is for an older draft of the branch.
+    /// Cancels the comparison in progress if it is for an older draft of the branch.
     pub(crate) fn cancel_outdated_trials(&mut self, branch: BranchId, draft: &Draft) {
         if self.plans.trials.as_ref().is_some_and(|current| current.branch == branch && current.draft != *draft) {
             self.cancel_trials();
         }
     }
 
-    /// Answers with the figures of all variants; stale if the branch changed in the meantime.
+    /// Answers with the figures of all variants; stale if the branch changed meanwhile.
     pub(crate) fn report_trials(&mut self, trials: Trials) {
         if self.plans.trials.as_ref().is_none_or(|current| current.ticket != trials.ticket) {
             return;
@@ -191,7 +191,7 @@ impl Core {
     }
 }
 
-/// Returns half of the present budget and all that the model's window leaves, as caps; values close to the present
+/// Returns half of the current budget and all that the model's window leaves, as caps; values close to the current
 /// budget are omitted.
 fn budgets(budget: &Budget) -> Vec<u32> {
     let round = |tokens: u32| (tokens / 500 * 500).max(500);
@@ -205,7 +205,7 @@ fn budgets(budget: &Budget) -> Vec<u32> {
     caps
 }
 
-/// Solves one variant, then queues the next as a task of its own, so that new drafts are planned in between.
+/// Solves one variant, then queues the next variant as a separate task, so that new drafts are planned in between.
 fn task(mut trials: Trials, inbox: Sender<Inbox>) -> WorkerTask {
     let stop = Some(trials.stop.clone());
     let work = Box::new(move |builder: &mut InputBuilder| {

@@ -1,8 +1,7 @@
-//! The planner's thread: collects, solves and renders. At most one job to draw a plan waits per branch, because a newer
-//! one replaces it, and one whose plan will be sent. Other tasks wait in a bounded queue that drops canceled ones.
-//! Older messages are indexed here in slices: until that is done, plans are made without them, and a plan that waits
-//! for the index is moved to the end of the queue.
-//! Not for: deciding what to plan (`draft`).
+//! The planner's thread: collects, solves, and renders. For each branch, at most two jobs wait: one to draw a plan,
+//! which a newer one replaces, and one whose plan will be sent. Other tasks wait in a bounded queue that drops canceled
+//! ones. Older messages are indexed here in slices: until that is done, plans are made without them, and a plan that
+//! waits for the index is moved to the end of the queue. Not for: deciding what to plan (`draft`).
 
 use super::input_builder::{BuiltInput, Contents, InputBuilder};
 use super::snapshot::{RoundBefore, Snapshot};
@@ -50,7 +49,7 @@ impl Solved {
     }
 }
 
-/// The result of a job: a plan, the reason that none is possible, or a failure.
+/// The result of a job: a plan, the reason why none is possible, or a failure.
 pub(crate) type Solution = Result<Result<Solved, Arc<Blocked>>, Failure>;
 
 /// A planning job.
@@ -165,8 +164,7 @@ impl Planner {
         self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a job. If an older job of the same branch waits that would not be sent, it is dropped and its id
-    /// returned.
+    /// Queues a job. Drops an older waiting job of the same branch whose plan would not be sent, and returns its id.
     pub(crate) fn submit(&self, job: Job) -> Option<u64> {
         let mut queue = self.queue();
         let old = queue.jobs.iter().position(|j| j.tag.branch == job.tag.branch && !j.tag.sends);
@@ -197,7 +195,7 @@ impl Planner {
         Ok(())
     }
 
-    /// Ends the thread after its present job.
+    /// Ends the thread after its current job.
     pub(crate) fn close(&self) {
         self.queue().closed = true;
         self.queue.1.notify_all();
@@ -226,7 +224,7 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
             let received = match work {
                 Work::Plan(job) => self.plan(*job),
                 Work::Task(task) => {
-                    // A task guards what could leave its ticket unanswered.
+                    // A task guards code that could leave its ticket unanswered.
                     let rest = guarded("planning", || Ok((task.work)(&mut self.builder)));
                     self.planner.queue().tasks.extend(rest.ok().flatten());
                     true
@@ -362,7 +360,8 @@ fn has_own_text(kind: RowKind) -> bool {
     matches!(kind, K::Text | K::Note | K::Card | K::Search | K::Memory | K::Rules | K::Skills | K::Module | K::Code)
 }
 
-/// Records in the set of the search of the code which symbols the plan sends, and adds the id of the set to the plan.
+/// Records in the retrieval set of the code search which symbols the plan sends, and adds the id of the set to the
+/// plan.
 fn record_code_set(contents: &mut Contents, plan: &mut ContextPlan) {
     let Some(set) = contents.code_set.take() else { return };
     let mut set = Arc::unwrap_or_clone(set);
@@ -375,8 +374,8 @@ fn record_code_set(contents: &mut Contents, plan: &mut ContextPlan) {
 }
 
 /// A plan as it is stored: with the other fields of the request and the program's own texts, so that it can be rendered
-/// again. Texts of messages, including the new one, are not part of it: they are found by the keys in the plan, so that
-/// a removed text is gone from here too.
+/// again. Texts of messages, including the new message, are not part of it: they are found by the keys in the plan, so
+/// that a removed text disappears from here too.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Stored {
     #[serde(flatten)]
@@ -384,11 +383,11 @@ pub(crate) struct Stored {
     pub(crate) request: RequestShape,
     pub(crate) texts: HashMap<Hash, Arc<str>>,
     pub(crate) made: HashMap<Hash, Content>,
-    /// The settings of cards that are made of single messages.
+    /// The settings of cards that are made from single messages.
     #[serde(default)]
     pub(crate) cards: HashMap<Hash, CardSettings>,
-    /// The body, if a person edited it by hand. Empty once a message of its session was removed for good, because the
-    /// body may contain that message's text.
+    /// The body, if a person edited it by hand. Empty once a message of its session was permanently removed, because
+    /// the body may contain that message's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) edited: Option<Arc<str>>,
 }

@@ -1,6 +1,5 @@
-//! Stores what an import reads, in portions. Each portion is one transaction that first looks up what is already
-//! stored, so that concurrent or interrupted imports add nothing twice.
-//! Not for: reading files (`import`).
+//! Stores the records of an import, in portions. Each portion is one transaction that first looks up the records that
+//! are already stored, so that concurrent or interrupted imports add nothing twice. Not for: reading files (`import`).
 
 use super::library::{dated, first_branch, origin_key, states_of};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -176,7 +175,7 @@ impl Core {
     }
 }
 
-/// Returns a sentence about what an import that fails has stored.
+/// Returns a sentence about the data that a failed import has stored.
 fn kept(sessions: &[ImportResult], added: u64) -> String {
     match (sessions.len(), added) {
         (0, 0) => "Nothing was imported.".into(),
@@ -281,7 +280,7 @@ impl SessionImport {
             );
             let key = there.map_or(key, |there| there.key);
             let number = self.put(key, spot);
-            // An earlier version stored such records. In a conversation that it imported, they stay.
+            // An earlier version stored such records. They stay in conversations that it imported.
             if is_blank && there.is_none() {
                 self.skipped.insert(number, parent);
                 continue;
@@ -446,7 +445,7 @@ fn plain_name(name: &str) -> String {
     name.trim().chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
-/// Returns the write that records the head to which an import moved the first branch.
+/// Returns the write that records the head that an import moved the first branch to.
 fn import_head_write(session: SessionId, head: Option<NodeId>) -> Write {
     Write::SetValue { key: import_head_key(session), value: head.map(|head| head.to_string()) }
 }

@@ -18,7 +18,7 @@ use crate::engine::core::Core;
 const MOST: usize = 500;
 
 impl Core {
-    /// Returns the state changes that apply on a branch, oldest first: those of one item, or all.
+    /// Returns the state changes that apply on a branch, oldest first: the changes of one item, or all.
     pub(crate) fn steps(&self, id: BranchId, atom: Option<&Atom>) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
@@ -36,7 +36,7 @@ impl Core {
     }
 }
 
-/// Returns the keys under which the state changes of an item are stored; for a turn, also those of its messages.
+/// Returns the storage keys of an item's state changes; for a turn, also the keys of its messages' changes.
 fn keys(session: &Session, branch: &Branch, path: &PathView, memories: &[Memory], atom: &Atom) -> Vec<Hash> {
     let mut keys = vec![Subject::Item(*atom).key()];
     let memory = memories.iter().find(|memory| memory.atom() == *atom);

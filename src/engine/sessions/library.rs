@@ -1,5 +1,4 @@
-//! Sessions as a library: create, open, rename, delete, search, import, export.
-//! Not for: what happens inside a session.
+//! Sessions as a library: create, open, rename, delete, search, import, export. Not for: the content of a session.
 
 use super::session::{Session, cleared_key, cleared_texts, draft_key, earlier_cleared_key, state_at};
 use crate::domain::base::damage::{BackupAct, deleted_text_sentence};
@@ -31,7 +30,7 @@ const HITS: usize = 200;
 /// The maximum number of cleared messages that are stored for a branch.
 const MAX_CLEARED: usize = 20;
 
-/// The maximum total size in bytes of a branch's stored cleared messages beside the last one.
+/// The maximum total size in bytes of a branch's stored cleared messages, without the last one.
 const MAX_CLEARED_BYTES: usize = 4 << 20;
 
 impl Core {
@@ -50,7 +49,7 @@ impl Core {
         self.open(id, None, false)
     }
 
-    /// Opens a session by name or id; the one used last if `None`.
+    /// Opens a session by name or id; the last used session if `None`.
     pub(crate) fn open_session(
         &mut self,
         session: Option<&str>,
@@ -87,7 +86,7 @@ impl Core {
         let current = session.current;
         self.sessions.current_id = Some(id);
         if !self.store.read_only() {
-            // Storing what was used last is optional: a full disk must not prevent reading.
+            // Storing the last used session is optional: a full disk must not prevent reading.
             let _ = self.store.write(vec![Write::UseSession(id), Write::UseBranch(current)]);
         }
         let recovered = std::mem::take(&mut self.sessions.recovered);
@@ -274,7 +273,8 @@ fn whole_tree(session: &Session) -> Vec<Slot> {
     slots
 }
 
-/// Returns all nodes of an atom. A message inside an episode means the whole episode, so that calls keep their results.
+/// Returns all nodes of an atom. For a message inside an episode, returns the whole episode, so that calls keep their
+/// results.
 fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>> {
     let tree = &session.tree;
     let at = tree.by_key(anchor_key(atom)?)?;
@@ -301,8 +301,8 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
     Some(path[range].iter().map(|slot| tree.head(*slot).id).collect())
 }
 
-/// Returns the state blocks that imported answers contain. They are only offered: none applies before a person adopts
-/// it.
+/// Returns the state blocks that imported answers contain. They are only offered; a state block applies only after a
+/// person adopts it.
 pub(crate) fn states_of(nodes: &[Node], first: u32) -> Vec<StateVersion> {
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
     let found = answers.filter_map(|node| {
@@ -321,7 +321,7 @@ pub(crate) fn origin_key(session: SessionId) -> String {
     format!("source:{session}")
 }
 
-/// Returns the branches for an export; empty if there is only the one that every session has.
+/// Returns the branches for an export; empty if there is only the default branch.
 fn pointers(session: &Session) -> Vec<BranchPointer> {
     if let [only] = session.branches.as_slice()
         && only.name == FIRST
@@ -389,8 +389,8 @@ impl Core {
         Ok(Answer::Done(String::new()))
     }
 
-    /// Stores a message that was cleared on a branch, with the ones that were cleared before it: at most
-    /// [`MAX_CLEARED`] in all, and at most [`MAX_CLEARED_BYTES`] of the earlier ones.
+    /// Stores a message that was cleared on a branch, together with earlier cleared messages: at most [`MAX_CLEARED`]
+    /// messages in all, and at most [`MAX_CLEARED_BYTES`] of earlier messages.
     pub(crate) fn keep_cleared(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
         self.sessions.branch(branch)?;
         if !self.store.read_only() && !text.is_empty() {

@@ -1,5 +1,5 @@
-//! Resolves what a person typed: ids, unique prefixes of ids or keys, names, external ids.
-//! Not for: full-text search (`search`).
+//! Resolves names that a person typed: ids, unique prefixes of ids or keys, names, external ids. Not for: full-text
+//! search (`search`).
 
 use super::session::Session;
 use crate::domain::base::failure::Failure;
@@ -52,7 +52,7 @@ impl Core {
         }
     }
 
-    /// Returns the session that was named; without a name, the one used last. `None` if there are no sessions.
+    /// Returns the named session, or the last used session without a name; `None` if there are no sessions.
     pub(crate) fn named_session(&self, named: Option<&str>) -> Result<Option<SessionId>, Failure> {
         let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else {
             return Ok(match self.store.last_session()? {
@@ -65,7 +65,7 @@ impl Core {
             .map(|c| Some(c.id))
     }
 
-    /// Returns the branch of a session that was named; without a name, the one used last.
+    /// Returns the named branch of a session, or the last used branch without a name.
     pub(crate) fn named_branch(session: &Session, named: Option<&str>) -> Result<BranchId, Failure> {
         let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(session.current) };
         pick(text, "branch", &session.branches, |branch: &Branch| (branch.id.to_string(), branch.name.clone()))
@@ -76,7 +76,8 @@ impl Core {
 /// A predicate on an id and a name.
 type Fits<'a> = dyn Fn(&(String, String)) -> bool + 'a;
 
-/// Returns the element that a text means: by id, by name, by a unique prefix of an id, or by a unique prefix of a name.
+/// Returns the element that a text identifies: by id, by name, by a unique prefix of an id, or by a unique prefix of a
+/// name.
 fn pick<'a, T>(text: &str, what: &str, all: &'a [T], names: impl Fn(&T) -> (String, String)) -> Result<&'a T, Failure> {
     let wanted = text.to_lowercase();
     let rules: [&Fits<'_>; 4] = [

@@ -24,7 +24,7 @@ use uuid::Uuid;
 const SHORTEST: usize = 4;
 
 impl Core {
-    /// Returns the memories that apply to a session: all of them, or those that match some words, best first.
+    /// Returns the memories that apply to a session: all of them, or the memories that match some words, best first.
     pub(crate) fn memories(
         &self,
         session: Option<&str>,
@@ -52,8 +52,7 @@ impl Core {
         Ok(Answer::Memories(order.into_iter().map(|at| known[at].memory.clone()).collect()))
     }
 
-    /// Stores a memory of the person's own, which is confirmed from the start. Fails if the same text is already
-    /// stored.
+    /// Stores a person's own memory, which is confirmed from the start. Fails if the same text is already stored.
     pub(crate) fn remember(&mut self, kind: MemoryKind, text: &str, scope: MemoryScope) -> Result<Answer, Failure> {
         let text = checked_text(text)?;
         let session = self.sessions.current()?;
@@ -71,7 +70,7 @@ impl Core {
         Ok(Answer::Memories(vec![made]))
     }
 
-    /// Returns a new memory of a person's own, which is confirmed from the start.
+    /// Returns a person's new memory, which is confirmed from the start.
     pub(crate) fn persons_memory(&self, branch: &Branch, kind: MemoryKind, text: String, scope: Scope) -> Memory {
         let session = self.sessions.of_branch(branch.id).ok();
         let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot)));
@@ -90,7 +89,7 @@ impl Core {
         }
     }
 
-    /// Confirms, edits, dismisses or deletes a memory.
+    /// Confirms, edits, dismisses, or deletes a memory.
     pub(crate) fn act_on_memory(&mut self, named: &str, act: &MemoryAct) -> Result<Answer, Failure> {
         let session = self.sessions.current()?.card.id;
         let before = self.named_memory(session, named)?;
@@ -348,8 +347,8 @@ pub(crate) fn checked_text(typed: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Returns the end of an id, by which people name a memory. The beginning is a time, which memories of one answer
-/// share.
+/// Returns the last characters of an id, a memory's short name. Memories of one answer share the first characters,
+/// which encode the time.
 pub(crate) fn short(id: MemoryId) -> String {
     let id = id.0.simple().to_string();
     id[id.len() - 8..].to_owned()

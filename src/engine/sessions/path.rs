@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The number of cached paths: a few branches between which a person switches.
 const KEPT: usize = 4;
 
-/// What a search of older messages needs to know about a node.
+/// The facts about a node that a search of older messages uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PathNode {
     pub(crate) key: Hash,
@@ -141,7 +141,7 @@ fn size(tree: &Tree, slots: &[Slot]) -> u64 {
 pub(crate) struct Paths(Mutex<Vec<Arc<PathView>>>);
 
 impl Paths {
-    /// Returns the path to `tip`. If the path to its parent is cached, that one is extended.
+    /// Returns the path to `tip`. If the path to its parent is cached, extends that path.
     pub(crate) fn get(&self, tree: &Tree, tip: Option<Slot>) -> Arc<PathView> {
         let Some(tip) = tip else { return Arc::default() };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,7 +203,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// A cached path that grew node by node is like one that is read whole.
+        /// A cached path that grew node by node equals a path that is read whole.
         #[test]
         fn a_path_grows_with_its_branch(roles in proptest::collection::vec((0_u8..4, 0_usize..4), 1..40)) {
             let heads: Vec<NodeHead> = roles.iter().zip(1_u128..).map(|((role, lane), id)| {

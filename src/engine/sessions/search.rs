@@ -54,7 +54,7 @@ impl SearchWorker {
 
 impl Drop for SearchWorker {
     fn drop(&mut self) {
-        // The search under way is aborted, and those that wait are not begun.
+        // The search in progress is aborted, and waiting searches are not started.
         self.newest.store(u64::MAX, Ordering::SeqCst);
     }
 }

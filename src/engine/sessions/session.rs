@@ -1,4 +1,4 @@
-//! An open session in memory: its tree, branches, states and runs, read from the store and kept up to date with it.
+//! An open session in memory: its tree, branches, states, and runs, read from the store and kept up to date with it.
 //! Not for: changes; `branches::marks` and `turns` write to the store first and then apply them here.
 
 use super::path::Paths;
@@ -64,7 +64,7 @@ pub(crate) struct Session {
     /// All summaries, by id.
     pub(crate) summaries: HashMap<Hash, LoadedSummary>,
     pub(crate) current: BranchId,
-    /// Branches whose last answer lacked the state block that it should contain.
+    /// Branches whose last answer lacked its required state block.
     pub(crate) state_missing: HashSet<BranchId>,
     /// Cached paths of branches.
     pub(crate) paths: Paths,
@@ -170,7 +170,7 @@ impl Session {
         Arc::make_mut(&mut self.tree).insert(head);
     }
 
-    /// Returns the branch, to be changed.
+    /// Returns the branch for changing it.
     pub(crate) fn branch_mut(&mut self, id: BranchId) -> Option<&mut Branch> {
         self.branches.iter_mut().find(|b| b.id == id)
     }
@@ -206,9 +206,9 @@ impl Session {
         }
     }
 
-    /// Returns the state version that applies on a branch whose path ends at `tip`: the deepest one, a person's before
-    /// the model's. A person's version applies only on the branch on which it was written. The search goes upward from
-    /// the tip, because the answer is usually there.
+    /// Returns the state version that applies on a branch whose path ends at `tip`: the deepest version, a person's
+    /// version before the model's. A person's version applies only on the branch where it was written. The search goes
+    /// upward from the tip, because the answer is usually there.
     pub(crate) fn state_on(&self, branch: &Branch, tip: Option<Slot>) -> Option<StateVersion> {
         self.nearest(branch, tip, |state| !state.offered)
     }

@@ -1,5 +1,5 @@
-//! The sessions that are open in this program, which one is current, and what was last seen of the store.
-//! Not for: a single session (`session`), or finding one by name (`lookup`).
+//! The sessions that are open in this program, which one is current, and the last seen state of the store. Not for: a
+//! single session (`session`), or finding one by name (`lookup`).
 
 use super::session::Session;
 use crate::domain::base::failure::Failure;
@@ -14,13 +14,13 @@ use std::collections::{HashMap, HashSet};
 pub(crate) struct Sessions {
     /// The sessions that were opened.
     pub(crate) open: HashMap<SessionId, Session>,
-    /// The session that requests without a branch mean.
+    /// The session for requests that name no branch.
     pub(crate) current_id: Option<SessionId>,
     /// Sessions whose title the model is writing.
     pub(crate) titles_in_progress: HashSet<SessionId>,
     /// Branches whose state block the model is writing.
     pub(crate) states_in_progress: HashSet<BranchId>,
-    /// Notices about the store and what was recovered, for the next session that opens.
+    /// Notices about the store and about recovered answers, for the next session that opens.
     pub(crate) recovered: Vec<String>,
     /// SQLite's counter of changes by other connections, as it was read last.
     pub(crate) data_version: i64,
@@ -29,7 +29,7 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Returns the session that requests without a branch mean.
+    /// Returns the session for requests that name no branch.
     pub(crate) fn current(&self) -> Result<&Session, Failure> {
         let id = self.current_id.ok_or_else(|| Failure::user("No session is open."))?;
         self.open.get(&id).ok_or_else(|| Failure::user("No session is open."))
@@ -41,7 +41,7 @@ impl Sessions {
         self.open.values().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 
-    /// Returns the session that contains a branch, to be changed.
+    /// Returns the session that contains a branch, for changing it.
     pub(crate) fn of_branch_mut(&mut self, branch: BranchId) -> Result<&mut Session, Failure> {
         let holds = |session: &&mut Session| session.branches.iter().any(|b| b.id == branch);
         self.open.values_mut().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
@@ -58,7 +58,7 @@ impl Sessions {
     }
 }
 
-/// A title by the model, or the reason that there is none.
+/// A title by the model, or the reason why there is none.
 pub(crate) struct TitleResult {
     pub(crate) ticket: Option<Ticket>,
     pub(crate) session: SessionId,

@@ -52,7 +52,7 @@ impl Core {
         self.show_title(card, title);
     }
 
-    /// Asks the model for a title after the first turn, if the settings want that.
+    /// Asks the model for a title after the first turn, if the settings request it.
     pub(crate) fn title_automatically(&mut self, branch: BranchId, completed: bool) {
         let wanted =
             self.setup.settings.titles == Titles::Model && completed && !self.setup.patient && !self.store.read_only();
@@ -73,7 +73,7 @@ impl Core {
         }
     }
 
-    /// Asks the model for a title because a person wants one. Answered when the title is there.
+    /// Asks the model for a title on a person's request. Answered when the title is available.
     pub(crate) fn title_by_model(&mut self, ticket: Ticket, named: Option<&str>) -> Result<(), Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
         let session = self.load_session(id)?;

@@ -58,8 +58,8 @@ pub(crate) fn of(config: &Config) -> Result<Option<EmbedderSetup>, Failure> {
 }
 
 impl Core {
-    /// Returns the hashes under which vectors of messages are stored, including those of earlier embedders. From then
-    /// on, nothing that was read of any message before is written.
+    /// Returns the hashes that vectors of messages are stored under, including vectors of earlier embedders. From then
+    /// on, nothing that was read earlier from any message is written.
     pub(crate) fn vectors_of(&self, nodes: &[NodeId]) -> Result<Vec<Hash>, Failure> {
         self.forget_vectors();
         let mut keys = Vec::new();

@@ -1,6 +1,6 @@
-//! What the program learned while running (quirks of servers, models that servers reported, tools, code), and the rules
-//! of a branch that follow from it and the settings.
-//! Not for: the settings themselves (`setup`), or reading quirks from the store (`calls::quirks`).
+//! Facts that the program learned while running (quirks of servers, models that servers reported, tools, code), and the
+//! rules of a branch that follow from these facts and the settings. Not for: the settings themselves (`setup`), or
+//! reading quirks from the store (`calls::quirks`).
 
 use super::rules::{CodeRules, Rules};
 use super::setup::{ReloadableSettings, Setup};
@@ -20,7 +20,7 @@ use crate::engine::tools::selection::switched;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the program learned while running.
+/// Facts that the program learned while running.
 #[derive(Default)]
 pub(crate) struct LearnedSettings {
     /// Quirks of servers, by profile and model.
@@ -42,7 +42,7 @@ impl LearnedSettings {
         wanted && self.code.as_ref().is_some_and(CodeWorkspace::holds_code)
     }
 
-    /// Returns the program's own tools, including those for code if they are offered.
+    /// Returns the program's own tools, including the tools for code if they are offered.
     pub(crate) fn own_specs(&self, setup: &Setup, own: &dyn RunTools) -> Vec<ToolSpec> {
         let mut all = own.specs();
         if self.offers_code(setup) {
@@ -71,7 +71,8 @@ pub(crate) fn rules(
         quirk.apply(&mut profile.dialect);
     }
     let set = (settings.models)(&model, &profile);
-    // The encoding comes from the present settings, not from those at the time when the server reported its window.
+    // The encoding comes from the current settings, not from the settings at the time when the server reported its
+    // window.
     let counted = |info: ModelInfo| ModelInfo { encoding: set.encoding, exact_encoding: set.exact_encoding, ..info };
     let model = learned.models.get(&(profile.name.clone(), model)).cloned().map_or_else(|| set.clone(), counted);
     let policy_name = pick(&|o| o.policy.clone()).unwrap_or_else(|| "layered".into());

@@ -26,7 +26,8 @@ impl Core {
         self.sessions.recovered.extend(notices);
     }
 
-    /// Ends an open run on a branch whose program died while this one was running, or that this program gave up.
+    /// Ends a branch's open run if its program died while this program was running, or if this program abandoned the
+    /// run.
     pub(crate) fn recover_branch(&mut self, branch: BranchId) {
         for sentence in self.recover_where(|run| run.card.branch == branch) {
             self.notify(sentence);
@@ -128,7 +129,7 @@ impl Core {
         }
     }
 
-    /// Forgets in memory what was learned about the servers of profiles whose address changed, and reads what was stored
+    /// Forgets in memory the facts learned about servers of profiles whose address changed, and reads the stored facts
     /// about their new servers.
     pub(crate) fn forget_learned(&mut self, profiles: &[String]) {
         if profiles.is_empty() {
@@ -139,8 +140,8 @@ impl Core {
         self.outdate_all_plans();
     }
 
-    /// Stores what a server reported about its models, unless its profile has another address now. Plans become stale
-    /// only if something is new.
+    /// Stores the facts that a server reported about its models, unless its profile has another address now. Plans
+    /// become stale only if something is new.
     pub(crate) fn learn_models(&mut self, models: Vec<(Profile, ModelInfo)>) {
         let mut changed = BTreeSet::new();
         for (asked, model) in models {
@@ -206,8 +207,8 @@ impl Core {
         }
     }
 
-    /// Whether a session in the store differs from the one in memory. Compares everything except the messages, whose
-    /// number and time are part of the session's card.
+    /// Whether a session in the store differs from the one in memory. Compares everything except the messages, because
+    /// their number and time are part of the session's card.
     fn changed(&self, id: SessionId) -> Result<bool, Failure> {
         let Some(old) = self.sessions.open.get(&id) else { return Ok(false) };
         let branches: Vec<Branch> =

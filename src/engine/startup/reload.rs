@@ -39,7 +39,7 @@ fn moved_profiles(before: &BTreeMap<String, Profile>, after: &BTreeMap<String, P
     before.iter().filter(moved).map(|(name, _)| name.clone()).collect()
 }
 
-/// Returns a sentence about the changed settings and those of them that apply only after a restart.
+/// Returns a sentence about the changed settings, which also names the settings that apply only after a restart.
 fn sentence(changed: &[String], later: &[String]) -> String {
     let now: Vec<&str> = changed.iter().filter(|name| !later.contains(name)).map(String::as_str).collect();
     let mut parts = Vec::new();

@@ -1,5 +1,5 @@
-//! The rules of a branch at a moment: profile, model, policy, mode, layout, budget, texts and tools.
-//! Not for: computing them (`learned`).
+//! The rules of a branch at one time: profile, model, policy, mode, layout, budget, texts, and tools. Not for:
+//! computing them (`learned`).
 
 use super::setup::Prompts;
 use crate::domain::base::hash::{Fields, Hash};
@@ -14,7 +14,7 @@ use crate::domain::tool::trace::ToolSpec;
 use crate::domain::tool::visibility::FileVisibility;
 use std::sync::Arc;
 
-/// The rules that apply to a branch at a moment.
+/// The rules that apply to a branch at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rules {
     pub(crate) profile: Profile,
@@ -24,7 +24,7 @@ pub(crate) struct Rules {
     pub(crate) mode: Mode,
     pub(crate) layout: Layout,
     pub(crate) budget: Budget,
-    /// Whether the budget's cap is the policy's, so that answers and tool results of the turn come on top of it.
+    /// Whether the budget's cap is the policy's, so that answers and tool results of the turn are added to it.
     pub(crate) cap_by_policy: bool,
     pub(crate) personality: String,
     /// Texts that are part of every call; not part of the wire digest.
@@ -44,7 +44,7 @@ impl Rules {
         Some(self.profile.max_output).filter(|limit| *limit > 0)
     }
 
-    /// Returns the fields of a request besides its messages, with the given tools.
+    /// Returns the fields of a request except its messages, with the given tools.
     pub(crate) fn shape(&self, tools: Vec<ToolSpec>) -> RequestShape {
         RequestShape {
             model: self.model.name.clone(),
@@ -56,7 +56,7 @@ impl Rules {
     }
 }
 
-/// Returns the digest of everything that shapes the request besides its texts.
+/// Returns the digest of everything that shapes the request except its texts.
 pub(crate) fn wire_digest(rules: &Rules, state_block: StateBlock) -> Hash {
     Fields::new("wire")
         .text(&rules.profile.name)
@@ -77,7 +77,7 @@ pub(crate) fn wire_digest(rules: &Rules, state_block: StateBlock) -> Hash {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CodeRules {
     pub(crate) orienting: CodeSettings,
-    /// The files, folders and symbols to which the search is limited.
+    /// The files, folders, and symbols that the search is limited to.
     pub(crate) focus: Vec<String>,
     /// The person's rules about files that may be read.
     pub(crate) sight: FileVisibility,

@@ -1,5 +1,5 @@
-//! Everything that the engine is started with.
-//! Not for: reading configuration files (`config`), or the rules of a branch (`rules`).
+//! The values that the engine is started with. Not for: reading configuration files (`config`), or the rules of a
+//! branch (`rules`).
 
 use crate::config::settings::Titles;
 use crate::domain::base::failure::Failure;
@@ -83,7 +83,7 @@ pub struct ReloadableSettings {
     pub model: Option<String>,
     /// All policies by name.
     pub policies: BTreeMap<String, PolicySpec>,
-    /// Configured defaults for mode, policy, layout, budget and window.
+    /// Configured defaults for mode, policy, layout, budget, and window.
     pub defaults: Overrides,
     /// Overrides the policies' setting for the state block.
     pub state_block: Option<StateBlock>,
@@ -119,14 +119,14 @@ pub struct Reloaded {
     pub settings: ReloadableSettings,
     /// Settings that changed.
     pub changed: Vec<String>,
-    /// Those of them that apply only after a restart.
+    /// The names of settings that apply only after a restart.
     pub later: Vec<String>,
 }
 
 /// The folder's own settings file, as the configuration knows it.
 #[derive(Clone)]
 pub struct FolderFile {
-    /// Reads its present state.
+    /// Reads its current state.
     pub look: Arc<dyn Fn() -> Option<FolderSettings> + Send + Sync>,
     /// Stores a person's decision on the settings with this digest; returns false if the file has changed.
     pub say: Arc<dyn Fn(Hash, bool) -> Result<bool, Failure> + Send + Sync>,
@@ -183,6 +183,6 @@ pub struct Setup {
     pub temporary: Option<LockedFolder>,
     /// Reads the configuration again; `None` if there is none to read.
     pub read_again: Option<ReadAgain>,
-    /// Returns the present time in milliseconds since 1970.
+    /// Returns the current time in milliseconds since 1970.
     pub now: Arc<dyn Fn() -> i64 + Send + Sync>,
 }

@@ -175,7 +175,7 @@ fn models(config: &Config, counter: &Arc<Tokenizers>) -> ModelLookup {
     })
 }
 
-/// Loads in the background the vocabulary with which the first plan is counted.
+/// Loads the vocabulary for counting the first plan in the background.
 fn warm(config: &Config, counter: &Arc<Tokenizers>, models: ModelLookup) {
     let counter = counter.clone();
     let profile = config.start_profile().cloned();
@@ -231,7 +231,7 @@ pub fn drop_unreadable_plans(config: &Config) -> Result<usize, Failure> {
 }
 
 /// Moves a damaged store aside and replaces it by the newest good backup, or by an empty store. Messages that can still
-/// be read are exported beside it. The caller has asked the person.
+/// be read are exported to a file next to it. The caller has asked the person.
 ///
 /// # Errors
 /// Fails, and changes nothing, if the store is not damaged, is open in another program, has no good backup, or cannot be
@@ -249,7 +249,7 @@ pub fn repair(config: &Config, start: StartWith) -> Result<RepairResult, Failure
     Ok(RepairResult { salvaged: Some((file, count)), ..repaired })
 }
 
-/// Returns the folder of the code indexes, beside the store's file.
+/// Returns the folder of the code indexes, next to the store's file.
 fn beside(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or_default().to_owned();
     name.push("-code");

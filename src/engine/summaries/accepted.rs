@@ -48,7 +48,7 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a summary is the level below one that the branch uses.
+    /// Whether a summary is a level below a summary that the branch uses.
     fn is_older(&self, branch: &Branch, id: Hash) -> bool {
         let session = self.sessions.of_branch(branch.id);
         let parent = |used: &Hash| session.as_ref().ok()?.summary(*used)?.summary.parent;

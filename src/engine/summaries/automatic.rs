@@ -1,7 +1,7 @@
-//! Automatic summaries: after a turn closes, or a branch is opened, a thread checks whether the branch's policy calls for
-//! a summary; the result is a draft. No turns are summarized twice: not while a draft waits, not if a summary covers
-//! them, and not after a person rejected the draft until as much has been added as the policy requires.
-//! Not for: writing drafts (`writer`), acts on them (`drafts`), or the check itself (`due`).
+//! Automatic summaries: after a turn closes, or a branch is opened, a thread checks whether the branch's policy calls
+//! for a summary; the result is a draft. No turns are summarized twice: not while a draft waits, not if a summary
+//! covers them, and not after a person rejected the draft, until enough turns for another summary have been added. Not
+//! for: writing drafts (`writer`), acts on them (`drafts`), or the check itself (`due`).
 
 use super::due::{DueCheck, beside_turns, left_out_by_levels, seconds, unsummarized_turns, window_start};
 use super::state::{Due, DueResult};
@@ -24,7 +24,7 @@ use crate::engine::sessions::session::Session;
 use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
 
-/// The maximum number of unsummarized turns; with more of them, a person has to ask for a summary.
+/// The maximum number of unsummarized turns; with more of them, a person must ask for a summary.
 const MOST_TURNS: usize = 1_000;
 /// The maximum bytes of a path that are read for an automatic summary.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
@@ -44,8 +44,8 @@ impl Core {
         if self.setup.patient { self.due_after_command(&look) } else { look.start(&self.jobs) }
     }
 
-    /// Shows the draft that waits on a branch that was opened or switched to, and has it checked once its next call is
-    /// planned. A single command needs neither: it reads the draft when it uses it.
+    /// Shows the waiting draft of a branch that was opened or switched to, and schedules a check for when its next call
+    /// is planned. A single command needs neither: it reads the draft when it uses it.
     pub(crate) fn check_later(&mut self, branch: BranchId) {
         if !self.setup.patient {
             self.sync_draft(branch);
@@ -70,7 +70,8 @@ impl Core {
     }
 
     /// Checks for a single command, which ends with the turn. A summary that needs no model is made before the command
-    /// ends. A call of the model is left to a person: a notice says how to have it made, once for the same turns.
+    /// ends. A summary that needs the model is left to a person: a notice says how to request it, once for the same
+    /// turns.
     fn due_after_command(&mut self, look: &DueCheck) {
         let Some(due) = look.due().ok().flatten() else { return };
         let (branch, opened) = (look.branch, look.opened);
@@ -148,8 +149,8 @@ impl Core {
         }))
     }
 
-    /// Returns the position on the path up to which a lane is summarized or a person rejected that, and the time of
-    /// that, in the conversation's own time.
+    /// Returns the end of the part of a lane that is summarized, or whose summary a person rejected, as a position on
+    /// the path; and the time of that summary or rejection, in the conversation's own time.
     fn summarized_up_to(&self, session: &Session, branch: &Branch, path: &[Slot], lane: &str) -> Option<(usize, i64)> {
         let place = |tip: Hash| position(&session.tree, path, tip);
         let view = SummaryView { session, path, marks: &branch.marks, lane: None };
@@ -224,7 +225,7 @@ impl Core {
         }
     }
 
-    /// Returns who writes the automatic summaries of a branch; `None` if its rules cannot be resolved.
+    /// Returns the author of the automatic summaries of a branch; `None` if its rules cannot be resolved.
     fn automatic_author(&self, id: BranchId) -> Option<SummaryAuthor> {
         let branch = self.sessions.branch(id).ok()?;
         self.rules(&branch).ok().map(|rules| self.author_under(&rules))
@@ -252,7 +253,7 @@ impl Core {
     }
 
     /// Drafts a summary of the session so far after a task has ended, if automatic summaries are on. Returns a sentence
-    /// about that, or about how to have a summary drafted.
+    /// about that, or about how to request a draft.
     pub(crate) fn summarize_task(&mut self, id: BranchId, name: &str) -> String {
         let Ok(turns) = self.turns_until_now(id) else { return String::new() };
         let automatic = self.sessions.branch(id).and_then(|branch| self.rules(&branch));
@@ -299,7 +300,8 @@ impl Core {
         first
     }
 
-    /// Handles a finished automatic draft: accepts it if the policy wants that, at the end of the open turn.
+    /// Handles a finished automatic draft: if the policy accepts drafts automatically, accepts it, or marks it to be
+    /// accepted when the open turn ends.
     pub(crate) fn finish_automatic_draft(&mut self, branch: BranchId) {
         let accepts = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
         if accepts.is_ok_and(|rules| rules.auto_summaries.accept == AutoSummaryAcceptance::Auto) {

@@ -1,5 +1,5 @@
-//! The turns of a branch that can be summarized, and the reasons that keep a turn as it is.
-//! Not for: choosing among them (`context::summary::sources`), or when a summary is due (`automatic`).
+//! The turns of a branch that can be summarized, and the reasons why a turn is not summarized. Not for: choosing among
+//! them (`context::summary::sources`), or when a summary is due (`automatic`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -59,7 +59,7 @@ impl Core {
     }
 }
 
-/// Returns the messages of a turn that may be read: those that would be sent and are not excluded.
+/// Returns the messages of a turn that may be read: messages that would be sent and are not excluded.
 pub(crate) fn readable(branch: &Branch, heads: &[&NodeHead]) -> Vec<NodeHead> {
     let is_excluded = |head: &NodeHead| {
         branch.marks.iter().filter(|mark| mark.kind.excludes()).any(|mark| on_node(&mark.target, head.key))
@@ -88,8 +88,9 @@ pub(crate) fn stays(branch: &Branch, heads: &[&NodeHead], empty: bool) -> Option
     }
 }
 
-/// Returns how a mark keeps its turn as it is; the strongest reason is the least. The program's own leases keep none:
-/// they end after a few turns, and a summary without their turns would not replace an earlier one that has them.
+/// Returns the reason why a mark keeps its turn from being summarized; the strongest reason is the smallest value. The
+/// program's own leases keep no turns: they end after a few turns, and a summary without their turns would not replace
+/// an earlier summary that covers them.
 pub(crate) fn keeps(mark: &Mark) -> Option<KeepReason> {
     match mark.kind {
         MarkKind::Leased { .. } if mark.by == Actor::Engine => None,

@@ -1,5 +1,5 @@
-//! A draft in memory: composed of its body and its kept items, counted, and checked for facts that it dropped.
-//! Not for: writing a body (`writer`), or acts on a draft (`drafts`).
+//! A draft in memory: its body and kept items, its tokens, and the facts that it dropped. Not for: writing a body
+//! (`writer`), or acts on a draft (`drafts`).
 
 use crate::context::summary::survive::RequiredFacts;
 use crate::context::summary::{Size, SummaryError, keep, ratio};
@@ -26,7 +26,7 @@ impl From<SummaryError> for Failure {
 }
 
 impl PendingDraft {
-    /// Returns the draft with this body and these kept items: counted, checked, with its dropped items found anew.
+    /// Returns the draft with this body and these kept items: with its tokens, checks, and dropped items recomputed.
     ///
     /// # Errors
     /// Fails if it would be empty or no smaller than its sources.

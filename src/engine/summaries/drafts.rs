@@ -65,8 +65,8 @@ impl Core {
         Ok(())
     }
 
-    /// Has a draft written or restored. A single command waits for a draft that nobody asked for. Only one per branch is
-    /// written at a time; an older one is canceled.
+    /// Starts writing or restoring a draft. A single command waits for a draft that nobody requested. Only one draft
+    /// per branch is written at a time; an older one is canceled.
     pub(crate) fn write_draft(&mut self, job: Job) {
         let (number, branch, asked) = (job.number, job.auxiliary_call.branch, job.ticket.is_some());
         let restored = job.restored.as_ref().map(|(draft, _)| draft);
@@ -93,8 +93,8 @@ impl Core {
         }
     }
 
-    /// Lets a finished draft wait, or reports why there is none. It is stored, except one that a single command made to
-    /// print it.
+    /// Keeps a finished draft until a person decides, or reports why there is none. Stores the draft, unless a single
+    /// command made it to print it.
     pub(crate) fn finish_draft(&mut self, made: DraftResult) {
         let DraftResult { number, ticket, branch, result, runs } = made;
         for run in runs {
@@ -122,7 +122,7 @@ impl Core {
             (None, Err(failure)) => {
                 if let Some(stored) = restores {
                     tracing::debug!(%failure, "a draft could not be restored");
-                    // Only changed sources make it useless. Whatever else failed may work the next time.
+                    // Only changed sources make it useless. Any other failure may be temporary.
                     if failure.kind == FailureKind::Stale {
                         self.delete_stored_draft(branch, stored);
                     }
@@ -133,7 +133,7 @@ impl Core {
         }
     }
 
-    /// Lets a draft wait in memory, and shows it.
+    /// Keeps a draft in memory until a person decides, and shows it.
     fn show_draft(&mut self, branch: BranchId, drafted: PendingDraft) -> Arc<SummaryDraft> {
         let shown = Arc::new(drafted.shown());
         self.summaries.drafts.hidden.remove(&branch);
@@ -300,7 +300,7 @@ impl Core {
         Ok(Answer::Done("Stopped; nothing was changed.".into()))
     }
 
-    /// Drops a draft from memory and stops one that is being written. Returns whether there was any.
+    /// Drops a draft from memory and stops one that is being written. Returns whether there was one.
     fn drop_draft(&mut self, branch: BranchId) -> bool {
         let making = self.summaries.drafts.making.remove(&branch);
         if let Some(making) = &making {
@@ -313,8 +313,8 @@ impl Core {
         was
     }
 
-    /// Drops the drafts of branches from memory, because they may be made from messages that no longer exist. Those of
-    /// other messages are restored from the store.
+    /// Drops the drafts of branches from memory, because their messages may no longer exist. Drafts of other messages
+    /// are restored from the store.
     pub(crate) fn drop_drafts(&mut self, branches: &[BranchId]) {
         for branch in branches {
             self.drop_draft(*branch);

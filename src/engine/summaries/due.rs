@@ -1,6 +1,5 @@
-//! The check whether a summary is due: what it needs of a branch, and the measures of the policies, on a thread of its
-//! own.
-//! Not for: what follows if one is due (`automatic`), or the measures themselves (`context::policy`).
+//! The check whether a summary is due, on a separate thread: its inputs from a branch, and the measures of the
+//! policies. Not for: drafting a summary that is due (`automatic`), or the measures themselves (`context::policy`).
 
 use super::candidates::{readable, stays};
 use super::state::{Counts, Due, DueResult};
@@ -49,7 +48,7 @@ pub(crate) struct DueCheck {
     pub(crate) since: u64,
     /// The number of the first turn in the last request's window.
     pub(crate) window: u32,
-    /// Tokens of the request besides the turns.
+    /// Tokens of the request without the turns.
     pub(crate) fixed: u32,
     /// The numbers of the turns that the levels left out of the last request.
     pub(crate) left_out: Vec<u32>,
@@ -89,7 +88,7 @@ pub(super) fn unsummarized_turns(
     found
 }
 
-/// Returns the tokens of a call besides its turns: instructions, pins, state, summaries, retrieved content, tools.
+/// Returns the tokens of a call without its turns: instructions, pins, state, summaries, retrieved content, tools.
 pub(super) fn beside_turns(plan: &ContextPlan) -> u32 {
     let turns = |section: Option<Section>| {
         matches!(section, Some(Section::Recent | Section::UserMessage | Section::QuotedReply))
@@ -105,7 +104,7 @@ pub(super) fn window_start(plan: &ContextPlan) -> u32 {
     recent.filter_map(|row| row.source.turn).min().unwrap_or(0)
 }
 
-/// Returns the numbers of the turns that the levels left out, and that no person's mark concerns.
+/// Returns the numbers of the turns that the levels left out, and that have no mark of a person.
 pub(super) fn left_out_by_levels(plan: &ContextPlan) -> Vec<u32> {
     let by_level = |row: &&Row| matches!(row.reason, Reason::LevelFull { .. } | Reason::LevelsOver { .. });
     let turns = plan.excluded().filter(|row| row.kind == RowKind::Turn && row.pin.is_none());
@@ -139,7 +138,7 @@ impl DueCheck {
         Ok(found.and_then(|(upto, cause)| Some(Due { first, up_to: last(upto)?, cause })))
     }
 
-    /// Checks messages, tokens and hours of a lane. Tokens are counted only if the number of messages does not decide.
+    /// Checks messages, tokens, and hours of a lane. Tokens are counted only if the number of messages does not decide.
     fn lane_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let spec = &self.policy.lanes;
         let messages = |turn: &Turn| u32::try_from(turn.heads.len()).unwrap_or(u32::MAX);

@@ -12,7 +12,7 @@ use crate::engine::tools::workspace::Project;
 use crate::store::Store;
 use std::path::{Path, PathBuf};
 
-/// Returns the folder under which a workspace's module summaries are stored.
+/// Returns the folder that a workspace's module summaries are stored under.
 pub(crate) fn root_of(project: &Project) -> String {
     let workspace = &project.workspace;
     workspace.canonicalize().unwrap_or_else(|_| workspace.clone()).display().to_string()
@@ -41,7 +41,7 @@ pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, Mod
     Ok(all.into_iter().map(with_staleness).collect())
 }
 
-/// Returns a module summary as it is sent: labeled so that it is not taken for a source.
+/// Returns a module summary as it is sent, labeled so that it is not mistaken for a source.
 pub(crate) fn sent(card: &ModuleCard, stale: Option<&Staleness>) -> String {
     let day = jiff::Timestamp::from_millisecond(card.generated_at)
         .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());

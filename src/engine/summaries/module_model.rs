@@ -117,7 +117,7 @@ pub(crate) fn rewrite_by_model(
     })
 }
 
-/// Returns the text of the extractive summary, then the files of the module, as far as they fit.
+/// Returns the text of the extractive summary, then as many files of the module as fit.
 fn shown(root: &Path, card: &ModuleCard, space: u32, count: &dyn Fn(&str) -> u32) -> String {
     let mut out = format!("{}\n", card.text);
     let mut left = space;

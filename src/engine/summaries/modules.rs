@@ -102,11 +102,11 @@ impl Core {
         Ok(Answer::Done(format!("Stopping the summary of {}.", stopped.join(", "))))
     }
 
-    /// Stores a finished module summary and has the plans on the screen made again.
+    /// Stores a finished module summary and requests new plans for the screen.
     pub(crate) fn finish_module_summary(&mut self, made: ModuleResult) {
         let ModuleResult { ticket, root, result, runs, instead } = made;
         let counted = if runs.is_empty() { "" } else { " The call counts as usage." };
-        // What came too late to be stopped is not kept either.
+        // A summary that finished before it could be stopped is not kept either.
         let result = if self.summaries.modules.end(ticket) {
             Err(Failure::user("Stopped.").kept(format!("No part of the summary was kept.{counted}")))
         } else {
@@ -178,7 +178,7 @@ impl Core {
         root_of(&self.tools.project)
     }
 
-    /// Lists module summaries as editable texts with their versions, on a thread of its own.
+    /// Lists module summaries as editable texts with their versions, on a separate thread.
     pub(crate) fn list_module_summaries(&self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let (store, project) = (self.store.clone(), self.tools.project.clone());

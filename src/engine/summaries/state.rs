@@ -34,10 +34,10 @@ pub(crate) struct Drafts {
     pub(crate) own: HashSet<BranchId>,
     /// Stored drafts that are not shown because their sources changed.
     pub(crate) hidden: HashMap<BranchId, Summary>,
-    /// The revision of a branch for which its draft was last compared with its sources.
+    /// The revision of a branch at the last comparison of its draft with its sources.
     pub(crate) compared: HashMap<BranchId, u64>,
-    /// Branches that were opened or switched to, or whose draft was hidden, and not checked since whether a summary is
-    /// due.
+    /// Branches that were opened or switched to, or whose draft was hidden, and that were not checked for a due summary
+    /// since.
     pub(crate) unchecked: HashSet<BranchId>,
     /// Cached tokens of messages, shared with the checks whether a summary is due.
     pub(crate) counts: Counts,
@@ -60,7 +60,7 @@ impl Drafts {
         self.last
     }
 
-    /// Drops what is known of a branch's draft. Returns whether one waited.
+    /// Drops all state of a branch's draft. Returns whether one waited.
     pub(crate) fn forget(&mut self, branch: BranchId) -> bool {
         self.own.remove(&branch);
         self.hidden.remove(&branch);
@@ -80,7 +80,7 @@ pub(crate) struct DraftInProgress {
     pub(crate) cancel: CancelToken,
     /// Whether the draft is automatic.
     pub(crate) automatic: bool,
-    /// The stored draft that is only restored.
+    /// The stored draft, if it is only restored.
     pub(crate) restores: Option<Hash>,
     /// The lane of the draft and the last node of its last turn.
     pub(crate) reach: (String, Hash),
@@ -114,7 +114,7 @@ pub(crate) struct DraftResult {
     pub(crate) runs: Vec<RunCard>,
 }
 
-/// A module summary, or the reason that there is none.
+/// A module summary, or the reason why there is none.
 pub(crate) struct ModuleResult {
     pub(crate) ticket: Ticket,
     pub(crate) root: String,

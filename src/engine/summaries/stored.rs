@@ -1,6 +1,6 @@
 //! Drafts in the store, where they wait for a decision across programs: storing one, restoring it with its sources,
-//! copying it to a fork, and hiding it while its sources are not as they were read.
-//! Not for: acts on a draft (`drafts`), or writing one (`writer`).
+//! copying it to a fork, and hiding it while its sources differ from those that were read. Not for: acts on a draft
+//! (`drafts`), or writing one (`writer`).
 
 use super::draft_text::PendingDraft;
 use super::writer::Job;
@@ -19,9 +19,9 @@ use crate::engine::plans::sources::summaries::{LoadedSummary, SummaryView};
 use crate::store::types::{StoreError, Write};
 
 impl Core {
-    /// Brings the draft of a branch in line with the store and with the conversation: drops one that another program
-    /// decided on or whose sources changed, and restores one that waits. A single command restores it at once, the
-    /// workbench on a thread.
+    /// Brings the draft of a branch in line with the store and with the conversation: drops a draft that another
+    /// program decided on or whose sources changed, and restores a waiting draft. A single command restores it at once,
+    /// the workbench on a thread.
     pub(crate) fn sync_draft(&mut self, id: BranchId) {
         if self.summaries.drafts.making.contains_key(&id) {
             return;
@@ -58,7 +58,7 @@ impl Core {
     }
 
     /// Compares the drafts of changed branches with their sources: hides those whose sources changed, and shows hidden
-    /// ones whose sources are again as they were read. Called after every message to the engine's thread; single
+    /// drafts whose sources are again as they were read. Called after every message to the engine's thread; single
     /// commands compare a draft when they use it.
     pub(crate) fn compare_drafts(&mut self) {
         if self.setup.patient {
@@ -136,8 +136,9 @@ impl Core {
         Ok(found)
     }
 
-    /// Stores a new draft that waits on a branch in place of one whose sources changed; a person's also in place of one
-    /// that waits. Returns false if another program's draft waits there, which then counts instead of an automatic one.
+    /// Stores a new draft that waits on a branch, in place of a draft whose sources changed; a person's draft also
+    /// replaces a waiting draft. Returns false if another program's draft waits there, which then counts instead of an
+    /// automatic one.
     pub(crate) fn keep_new_draft(&mut self, id: BranchId, drafted: &mut PendingDraft, automatic: bool) -> bool {
         if self.store.read_only() || drafted.stored {
             return true;
@@ -166,8 +167,8 @@ impl Core {
         Ok(self.store.write(vec![put_draft(branch, now, Some(before))])?)
     }
 
-    /// Returns the writes that delete the drafts that a decision on `summary` ends: the draft itself, and a stored one
-    /// of the same turns' kind and lane.
+    /// Returns the writes that delete the drafts made obsolete by a decision on `summary`: the draft itself, and a
+    /// stored one of the same turns' kind and lane.
     pub(crate) fn ended_drafts(&self, id: BranchId, summary: &Summary) -> Result<Vec<Write>, Failure> {
         let stored = self.summaries.drafts.waiting.get(&id).is_some_and(|drafted| drafted.stored);
         if stored {
@@ -186,7 +187,7 @@ impl Core {
     }
 
     /// Hides the draft of a branch if its sources changed. Returns whether it did. It stays in the store until another
-    /// one is written, so that it returns when the change is undone.
+    /// draft is written, so that it reappears when the change is undone.
     fn hide_changed_draft(&mut self, id: BranchId) -> bool {
         let Some(drafted) = self.summaries.drafts.waiting.get(&id) else { return false };
         let unchanged =

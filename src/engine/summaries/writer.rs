@@ -1,6 +1,5 @@
-//! The thread that writes a draft: reads the sources, masks secrets, has the summary written (extractive or by the
-//! model), and finds the facts that it dropped.
-//! Not for: choosing turns, or acts on a draft (`drafts`).
+//! The thread that writes a draft: reads the sources, masks secrets, writes the summary (extractive or by the model),
+//! and finds the facts that it dropped. Not for: choosing turns, or acts on a draft (`drafts`).
 
 use super::draft_text::PendingDraft;
 use super::state::DraftResult;
@@ -50,7 +49,7 @@ pub(crate) struct Job {
     pub(crate) by: SummaryAuthor,
     /// Why it is made automatically, if it is.
     pub(crate) cause: Option<String>,
-    /// The stored draft that is restored instead of writing one, and whether it is stored for this branch.
+    /// The stored draft that is restored instead of writing a new one, and whether it is stored for this branch.
     pub(crate) restored: Option<(Box<StoredDraft>, bool)>,
     /// The settings of calls to the model, if the model writes the summary.
     pub(crate) auxiliary_call: AuxiliaryCall,
@@ -59,7 +58,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Writes the draft on a thread of its own and returns the token that cancels it.
+    /// Writes the draft on a separate thread and returns the token that cancels it.
     pub(crate) fn start(mut self, jobs: &Jobs<Inbox>) -> CancelToken {
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
         let ended = |made| Inbox::Summary(SummaryReport::Draft(Box::new(made)));
@@ -73,7 +72,7 @@ impl Job {
         })
     }
 
-    /// Writes the draft on the present thread.
+    /// Writes the draft on the current thread.
     pub(crate) fn made(self) -> DraftResult {
         let mut runs = Vec::new();
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
@@ -85,7 +84,7 @@ impl Job {
         self.auxiliary_call.count(text)
     }
 
-    /// Reports progress: the parts that are written, their number, and the tokens of the present part so far.
+    /// Reports progress: the parts that are written, their number, and the tokens of the current part so far.
     fn report_progress(&self, (done, of): (u32, u32), tokens: u32) {
         let number = |turn: Option<&(SourceTurn, Vec<NodeHead>)>| turn.map_or(0, |(turn, _)| turn.number);
         let turns = (number(self.turns.first()), number(self.turns.last()));
@@ -156,7 +155,7 @@ impl Job {
         Ok(drafted.composed(body, kept, source, &|text| self.count(text))?)
     }
 
-    /// Restores a stored draft with its sources, which must be as they were read for it.
+    /// Restores a stored draft with its sources, which must not have changed since they were read for it.
     fn restore(&self, stored: &StoredDraft, own: bool) -> Result<PendingDraft, Failure> {
         let (sources, masked) = self.read()?;
         if !sources.iter().map(cover).eq(stored.summary.covers.iter().cloned()) {
@@ -218,7 +217,7 @@ impl Job {
         Ok((sources, masked))
     }
 
-    /// Has the model summarize the sources chunk by chunk and merges the answers. Each chunk is a call of its own,
+    /// Asks the model to summarize the sources chunk by chunk, and merges the answers. Each chunk is a separate call,
     /// recorded before it is made.
     fn summarize_by_model(
         &self,
@@ -305,8 +304,8 @@ fn cover(turn: &SourceTurn) -> TurnCover {
     TurnCover { user: turn.user, tip: turn.tip, nodes }
 }
 
-/// Returns the text of a message that a summary reads: without its state block, and of a tool result only the first
-/// lines about errors.
+/// Returns the text of a message that a summary reads: without its state block; for a tool result, only the first lines
+/// about errors.
 pub(crate) fn source_text(head: &NodeHead, content: &Content) -> String {
     let words = render_forms::message_text(head.key, head.role, content, Form::NoState);
     if head.role != Role::Tool {

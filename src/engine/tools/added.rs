@@ -1,5 +1,4 @@
-//! Tools that the engine itself adds to those of the workspace.
-//! Not for: the tools themselves (`code`, `skills`).
+//! Tools that the engine itself adds to the workspace's tools. Not for: the tools themselves (`code`, `skills`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::ToolEffect;
@@ -12,7 +11,8 @@ pub(crate) trait LookupTools: Send + Sync {
     /// Returns the tools that are available now, in a fixed order.
     fn specs(&self) -> Vec<ToolSpec>;
 
-    /// Returns what a call would read, empty if the call names nothing; `None` if the tool is not part of this group.
+    /// Returns the target that a call would read, empty if the call names nothing; `None` if the tool is not part of
+    /// this group.
     fn target(&self, name: &str, args: &str) -> Option<String>;
 
     /// Runs one call.

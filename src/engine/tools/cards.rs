@@ -16,7 +16,7 @@ use std::sync::Arc;
 impl Core {
     /// Returns all tools as a branch sees them.
     pub(crate) fn tool_list(&mut self, branch: Option<BranchId>) -> Result<ToolList, Failure> {
-        // A server file that was changed in the meantime is read again.
+        // A server file that was changed meanwhile is read again.
         let fresh = self.setup.settings.named.as_ref().map(|read| read());
         if fresh.is_some_and(|fresh| fresh != self.tools.servers.named) {
             self.set_servers();

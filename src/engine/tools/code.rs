@@ -31,7 +31,7 @@ pub(crate) const FIND: &str = "request_code_context";
 pub(crate) const EXPAND: &str = "expand";
 /// How long a call waits for the code to be read.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The tokens of an answer by default, and the maximum.
+/// The default and the maximum number of tokens of an answer.
 const USUAL: u32 = 2_000;
 const MOST: u32 = 8_000;
 /// The maximum number of pieces of an answer.
@@ -157,7 +157,7 @@ impl CodeTools {
         looked.unwrap_or_else(|| Err("the code is still being indexed; ask again, or use search.".into()))
     }
 
-    /// Whether a person's rule keeps a file from being read.
+    /// Whether a person's rule denies reading a file.
     fn withheld(&self, path: &str) -> bool {
         !self.rules.sight.shows(READS, path)
     }
@@ -248,7 +248,7 @@ impl CodeTools {
         }
     }
 
-    /// Returns the symbols that a name means, only in the given file if there is one.
+    /// Returns the symbols that a name refers to, only in the given file if there is one.
     fn meant(&self, args: &Expand, held: &LoadedWorkspace) -> Vec<SymbolId> {
         let index = &held.index;
         let wanted = args.symbol.trim();
@@ -260,7 +260,8 @@ impl CodeTools {
         let named = found.filter(|named| own_name(&named.qualified) == own);
         let at = |named: NamedSymbol| names::at(index, &named.path, &named.qualified, named.lines.0);
         let ids: Vec<SymbolId> = named.filter_map(at).collect();
-        // An exact match is preferred to one in other letter case, and symbols of the program to those of tests and text.
+        // An exact match takes precedence over a match in another letter case, and symbols of the program over symbols
+        // of tests and text.
         let exact: Vec<SymbolId> = ids
             .iter()
             .copied()

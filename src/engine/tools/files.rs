@@ -24,7 +24,7 @@ impl Core {
         Some(tools).filter(|_| self.tools.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
     }
 
-    /// Completes a file name, on a thread of its own.
+    /// Completes a file name, on a separate thread.
     pub(crate) fn files(&self, ticket: Ticket, query: String, limit: usize) {
         let listed = self.tools.files.clone();
         let (tools, skills, denied) = (self.readable(), self.skill_names(&query), self.denied());
@@ -62,7 +62,7 @@ impl Core {
         }
     }
 
-    /// Reads a file or skill as an attachment, on a thread of its own.
+    /// Reads a file or skill as an attachment, on a separate thread.
     pub(crate) fn attach(&self, ticket: Ticket, path: String) -> Result<(), Failure> {
         if let Some(name) = path.strip_prefix(PREFIX) {
             return self.answer_now(ticket, self.skill_text(name));
@@ -83,7 +83,7 @@ fn largest() -> String {
     format!("Only text files of at most {} bytes can be attached.", grouped(LARGEST))
 }
 
-/// Returns the names that match what was typed, best first; without typed text, the shortest paths.
+/// Returns the names that match the typed text, best first; without typed text, the shortest paths.
 fn best(names: &[String], query: &str, limit: usize) -> Vec<String> {
     let wanted: Vec<char> = query.to_lowercase().chars().collect();
     let mut found: Vec<(i64, usize)> =

@@ -1,16 +1,16 @@
-//! Which tools are sent with a branch's calls, without those that are switched off, and what a tool costs by itself.
-//! Not for: switching tools (`switches`).
+//! The tools that are sent with a branch's calls, without switched-off tools, and the tokens of a single tool. Not for:
+//! switching tools (`switches`).
 
 use crate::context::render::tools_text;
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::tool::mcp::{self, OfferedTool};
 use crate::domain::tool::trace::ToolSpec;
 
-/// The key under which all of the program's own tools are switched off.
+/// The key that switches off all of the program's own tools.
 pub(crate) const OWN: &str = "*";
 
-/// Returns the program's own tools followed by those of servers: the tools that are sent with a branch's calls, and
-/// those that are switched off, each with its index among all.
+/// Returns the program's own tools followed by the servers' tools: the tools that are sent with a branch's calls, and
+/// the switched-off tools, each with its index among all.
 pub(crate) fn switched(
     own: Vec<ToolSpec>,
     offered: &[OfferedTool],

@@ -1,5 +1,5 @@
-//! The report of `doctor` on tool servers: their names, transport, state and faults. Starts none of them.
-//! Not for: using them (`servers`).
+//! The report of `doctor` on tool servers: their names, transport, state, and faults. Starts none of them. Not for:
+//! using them (`servers`).
 
 use crate::domain::tool::cards::FileDecision;
 use crate::domain::tool::mcp::{ConfiguredServers, FolderFile, Origin, ServerSpec, ServerState, ServerTransport};
@@ -7,12 +7,12 @@ use crate::engine::api::Finding;
 use crate::engine::core::Core;
 use crate::mcp;
 
-/// The state of a server: a word for programs, whether it is good, a sentence, and what to do.
+/// The state of a server: a word for programs, whether it is good, a sentence, and the next step.
 struct State(&'static str, Option<bool>, String, String);
 
 impl Core {
-    /// Returns one finding for each server in the settings and in the folder's file, and one for a file that cannot be
-    /// read.
+    /// Returns one finding for each server in the settings and in the folder's file, and one finding for an unreadable
+    /// file.
     pub(crate) fn examine_servers(&self) -> Vec<Finding> {
         let ConfiguredServers { servers, file } =
             self.setup.settings.named.as_ref().map_or_else(ConfiguredServers::default, |read| read());

@@ -1,5 +1,5 @@
-//! Tool servers: which are used, which of their tools a branch offers, which a person approved, and the runner that
-//! combines them with the program's own tools.
+//! Tool servers: the servers in use, the tools that a branch offers, the tools that a person approved, and the runner
+//! that combines them with the program's own tools.
 //!
 //! No server starts before the first plan of a trusted folder is requested. Then they start in the background, and
 //! their tools are part of plans from then on. Only single commands wait for them, so that a plan and the request sent
@@ -36,7 +36,7 @@ struct FolderAnswer {
 }
 
 impl Core {
-    /// Starts the servers in the background if a request needs them. Returns the request, or `None` if it has to wait
+    /// Starts the servers in the background if a request needs them. Returns the request, or `None` if it must wait
     /// until they have started.
     pub(crate) fn wait_for_servers(&mut self, ticket: Ticket, request: Request) -> Option<Request> {
         let plans = matches!(
@@ -63,7 +63,7 @@ impl Core {
                 self.tools.servers.waiting.push((ticket, request));
                 return None;
             }
-            // The present state of the servers may not have been reported yet.
+            // The current state of the servers may not have been reported yet.
             self.update_offered();
         }
         Some(request)
@@ -87,8 +87,8 @@ impl Core {
         self.servers_changed();
     }
 
-    /// Returns the servers that may run: the person's own, and those of the folder's file if a person accepted it. A
-    /// name of the person's own takes precedence.
+    /// Returns the servers that may run: the person's own servers, and the servers of the folder's file if a person
+    /// accepted it. The person's own server takes precedence over one of the same name.
     fn usable(&self) -> Vec<ServerSpec> {
         let named = &self.tools.servers.named;
         let mut all = named.servers.clone();
@@ -134,7 +134,7 @@ impl Core {
         }
     }
 
-    /// Updates the offered tools after a server changed, and reports what needs a decision.
+    /// Updates the offered tools after a server changed, and reports tools and files that need a decision.
     pub(crate) fn servers_changed(&mut self) {
         self.update_offered();
         for server in self.setup.foreign.servers() {
@@ -184,7 +184,8 @@ impl Core {
         format!("mcp.tools.{}", spec.identity())
     }
 
-    /// Returns the approved tools of a server. Configuring a server implies approval of the tools that it offers first.
+    /// Returns the approved tools of a server. Configuring a server implies approval of the tools that it offers at
+    /// first.
     pub(crate) fn approved(&self, server: &Server) -> BTreeMap<String, Approved> {
         let key = Self::approvals_key(&server.spec);
         if let Some(kept) = self.stored_value(&key) {

@@ -42,7 +42,7 @@ pub(crate) fn atom() -> Atom {
     workspace_rules::atom(ProjectKind::Skill, "", "")
 }
 
-/// Returns all skills, by name. If two have the same name, the one of the workspace is used.
+/// Returns all skills, by name. If two skills have the same name, the workspace's skill is used.
 pub(crate) fn find(workspace: Option<&Path>, home: Option<&Path>) -> Vec<Skill> {
     let mut found: Vec<Skill> = Vec::new();
     let own = home.filter(|home| Some(*home) != workspace);

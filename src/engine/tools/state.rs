@@ -17,7 +17,7 @@ pub(crate) struct Tools {
     pub(crate) servers: ServerRegistry,
     /// The names of the workspace's files.
     pub(crate) files: FileNames,
-    /// Rules, skills and module summaries of the workspace.
+    /// Rules, skills, and module summaries of the workspace.
     pub(crate) project: Arc<Project>,
     /// Whether the workspace folder is trusted.
     pub(crate) trusted: bool,

@@ -11,8 +11,8 @@ use crate::engine::core::Core;
 /// The key that switches a whole group of tools off, and the keys of its tools.
 type Family = (String, Vec<String>);
 
-/// Returns the keys that are switched off after `key` was switched. Switching on one tool of a group that is off as a
-/// whole leaves the others off.
+/// Returns the keys that are switched off after `key` was switched. Switching on one tool of a group that is entirely
+/// off leaves the others off.
 fn after(mut off: Vec<String>, key: &str, on: bool, families: &[Family]) -> Vec<String> {
     if on {
         let of = families.iter().find(|(all, each)| off.contains(all) && each.iter().any(|one| one == key));

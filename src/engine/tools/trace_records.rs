@@ -1,5 +1,5 @@
-//! What a tool trace records when its call ends, and what is stored of the result.
-//! Not for: requests about traces (`traces`), or running tools (`turns::tool_calls`).
+//! The data that a tool trace records when its call ends, and the stored result. Not for: requests about traces
+//! (`traces`), or running tools (`turns::tool_calls`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
@@ -44,7 +44,7 @@ pub(crate) fn ended(trace: &mut ToolTrace, done: &ToolOutcome, tokens: u32, mill
     trace.more.files = changed.iter().map(texts).collect();
 }
 
-/// Returns the write that stores the full result if the model did not get all of it.
+/// Returns the write that stores the full result if the model did not read all of it.
 pub(crate) fn kept_of(session: SessionId, trace: &ToolTrace, done: &ToolOutcome) -> Vec<Write> {
     let full = done.cut.as_ref().and_then(|cut| cut.full.as_deref());
     full.map(|full| output(session, trace, full)).into_iter().collect()

@@ -56,7 +56,7 @@ impl Core {
         Ok(TraceWhole { result: self.result_of(&trace).map(Arc::from), full, files, trace })
     }
 
-    /// Returns the result as the model got it; for a rerun, the stored result.
+    /// Returns the result that the model read; for a rerun, the stored result.
     pub(crate) fn result_of(&self, trace: &ToolTrace) -> Option<String> {
         match trace.node {
             Some(node) => self.content(node).ok().map(|content| content.plain_text()),

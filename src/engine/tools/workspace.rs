@@ -1,7 +1,6 @@
 //! Rules and skills of the workspace: finds them, and reads them again when they change. The planner's thread and the
-//! polling thread read files; the engine's own thread uses only what is already known.
-//! Not for: putting them into a plan (`plans::sources::rules`), requests about them (`workspace_rules`), or module
-//! summaries (`summaries::modules`).
+//! polling thread read files; the engine's own thread uses only known data. Not for: putting them into a plan
+//! (`plans::sources::rules`), requests about them (`workspace_rules`), or module summaries (`summaries::modules`).
 
 use super::skills::{self, Skill};
 use crate::code::index::arrived::NewFiles;
@@ -41,7 +40,7 @@ pub(crate) struct RulesFile {
     pub(crate) folder: String,
     /// Whether these are the person's own rules, not the project's.
     pub(crate) own: bool,
-    /// Whether it is sent only because something near it is named or touched.
+    /// Whether it is sent only because a path near it is named or touched.
     pub(crate) nested: bool,
     /// Whether it is switched off in the settings.
     pub(crate) off: bool,
@@ -53,14 +52,14 @@ pub(crate) struct RulesFile {
 pub(crate) struct RulesText {
     /// The text as it is sent: with secrets masked and included files inserted.
     pub(crate) sent: Arc<str>,
-    /// The text of the file, as far as it is read.
+    /// The part of the file's text that is read.
     pub(crate) raw: Arc<str>,
     pub(crate) bytes: u64,
     pub(crate) left: u64,
     /// The number of invisible characters.
     pub(crate) hidden: u32,
     pub(crate) notes: Vec<String>,
-    /// The files that the text was made from, in the state in which they were read.
+    /// The files that the text was made from, with their state at the time of reading.
     pub(crate) of: Vec<(PathBuf, PathTarget)>,
 }
 
@@ -72,25 +71,25 @@ pub(crate) struct RulesFiles {
     pub(crate) untrusted: u32,
 }
 
-/// What is known without reading files.
+/// The state that needs no file reads.
 struct Known {
     set: ProjectSetup,
     trusted: bool,
     atoms: HashSet<Atom>,
     sent: HashMap<BranchId, HashMap<Atom, Hash>>,
     skills: Arc<Vec<Skill>>,
-    /// The files that a person's rules keep from being read.
+    /// The files that a person's rules deny reading.
     denied: FileVisibility,
 }
 
-/// What was read from files.
+/// The data that was read from files.
 #[derive(Default)]
 struct Read {
     texts: HashMap<PathBuf, Arc<RulesText>>,
     /// The files that the last search checked: the root folder, the path in it, and its state.
     looked: Vec<(PathBuf, PathBuf, PathTarget)>,
     polls: u32,
-    /// The hashes of files with the state in which they were read.
+    /// The hashes of files, with the files' state at the time of reading.
     hashes: HashMap<PathBuf, (PathTarget, Option<Hash>)>,
     /// Files that were added to folders after summaries of them were made, by folder and the summary's time.
     arrived: HashMap<(PathBuf, i64), Arc<NewFiles>>,
@@ -147,7 +146,7 @@ impl Project {
         self.find_skills();
     }
 
-    /// Sets the files that a person's rules keep from being read.
+    /// Sets the files that a person's rules deny reading.
     pub(crate) fn apply_denials(&self, denied: FileVisibility) {
         let before = std::mem::replace(&mut self.known().denied, denied);
         if before != self.denied() {
@@ -155,7 +154,7 @@ impl Project {
         }
     }
 
-    /// Returns the files that a person's rules keep from being read.
+    /// Returns the files that a person's rules deny reading.
     pub(crate) fn denied(&self) -> FileVisibility {
         self.known().denied.clone()
     }
@@ -175,7 +174,7 @@ impl Project {
         self.known().atoms.insert(atom);
     }
 
-    /// Copies to a fork what the last call of its parent contained.
+    /// Copies to a fork the record of the texts that the last call of its parent contained.
     pub(crate) fn inherit(&self, from: BranchId, to: BranchId) {
         let mut known = self.known();
         if let Some(sent) = known.sent.get(&from).cloned() {
@@ -205,8 +204,8 @@ impl Project {
         Some(WorkspaceTop { folder, path, below, name })
     }
 
-    /// Returns the rules that apply while these paths in the workspace are named or touched: the person's own, then
-    /// those from the topmost folder down to the nearest.
+    /// Returns the rules that apply while these paths in the workspace are named or touched: the person's own rules,
+    /// then the rules from the topmost folder down to the nearest.
     pub(crate) fn rules_files(&self, near: &[String], most: usize) -> RulesFiles {
         let (set, trusted) = self.settings();
         let mut rules_files = RulesFiles::default();
@@ -357,7 +356,7 @@ struct RuleFolder {
     nested: bool,
 }
 
-/// Returns the folders from the topmost down to the workspace, then those around the paths in `near`.
+/// Returns the folders from the topmost down to the workspace, then the folders around the paths in `near`.
 fn places(top: &WorkspaceTop, near: &[String], most: usize) -> Vec<RuleFolder> {
     let steps: Vec<Component<'_>> = top.below.components().collect();
     let mut found = Vec::new();
@@ -387,7 +386,7 @@ pub(crate) fn beneath(path: &str) -> Option<PathBuf> {
     steps.map(|step| Some(step).filter(|step| matches!(step, Component::Normal(_)))).collect()
 }
 
-/// Returns a path and its parent folders below the workspace. A path that is no folder contains no rules file.
+/// Returns a path and its parent folders below the workspace. A path that is not a folder contains no rules file.
 fn around(path: &Path) -> Vec<PathBuf> {
     path.ancestors().filter(|folder| !folder.as_os_str().is_empty()).map(Path::to_path_buf).collect()
 }
@@ -428,7 +427,7 @@ impl Search<'_> {
             own: false,
             nested: spot.nested,
             off,
-            // Rules that a package brought along do not speak for the project.
+            // Rules that came with a package are not the project's rules.
             found: if foreign { Err(IGNORED.into()) } else { self.text(&top.path, &top.folder, &path, &there) },
             path: shown,
         })

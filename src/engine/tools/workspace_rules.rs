@@ -26,12 +26,12 @@ use std::sync::Arc;
 const MOST: usize = 50_000;
 /// The maximum number of folders whose rules are listed.
 const LISTED: usize = 300;
-/// The name that stands for the list of skills.
+/// The name that identifies the list of skills.
 pub(crate) const SKILL_LIST: &str = "skills";
 
-/// Returns the act that includes or excludes rules; if `on` is `None`, the opposite of the present state. `off` rules
-/// are switched off in the settings; `nested` ones are sent only near what a message is about. The error says why
-/// nothing changes.
+/// Returns the act that includes or excludes rules; if `on` is `None`, the opposite of the current state. `off` rules
+/// are switched off in the settings; `nested` rules are sent only if a message concerns a path near them. The error
+/// says why nothing changes.
 fn switch(
     on: Option<bool>,
     mark: Option<MarkKind>,
@@ -64,7 +64,7 @@ struct ListInput {
 }
 
 impl Core {
-    /// Handles a request about the project. The list is made on a thread of its own.
+    /// Handles a request about the project. The list is made on a separate thread.
     pub(crate) fn project_act(&mut self, ticket: Ticket, act: ProjectAct) -> Result<(), Failure> {
         let result = match act {
             ProjectAct::List { branch } => {
@@ -162,7 +162,7 @@ impl Core {
         Ok(Answer::Done(format!("Wrote {path}; u undoes it.")))
     }
 
-    /// Has the plan on the screen made again after something of the project changed. Drawn plans stay valid for
+    /// Requests a new plan for the screen after the project's rules or skills changed. Drawn plans stay valid for
     /// sending. During a turn nothing happens, because its end makes a new plan.
     pub(crate) fn project_changed(&mut self) {
         let here = self.plans.on_screen.as_ref().map(|screen| screen.branch);
@@ -171,7 +171,7 @@ impl Core {
         }
     }
 
-    /// Returns the skills whose names match what was typed, with or without the prefix `skill:`.
+    /// Returns the skills whose names match the typed text, with or without the prefix `skill:`.
     pub(crate) fn skill_names(&self, query: &str) -> Vec<String> {
         let query = query.strip_prefix(skills::PREFIX).unwrap_or(query).to_lowercase();
         let begins = skills::PREFIX.starts_with(&query);

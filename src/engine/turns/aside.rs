@@ -1,6 +1,6 @@
-//! Side questions: asked in a branch's present context, answered beside it, and not kept. They become no message, count
-//! down no mark, run no tool, and none of their text is stored; the store records only the call and its cost.
-//! Not for: turns (`live`).
+//! Side questions: asked in a branch's current context, answered separately, and not kept. They do not become messages,
+//! count down marks, or run tools, and none of their text is stored; the store records only the call and its cost. Not
+//! for: turns (`live`).
 
 use super::machine::Arrived;
 use super::state::{Aside, UnplannedAside};
@@ -61,7 +61,7 @@ impl Core {
         let run = RunId(Uuid::now_v7());
         let card = RunCard::open(run, whose, &solved.plan, solved.wire.digest, 1, self.now());
         let card = RunCard { aside: true, ..card };
-        // If the program dies in the meantime, the call stays recorded as interrupted; there is nothing to recover.
+        // If the program dies meanwhile, the call stays recorded as interrupted, and there is nothing to recover.
         let kept = RunCard { status: RunStatus::Interrupted, ..card.clone() };
         self.store.write(vec![
             Write::PutPlan { id: solved.plan.id, branch: branch.id, body: without_words(&solved)? },

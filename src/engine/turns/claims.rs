@@ -14,8 +14,8 @@ use crate::store::types::OpenRun;
 use std::sync::Arc;
 
 impl Core {
-    /// Takes the claim on a branch, then loads the changes that other programs made in the meantime, and ends the run of
-    /// one that was killed.
+    /// Takes the claim on a branch, then loads the changes that other programs made meanwhile, and ends the run of a
+    /// killed program.
     pub(crate) fn claim(&mut self, branch: BranchId) -> Result<(), Failure> {
         if let Some(held) = self.turns.claims.get_mut(&branch) {
             held.unused = false;

@@ -25,9 +25,9 @@ use crate::engine::plans::snapshot::fresh_key;
 use crate::store::types::{StoreError, Write};
 
 impl Core {
-    /// Writes the end of a turn. If another window changed the session in the meantime, the session is reloaded and the
-    /// write repeated such that no part of the answer is lost: on another path if the branch's head was moved, and at
-    /// the last attempt without mark changes.
+    /// Writes the end of a turn. If another window changed the session meanwhile, reloads the session and repeats the
+    /// write so that no part of the answer is lost: on another path if the branch's head was moved, and at the last
+    /// attempt without mark changes.
     fn commit<T>(
         &mut self,
         branch: BranchId,
@@ -228,7 +228,7 @@ impl Core {
     }
 
     /// Returns the operation for a turn that moved the head because a person regenerated or edited, so that undo
-    /// restores the old leaf, the marks and the window. Empty for other turns.
+    /// restores the old leaf, the marks, and the window. Empty for other turns.
     fn head_operation(&self, branch: BranchId, live: &LiveTurn, tip: NodeId, marks: &[MarkUpdate]) -> Vec<Write> {
         if !live.moves || live.undoable || live.detached {
             return Vec::new();
@@ -288,7 +288,7 @@ impl Core {
         Ok(())
     }
 
-    /// Returns the nodes of an episode; each result follows the one before.
+    /// Returns the nodes of an episode; each result follows the previous one.
     fn episode(
         &self,
         branch: BranchId,
@@ -324,7 +324,7 @@ impl Core {
         Ok(())
     }
 
-    /// Closes the turn: reports its end, releases its claim, and starts what follows a turn.
+    /// Closes the turn: reports its end, releases its claim, and starts the work that follows a turn.
     pub(crate) fn close_turn(&mut self, branch: BranchId, draft_back: bool, completed: bool) {
         let Some(mut live) = self.turns.live.remove(&branch) else { return };
         // The last round ended with tool results; an answer that was cut off says so itself.
@@ -362,7 +362,7 @@ impl Core {
         } else {
             self.plans.last_rounds.remove(&branch);
         }
-        // A receiver of the closing event may ask at once, also in another window.
+        // A receiver of the closing event may send a message immediately, even in another window.
         self.release_claims();
         self.check_due(branch, &live.solved.plan, completed);
         self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure }));
@@ -390,7 +390,7 @@ pub(crate) fn status_of(end: End) -> RunStatus {
     }
 }
 
-/// Returns the write of the usage of the turn's present call; `None` before the call has ended.
+/// Returns the write of the usage of the turn's current call; `None` before the call has ended.
 fn usage(live: &LiveTurn) -> Option<Write> {
     let report = UsageReport::of(&live.card, &live.solved.plan, live.outcome.as_ref()?);
     Some(Write::PutUsage(Box::new(report)))

@@ -109,15 +109,15 @@ impl Core {
         visibility_of(&self.all_rules(branch))
     }
 
-    /// Returns the denials of the person's own rules: those of the open session, the folder and the settings.
+    /// Returns the denials of the person's own rules: the rules of the open session, the folder, and the settings.
     pub(crate) fn denied(&self) -> FileVisibility {
         let here = self.sessions.current().ok().map(|session| session.current);
         let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));
         FileVisibility::denying(rules.into_iter().map(|(_, rule)| rule))
     }
 
-    /// Passes the denials to the readers of files that work without a call: those of a branch's session, or those that
-    /// apply without a session.
+    /// Passes the denials to the readers of files that work without a call: the denials of a branch's session, or the
+    /// denials that apply without a session.
     pub(crate) fn apply_denials(&self, branch: Option<BranchId>) {
         let session = branch.and_then(|branch| self.sessions.of_branch(branch).ok()).map(|session| session.card.id);
         let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
@@ -190,9 +190,9 @@ impl Core {
         }))
     }
 
-    /// Returns a sentence about earlier tool results that contain what a new rule denies; `None` if there are none.
-    /// These results are messages that the person sees in every plan, so they stay and are sent until a person excludes
-    /// them.
+    /// Returns a sentence about earlier tool results that contain files that a new rule denies; `None` if there are
+    /// none. These results are messages that the person sees in every plan, so they stay and are sent until a person
+    /// excludes them.
     fn remaining_results(&self, rule: &Rule) -> Result<Option<String>, Failure> {
         let sight = FileVisibility::new([rule.clone()]);
         if rule.verdict != Verdict::Deny || sight.is_open() {
@@ -306,7 +306,7 @@ pub(crate) fn decide_by_rules(
     Ok((consent, words.map(|words| format!("rule {words}"))))
 }
 
-/// The failure of a decision on a call that is no longer asked about.
+/// The failure for a decision on a call that no longer waits for approval.
 pub(crate) fn no_longer_waits() -> Failure {
     Failure::new(FailureKind::Stale, "That call is no longer waiting for approval.")
 }

@@ -1,5 +1,5 @@
-//! Feeds the turn machine with the reports of threads and carries out its effects in order.
-//! Not for: the machine's decisions (`machine`), or what is committed at an end (`commit`).
+//! Feeds the turn machine with the reports of threads and carries out its effects in order. Not for: the machine's
+//! decisions (`machine`), or the writes at an end (`commit`).
 
 use super::machine::{Effect, Phase, TurnInput, step};
 use super::settle::settle;
@@ -269,7 +269,7 @@ impl Core {
         self.feed(branch, TurnInput::ToolDone { index, output: done.output });
     }
 
-    /// Stops a turn or a pending send, because a person wants it.
+    /// Stops a turn or a pending send on a person's request.
     pub(crate) fn cancel(&mut self, branch: BranchId) -> Result<(), Failure> {
         if self.cancel_pending_send(branch) {
             return Ok(());
@@ -298,7 +298,7 @@ impl Core {
         self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
     }
 
-    /// Cancels all jobs at the program's end and commits what has arrived, within about 1.5 seconds.
+    /// Cancels all jobs at the program's end and commits the text that has arrived, within about 1.5 seconds.
     pub(crate) fn end_all_turns(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.jobs.cancel_all();
         // An automatic draft that the end of the program cancels did not fail; the next start tries again.
@@ -331,7 +331,7 @@ impl Core {
         }
     }
 
-    /// Ends a turn whose threads did not stop in time, with what has arrived.
+    /// Ends a turn whose threads did not stop in time, with the text that has arrived.
     fn abandon_turn(&mut self, branch: BranchId) {
         let Some(live) = self.turns.live.get(&branch) else { return };
         match live.state.phase {

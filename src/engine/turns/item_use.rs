@@ -39,7 +39,7 @@ impl Core {
             let calls: Vec<ToolUse> = answer.traces.iter().map(|trace| self.tool_use(answer.session, trace)).collect();
             let uses = uses(&answer, &calls);
             let count = uses.count();
-            // Nothing depends on the result: if the store refuses, the call stays without.
+            // Nothing depends on the result: if the store refuses the write, the call has no recorded uses.
             if self.store.write(vec![Write::PutUses { run: answer.run, uses }]).is_err() {
                 continue;
             }
@@ -97,8 +97,8 @@ fn text(row: &Row, contents: &Contents) -> String {
     block.into_iter().chain(messages).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the text that the model had besides the items: the instructions, and of the open turn the question and the
-/// tool results. The model's own messages in the open turn are omitted, because what they say came from somewhere else.
+/// Returns the text that the model had in addition to the items: the instructions, and the question and tool results of
+/// the open turn. Omits the model's own messages in the open turn, because their content came from other items.
 fn text_of_others(row: &Row, contents: &Contents) -> String {
     let items = row.items.iter().filter(|item| item.role != Role::Assistant).cloned().collect();
     text(&Row { items, ..row.clone() }, contents)

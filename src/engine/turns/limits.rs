@@ -13,7 +13,7 @@ use crate::store::types::Write;
 use std::time::Instant;
 
 impl Core {
-    /// Returns a watch for a branch of a race whose question was not answered yet; `None` for other branches.
+    /// Returns a limit watch for a branch of a race whose question was not answered yet; `None` for other branches.
     pub(crate) fn limit_watch(&self, branch: BranchId) -> Option<LimitWatch> {
         let record = self.sessions.of_branch(branch).ok()?.races.iter().find(|record| record.branch == branch)?;
         record.ended.is_none().then(|| LimitWatch {
@@ -45,7 +45,7 @@ impl Core {
         Ok(())
     }
 
-    /// Returns the branch's record with the present call added; `None` outside a race.
+    /// Returns the branch's record with the current call added; `None` outside a race.
     pub(crate) fn record_call(&self, branch: BranchId, live: &LiveTurn) -> Option<(SessionId, BranchRun)> {
         live.watch.as_ref()?;
         let session = self.sessions.of_branch(branch).ok()?;
@@ -92,7 +92,7 @@ impl Core {
         }
     }
 
-    /// Completes the record of a branch of a race whose turn is over.
+    /// Completes the record of a race branch whose turn is over.
     pub(crate) fn finish_race_record(&mut self, branch: BranchId, live: &LiveTurn) {
         let Some(watch) = &live.watch else { return };
         let Ok(session) = self.sessions.of_branch(branch) else { return };

@@ -1,6 +1,5 @@
-//! Opens a turn and the runs of its rounds.
-//! Not for: what follows from their reports (`effects`), the machine's decisions (`machine`), or what is committed at
-//! an end (`commit`).
+//! Opens a turn and the runs of its rounds. Not for: handling their reports (`effects`), the machine's decisions
+//! (`machine`), or the writes at an end (`commit`).
 
 use super::machine::{Phase, TurnInput, TurnState};
 use super::state::{LimitWatch, LiveTurn};
@@ -75,7 +74,7 @@ impl Core {
         Ok(run)
     }
 
-    /// Writes the plan, the run and the window's anchor in one transaction. Returns the call, ready to start.
+    /// Writes the plan, the run, and the window's anchor in one transaction. Returns the call, ready to start.
     fn open_run(&mut self, id: BranchId, live: &mut LiveTurn) -> Result<Call, Failure> {
         let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
@@ -132,7 +131,7 @@ impl Core {
         })
     }
 
-    /// Returns the function through which a branch's threads report.
+    /// Returns the function that a branch's threads use to report.
     pub(crate) fn reporter(&self, branch: BranchId) -> impl Fn(Report) + Send + Clone + 'static {
         let inbox = self.inbox.clone();
         move |report| {

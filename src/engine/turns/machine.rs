@@ -45,7 +45,7 @@ pub enum TurnInput {
     Cancel,
 }
 
-/// An effect that has to be carried out.
+/// An effect to carry out.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Effect {
     /// Store the user message as a node and make it the branch's head.
@@ -168,7 +168,7 @@ impl Arrived {
 /// The state of a turn.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TurnState {
-    /// What the turn waits for.
+    /// The phase: the event that the turn waits for.
     pub phase: Phase,
     /// The round, from 1.
     pub round: u32,

@@ -1,6 +1,5 @@
 //! The typed question that waits for an answer: the newest state block of a lane opens it; the next message in that
-//! lane answers or clears it.
-//! Not for: which text answers which type (`context::policy::lanes`).
+//! lane answers or clears it. Not for: matching a text to a type (`context::policy::lanes`).
 
 use crate::context::policy::lanes::{self, Focus, PendingQuestion};
 use crate::context::render::render_forms;
@@ -9,7 +8,7 @@ use crate::domain::conversation::message::Role;
 use crate::domain::planning::tuning::TurnSelection;
 use crate::engine::plans::snapshot::Snapshot;
 
-/// What the model is asked to add to its state block, under policies with lanes.
+/// The line that the model is asked to add to its state block under policies with lanes.
 pub(crate) const REQUEST: &str = "When you ask a question and need its answer, end the state block with one line \
     `Pending: <yes_no|number|path|text> <the question>`; otherwise leave that line out.";
 /// The maximum number of characters of a question that are sent back.

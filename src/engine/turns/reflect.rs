@@ -1,6 +1,6 @@
 //! The reflection at the end of a completed turn: which older turns it touched, and the resulting changes of pins. They
-//! are written in the turn's own transaction with an operation, so that a person can undo what the program did.
-//! Not for: the decision (`context::activation`), references in a text (`context::references`), or the turn's nodes
+//! are written in the turn's own transaction with an operation, so that a person can undo the program's changes. Not
+//! for: the decision (`context::activation`), references in a text (`context::references`), or the turn's nodes
 //! (`commit`).
 
 use super::state::LiveTurn;
@@ -33,17 +33,17 @@ use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// The number of additional traces that are read, because calls of other branches may be between those of a turn.
+/// The number of additional traces that are read, because calls of other branches may be between the calls of a turn.
 const OTHERS: usize = 64;
-/// Estimated tokens of a card besides the text of its messages.
+/// Estimated tokens of a card in addition to the text of its messages.
 const LABEL: u32 = 40;
 
-/// The changes at a turn's end besides its nodes.
+/// The changes at a turn's end in addition to its nodes.
 #[derive(Default)]
 pub(crate) struct TurnEndChanges {
     /// Marks that change.
     pub(crate) marks: Vec<MarkUpdate>,
-    /// Writes for state changes, touches and the operation.
+    /// Writes for state changes, touches, and the operation.
     pub(crate) writes: Vec<Write>,
     /// Sentences for the person.
     pub(crate) notices: Vec<String>,
@@ -236,15 +236,15 @@ impl Core {
         Ok(failed.flat_map(|trace| references::symbols(&format!("{} {}", trace.args, trace.preview))).collect())
     }
 
-    /// Returns the index of the older turn to which the turn's message replies.
+    /// Returns the index of the older turn that the turn's message replies to.
     fn replied_turn(&self, input: &TurnEndInput<'_>) -> Option<usize> {
         let content = self.content(input.live.card.user?).ok()?;
         let key = content.extra?.get("reply_to")?.as_str()?.parse().ok()?;
         input.turn_of(key)
     }
 
-    /// Returns the decided steps, each with its item. `after` contains the marks that have changed already. Symbols come
-    /// before turns, so that turns win among equals.
+    /// Returns the decided steps, each with its item. `after` contains the marks that have changed already. Symbols
+    /// come before turns, so that turns take precedence among equals.
     fn decided(
         &self,
         input: &TurnEndInput<'_>,
@@ -296,7 +296,7 @@ impl Core {
         Ok(steps.filter(|(item, step)| wanted(item, step)).collect())
     }
 
-    /// Returns what the last turns touched, newest first.
+    /// Returns the touches of the last turns, newest first.
     fn past(&self, input: &TurnEndInput<'_>, touches: &Touches) -> Result<Vec<Touches>, Failure> {
         let older = (0..input.here).rev().take(activation::HORIZON - 1);
         let tips: Vec<Hash> = older.map(|turn| input.key(input.path.turns[turn].nodes.end - 1)).collect();

@@ -1,6 +1,6 @@
-//! The symbols of the workspace's code that a turn touched: those that were sent with it, and those that the person, the
-//! answer, or a tool call named.
-//! Not for: the turns that it touched, or what follows from touches (`reflect`).
+//! The symbols of the workspace's code that a turn touched: the symbols that were sent with it, and the symbols that
+//! the person, the answer, or a tool call named. Not for: the turns that it touched, or the effects of touches
+//! (`reflect`).
 
 use super::reflect::TurnEndInput;
 use crate::context::item_use::mentioned;
@@ -13,7 +13,7 @@ use crate::domain::planning::plan::{Reason, RowKind};
 use crate::engine::core::Core;
 use std::collections::BTreeMap;
 
-/// The maximum number of symbols that one text touches besides those that were sent.
+/// The maximum number of symbols that one text touches in addition to the symbols that were sent.
 const MAX_NAMED: usize = 12;
 /// Tools whose results list or quote code, so that naming a symbol there means little.
 const SHOW_CODE: [&str; 5] = ["expand", "list_dir", "read_file", "request_code_context", "search"];

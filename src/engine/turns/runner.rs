@@ -1,6 +1,6 @@
-//! Combines the program's own tools and those of servers into one runner for a branch, without tools that are switched
-//! off. Results of servers that exceed the limit are stored in full, like the output of commands.
-//! Not for: the list of servers (`tools::servers`), the protocol (`mcp`), or consent to a call (`consent`).
+//! Combines the program's own tools and the servers' tools into one runner for a branch, without tools that are
+//! switched off. Results of servers that exceed the limit are stored in full, like the output of commands. Not for: the
+//! list of servers (`tools::servers`), the protocol (`mcp`), or consent to a call (`consent`).
 
 use crate::domain::tool::consent::ToolEffect;
 use crate::domain::tool::mcp::{self, OfferedTool, PREFIX, ToolServers};
@@ -10,7 +10,7 @@ use crate::domain::tool::trace::{
 use crate::engine::tools::selection::OWN;
 use std::sync::Arc;
 
-/// Runs the program's own tools and those of servers.
+/// Runs the program's own tools and the servers' tools.
 pub(crate) struct Runner {
     pub(crate) own: Arc<dyn RunTools>,
     pub(crate) foreign: Arc<dyn ToolServers>,
@@ -31,8 +31,8 @@ impl Runner {
         self.off.iter().any(|key| key == OWN || key == name)
     }
 
-    /// Returns the tools that can read a stored result, in words; `None` if they are switched off or no more is stored
-    /// than is shown.
+    /// Returns the tools that can read a stored result, in words; `None` if they are switched off or if only the
+    /// displayed part is stored.
     fn readers(&self) -> Option<(&'static str, &'static str)> {
         match (self.is_off("read_file"), self.is_off("search")) {
             _ if self.keep <= self.limit => None,
@@ -111,7 +111,7 @@ impl Runner {
     }
 }
 
-/// Returns the outcome of a result of which no more is stored than the model reads.
+/// Returns the outcome of a result that is stored only as far as the model reads it.
 fn whole(output: ToolOutput) -> ToolOutcome {
     let back = (output.full_bytes > output.body.len() as u64).then(|| "ask the tool for less".to_owned());
     ToolOutcome { cut: back.map(|back| ShortenedResult { back, full: None }), ..ToolOutcome::unchanged(output) }

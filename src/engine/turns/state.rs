@@ -1,6 +1,6 @@
-//! The engine's state of turns under way: the turns themselves, claims on branches, side questions, a rerun of a tool
-//! call, and answers whose use of items is not determined yet.
-//! Not for: what happens in a turn (`machine`, `effects`, `commit`).
+//! The engine's state of turns in progress: the turns themselves, claims on branches, side questions, a rerun of a tool
+//! call, and answers whose use of items is not determined yet. Not for: the course of a turn (`machine`, `effects`,
+//! `commit`).
 
 use super::machine::{Arrived, Effect, TurnState};
 use super::tool_calls::CallDecision;
@@ -27,14 +27,14 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// The state of turns under way.
+/// The state of turns in progress.
 #[derive(Default)]
 pub(crate) struct Turns {
     /// The running turn of each branch.
     pub(crate) live: HashMap<BranchId, LiveTurn>,
     /// The claims that this program holds.
     pub(crate) claims: HashMap<BranchId, HeldClaim>,
-    /// Side questions that are under way or answered, by run.
+    /// Side questions that are in progress or answered, by run.
     pub(crate) asides: HashMap<RunId, Aside>,
     /// The tool call that a person repeats.
     pub(crate) rerun: Option<RunningCall>,
@@ -67,12 +67,12 @@ pub(crate) struct LiveTurn {
     pub(crate) head: Option<NodeId>,
     /// The branch's head and the window's anchor before the turn.
     pub(crate) before: (Option<NodeId>, Option<Anchor>),
-    /// Whether the turn started elsewhere than at the head, so that its end moves the head.
+    /// Whether the turn did not start at the head, so that its end moves the head.
     pub(crate) moves: bool,
     pub(crate) card: RunCard,
     pub(crate) solved: Solved,
     pub(crate) model: ModelInfo,
-    /// The estimated cost of the present call's prompt.
+    /// The estimated cost of the current call's prompt.
     pub(crate) prompt_micro: Option<u64>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) failure: Option<Failure>,
@@ -83,16 +83,16 @@ pub(crate) struct LiveTurn {
     pub(crate) traces: Vec<ToolTrace>,
     /// The tool call that waits for a person's decision.
     pub(crate) asks: Option<WaitingCall>,
-    /// Cancels the present call or its tools.
+    /// Cancels the current call or its tools.
     pub(crate) cancel: CancelToken,
     pub(crate) quirk: Option<Quirk>,
     /// The request that was refused because of its form, until the next one is sent.
     pub(crate) refused: Option<RefusedRequest>,
-    /// Effects that are still to be carried out, in order.
+    /// Effects that are not carried out yet, in order.
     pub(crate) pending: VecDeque<Effect>,
     /// Whether the store refused the first effect; it is retried periodically.
     pub(crate) stalled: bool,
-    /// Whether another window moved the branch in the meantime, so that the answer is stored beside the branch.
+    /// Whether another window moved the branch meanwhile, so that the answer is stored on another path.
     pub(crate) detached: bool,
     /// Whether the operation that undoes the head's move is stored.
     pub(crate) undoable: bool,
@@ -106,7 +106,7 @@ pub(crate) struct LimitWatch {
     pub(crate) began: Instant,
     /// The usage of its finished calls.
     pub(crate) before: RaceUsage,
-    /// Tokens and cost of the present call, as estimated.
+    /// Tokens and cost of the current call, as estimated.
     pub(crate) now: (u32, Option<u64>),
     /// The limit that ended the turn.
     pub(crate) stopped: Option<Limit>,

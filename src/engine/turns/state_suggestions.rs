@@ -30,7 +30,7 @@ const MIN_QUOTE: usize = 8;
 /// The maximum number of messages that are checked for a quoted text.
 const MAX_HITS: usize = 40;
 
-/// What an answer's state block contains, as changes.
+/// The contents of an answer's state block, as changes.
 #[derive(Default)]
 pub(crate) struct StateSuggestions {
     pub(crate) state: Option<StateVersion>,

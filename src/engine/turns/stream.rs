@@ -51,7 +51,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Starts the call on a thread of its own and returns the token that cancels it. `report` must not block.
+    /// Starts the call on a separate thread and returns the token that cancels it. `report` must not block.
     pub(crate) fn start(
         self,
         jobs: &Jobs<impl Send + 'static>,
@@ -153,7 +153,7 @@ impl<'a> StreamBuffer<'a> {
     }
 }
 
-/// Panics if a test asked for it, to show what happens to the workbench when a call's thread panics.
+/// Panics if a test asked for it, to show how the workbench reacts when a call's thread panics.
 #[cfg(debug_assertions)]
 fn panic_if_requested() {
     assert!(std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "call"), "simulated panic in the call");

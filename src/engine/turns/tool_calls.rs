@@ -42,7 +42,7 @@ pub(crate) struct AnswerCalls {
 }
 
 impl AnswerCalls {
-    /// Starts the calls, one after the other, on a thread of their own, and returns the token that cancels them. If the
+    /// Starts the calls, one after the other, on a separate thread, and returns the token that cancels them. If the
     /// thread cannot be started, each of them fails.
     pub(crate) fn start(
         self,

@@ -1,5 +1,5 @@
-//! An item that turns touched: an older turn, or a symbol of the workspace's code, with what a decision needs of it.
-//! Not for: what touched it (`reflect`, `reflect_code`), or the decision (`context::activation`).
+//! An item that turns touched: an older turn, or a symbol of the workspace's code, with the facts that a decision uses.
+//! Not for: finding its touches (`reflect`, `reflect_code`), or the decision (`context::activation`).
 
 use super::reflect::{TurnEndInput, by_engine, card_tokens};
 use crate::context::activation::ItemMarks;
@@ -52,7 +52,7 @@ impl TouchedItem {
         })
     }
 
-    /// Returns the atom under which the item is suggested to be pinned.
+    /// Returns the atom that a pin suggestion for the item uses.
     pub(super) fn suggestion(&self, input: &TurnEndInput<'_>) -> Atom {
         match self {
             Self::Turn(turn) => suggested_pins::atom(input.first(*turn)),

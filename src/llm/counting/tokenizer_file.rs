@@ -1,8 +1,7 @@
 //! Counts tokens with a model's own `tokenizer.json`. Needs the feature `hf-tokenizers`; without it, opening a file is
-//! an error.
-//! Not for: the built-in vocabularies (`tokens`). Counts are still estimates: text is counted in the pieces of
-//! `pieces`, whose boundaries are exact only for the built-in vocabularies, and they exclude the tokens
-//! that a server's chat template adds.
+//! an error. Not for: the built-in vocabularies (`tokens`). Counts are still estimates: text is counted in the pieces
+//! of `pieces`, whose boundaries are exact only for the built-in vocabularies, and they exclude the tokens that a
+//! server's chat template adds.
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::tokens::{CountTokens as _, Encoding};
@@ -60,8 +59,8 @@ impl TokenizerFile {
     }
 }
 
-/// Tokenizer files by path, each read at most once per process: hashed when first named, parsed when the first text is
-/// counted.
+/// Tokenizer files by path. Each file is read at most once per process: it is hashed when first named and parsed when
+/// the first text is counted.
 #[derive(Default)]
 pub(crate) struct TokenizerFiles(Mutex<Vec<Arc<TokenizerEntry>>>);
 
@@ -75,7 +74,7 @@ struct TokenizerEntry {
 }
 
 impl TokenizerFiles {
-    /// Returns the encoding for the file at `path`; only hashes the file. An unreadable file gets an encoding, too,
+    /// Returns the encoding for the file at `path`; only hashes the file. An unreadable file also gets an encoding,
     /// which `settle` then replaces.
     pub(crate) fn encoding(&self, path: &Path, fallback: Encoding) -> Encoding {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,7 +198,7 @@ mod inner {
         }
     }
 
-    /// Splits after every line end at which texts may be joined.
+    /// Splits after every line end where texts may be joined.
     fn lines(text: &str) -> impl Iterator<Item = &str> {
         let mut rest = text;
         std::iter::from_fn(move || {

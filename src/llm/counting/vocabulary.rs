@@ -72,7 +72,7 @@ impl Vocabulary {
     /// Returns the number of parts of a word after byte pair encoding: from single bytes on, the two neighboring parts
     /// that together are the token of the lowest rank are merged, the leftmost first, until no two parts are a token.
     fn merged(&self, word: &[u8]) -> usize {
-        /// The `next` of a part that was merged into the part before it.
+        /// The value of `next` for a part that was merged into the part before it.
         const MERGED: usize = 0;
         let end = word.len();
         // Parts are known by their start; `next` is the start of the following part, and `before` that of the previous.

@@ -1,4 +1,4 @@
-//! Reads a model directory in the format of sentence-transformers: which files matter, their settings, and their hash.
+//! Reads a model directory in the format of sentence-transformers: the relevant files, their settings, and their hash.
 //! Not for: running the model (`local`).
 
 use crate::domain::base::hash::{Fields, Hash};

@@ -11,9 +11,9 @@ use crate::domain::call::embedding::{Embed, EmbedError};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Creates the embedder of a directory with `config.json`, `tokenizer.json` and `model.safetensors` of a BERT-shaped
-/// model. The directory is read once in full (its weights are part of its identity), so do not call this on the screen's
-/// thread. The model itself is loaded with the first text.
+/// Creates the embedder of a directory with `config.json`, `tokenizer.json`, and `model.safetensors` of a BERT-shaped
+/// model. The directory is read once in full (its weights are part of its identity), so do not call this on the
+/// screen's thread. The model itself is loaded with the first text.
 #[cfg(feature = "local-embeddings")]
 pub fn directory(path: &Path) -> Result<Arc<dyn Embed>, EmbedError> {
     Ok(Arc::new(local::LocalEmbedder::open(path)?))

@@ -1,6 +1,5 @@
-//! Requests vectors from an OpenAI-compatible server: `POST …/embeddings` in batches, each of them one request that can
-//! be canceled.
-//! Not for: choosing texts or storing vectors (`engine`, `store`).
+//! Requests vectors from an OpenAI-compatible server with `POST …/embeddings`. Each batch is one request, which can be
+//! canceled. Not for: choosing texts or storing vectors (`engine`, `store`).
 
 use super::split_text;
 use crate::domain::base::hash::Fields;

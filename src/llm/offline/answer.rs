@@ -1,6 +1,5 @@
-//! Builds the answers of the offline model: it says what it is and quotes its context. Pure: the same request gets the
-//! same answer.
-//! Not for: pacing and counting (`model`).
+//! Builds the answers of the offline model: it identifies itself and quotes its context. Pure: the same request gets
+//! the same answer. Not for: pacing and counting (`model`).
 
 use super::body::Body;
 use crate::domain::call::tokens::grouped;
@@ -184,8 +183,8 @@ fn written_calls(body: &Body) -> (Vec<WrittenCall>, Vec<String>) {
     (calls, refused)
 }
 
-/// Returns whether the instructions ask for a state block. They are in the first message, whichever role the dialect
-/// gives it.
+/// Returns whether the instructions ask for a state block. They are in the first message, regardless of its role in the
+/// dialect.
 fn wants_state(body: &Body) -> bool {
     let leading = body.messages.iter().take(1);
     let instructions = body.messages.iter().filter(|message| message.role == "system" || message.role == "developer");

@@ -47,7 +47,7 @@ impl Progress {
     }
 }
 
-/// Pauses, and lets the receiver stop the answer within 40 ms. Returns false if it does.
+/// Pauses. The receiver can stop the answer within 40 ms. Returns false if it does.
 fn pause(mut left: Duration, sink: &mut dyn FnMut(Delta) -> bool) -> bool {
     while !left.is_zero() {
         let step = left.min(Duration::from_millis(40));

@@ -11,7 +11,7 @@
 //!
 //! `match` is a substring of the last user message (absent: any) and `digest` the hex digest of the request (absent:
 //! any). The first unused line that matches answers. Once all matching lines are used, the last of them answers again.
-//! `end` is `complete` (the default), `truncated`, `errored` or `cancelled`.
+//! `end` is `complete` (the default), `truncated`, `errored`, or `cancelled`.
 
 use super::body::Body;
 use super::{Progress, pause};

@@ -16,7 +16,7 @@ pub trait Source {
     /// `Segment::lists`.
     ///
     /// # Errors
-    /// A description of why they could not be read.
+    /// A description of the reason why they could not be read.
     fn postings(&self, segment: u32, terms: &[Term], found: &mut dyn FnMut(Term, &[u8])) -> Result<(), String>;
 }
 
@@ -145,14 +145,14 @@ impl Segment {
         Ok(Self { body: PostingsPlace::Open(lists), first, passages })
     }
 
-    /// Drops the postings from memory, since the store has them.
+    /// Drops the postings from memory, because the store has them.
     pub fn forget(&mut self) {
         if self.is_sealed() {
             self.body = PostingsPlace::Stored;
         }
     }
 
-    /// Calls `found` with the list of each wanted term. The terms must be sorted.
+    /// Calls `found` with the list of each of the given terms, which must be sorted.
     ///
     /// # Errors
     /// Those of the source.

@@ -68,9 +68,9 @@ pub struct Speaker {
 /// A sealed segment as stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sealed {
-    /// Messages whose words are in it.
+    /// The keys of the messages whose words are in it.
     pub keys: Vec<Hash>,
-    /// Messages, lengths and speakers.
+    /// Messages, lengths, and speakers.
     pub header: Vec<u8>,
     /// Each term's postings, sorted by term.
     pub lists: Vec<(Term, Vec<u8>)>,
@@ -81,7 +81,7 @@ pub struct Sealed {
 pub struct OpenSegment {
     /// Number of passages.
     pub passages: u32,
-    /// Messages whose words are in it.
+    /// The keys of the messages whose words are in it.
     pub keys: Vec<Hash>,
     /// Its bytes.
     pub bytes: Vec<u8>,
@@ -189,7 +189,7 @@ impl Index {
     /// demand.
     ///
     /// # Errors
-    /// If the header cannot be read, has another version, or does not follow the present segments; nothing is changed
+    /// If the header cannot be read, has another version, or does not follow the current segments; nothing is changed
     /// then.
     pub fn attach(&mut self, header: &[u8]) -> Result<(), RetrievalError> {
         let header_data = read_header(header)?;
@@ -249,7 +249,7 @@ impl Index {
     /// Continues from a stored open segment, after the segments before it.
     ///
     /// # Errors
-    /// If the bytes cannot be read or do not follow the present segments; nothing is changed then.
+    /// If the bytes cannot be read or do not follow the current segments; nothing is changed then.
     pub fn resume(&mut self, bytes: &[u8]) -> Result<(), RetrievalError> {
         let mut reader = Reader::new(bytes);
         let length = reader.small()? as usize;

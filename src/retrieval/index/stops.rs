@@ -1,6 +1,6 @@
 //! Lists words that carry no subject: English stop words (never indexed or searched), filler words (ignored by the
-//! gate), and phrases that point to the past (they open it).
-//! Not for: the gate's rule (`gate`) or very frequent words of one conversation (`search` drops those).
+//! gate), and phrases that point to the past (they open it). Not for: the gate's rule (`gate`) or very frequent words
+//! of one conversation (`search` drops these).
 
 /// English stop words, without apostrophes, sorted.
 #[rustfmt::skip]
@@ -21,7 +21,7 @@ const STOP: &[&str] = &[
     "youd", "youll", "your", "youre", "yours", "yourself", "yourselves", "youve",
 ];
 
-/// Filler words, sorted: they ask for more, agree, thank, greet or judge, and name nothing.
+/// Filler words, sorted: they ask for more, agree, thank, greet, or judge, and name nothing.
 #[rustfmt::skip]
 const FILLER: &[&str] = &[
     "absolutely", "actually", "add", "adios", "ago", "agree", "agreed", "ah", "ahead", "almost", "already", "alright",

@@ -112,7 +112,7 @@ impl Analyzer {
     }
 }
 
-/// Returns the words of a text as written: runs of letters, digits, underscores and inner apostrophes; runs of CJK
+/// Returns the words of a text as written: runs of letters, digits, underscores, and inner apostrophes; runs of CJK
 /// characters.
 pub fn words_of(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;

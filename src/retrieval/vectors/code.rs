@@ -3,9 +3,9 @@
 //! Not for: comparing vectors (`scan`) or finding them (`memory`).
 //!
 //! Every vector is rotated by one fixed rotation (blocks of Walsh–Hadamard transforms with fixed sign changes between
-//! them, as in the fast Johnson–Lindenstrauss transform, Ailon & Chazelle 2009). Angles are preserved, but afterwards
-//! no coordinate dominates because of the model, so that one byte each loses little and the signs alone are
-//! informative.
+//! them, as in the fast Johnson–Lindenstrauss transform, Ailon & Chazelle 2009). Angles are preserved, but afterward no
+//! coordinate dominates because of the model, so that one byte per coordinate loses little precision and the signs
+//! alone are informative.
 
 use super::memory::VectorError;
 

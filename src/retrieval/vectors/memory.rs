@@ -1,9 +1,10 @@
-//! Vectors of texts in memory, and the search for those most similar to a question.
-//! Not for: making vectors (`llm::embedders`), storing their bytes (`store`) or mixing scores with others.
+//! Vectors of texts in memory, and the search for those most similar to a question. Not for: making vectors
+//! (`llm::embedders`), storing their bytes (`store`), or combining scores.
 //!
 //! A search first compares signs alone (one bit per dimension, two for the question's; a scan of all allowed vectors),
-//! then scores those that differ least by their full values, and returns the best. If fewer are allowed than would be
-//! scored anyway, all are scored. All comparisons use integers, so the same vectors give the same result everywhere.
+//! then scores the vectors that differ least by their full values, and returns the best. If the number of allowed
+//! vectors is below the number to score, all are scored. All comparisons use integers, so the same vectors give the
+//! same result everywhere.
 
 pub use super::code::Code;
 use super::code::Query;
@@ -20,7 +21,7 @@ const SCORED_SHARE: usize = 64;
 /// Why vectors cannot be compared.
 #[derive(Debug, thiserror::Error, PartialEq, Eq, Clone)]
 pub enum VectorError {
-    /// A vector has another size than the others.
+    /// A vector does not have the same size as the others.
     #[error("a vector has {found} dimensions, the others have {wanted}")]
     Dims {
         /// Its dimensions.

@@ -1,5 +1,5 @@
-//! The two hot loops of a search: the number of differing signs, and sums of products of integers.
-//! Not for: choosing what is compared (`memory`).
+//! The two hot loops of a search: the number of differing signs, and sums of products of integers. Not for: choosing
+//! the vectors to compare (`memory`).
 //!
 //! Both are plain loops that the compiler vectorizes; the sums are of integers and therefore the same on every machine.
 //! Large inputs are split and processed in parallel, with the same result.
@@ -31,12 +31,13 @@ pub(crate) struct Scan<'a> {
     pub(crate) heavy: &'a [u64],
     /// The documents that may be found; `None` for all.
     pub(crate) allowed: Option<&'a DocSet>,
-    /// Number of results wanted.
+    /// Number of requested results.
     pub(crate) wanted: usize,
 }
 
 impl Scan<'_> {
-    /// Returns the slots of at least `wanted` vectors, in order: all up to the smallest distance that gives enough.
+    /// Returns the slots of at least `wanted` vectors, in order: all vectors up to the smallest distance that gives
+    /// enough.
     pub(crate) fn places(self) -> Vec<u32> {
         if self.docs.len() < MIN_PARALLEL_SCAN {
             let (limit, mut found) = run(self);
@@ -88,7 +89,7 @@ fn in_parallel<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) ->
 impl NullaryFnOnce for Scan<'_> {
     type Output = (u64, Vec<(u64, u32)>);
 
-    /// Scans all blocks. The limit only decreases while nearer vectors are found, so skipped ones were always beyond
+    /// Scans all blocks. The limit only decreases while nearer vectors are found, so skipped vectors were always beyond
     /// it.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "distances are small, and so are places")]
@@ -147,7 +148,7 @@ fn sign_distances(block: &[[u64; LANES]], signs: &[u64], heavy: &[u64]) -> [u64;
     total
 }
 
-/// Sums of products of a question's values with those of some vectors.
+/// Sums of products of a question's values with the values of some vectors.
 pub(crate) struct Products<'a> {
     /// The question's values.
     pub(crate) query: &'a [i16],

@@ -1,5 +1,4 @@
-//! Makes backups beside the store while it is in use.
-//! Not for: restoring a backup (`damage`).
+//! Makes backups next to the store while it is in use. Not for: restoring a backup (`damage`).
 
 use super::open::path_with_suffix;
 use super::private;
@@ -23,7 +22,7 @@ pub(crate) fn stamp() -> String {
 }
 
 impl Store {
-    /// Makes a backup beside the store, at most one per day, and keeps the newest `kept`. Older backups are deleted
+    /// Makes a backup next to the store, at most one per day, and keeps the newest `kept`. Older backups are deleted
     /// only after the pages of the new one were checked. Only the newest backup contains the plans of calls, which are
     /// most of a store; they are removed from older ones. A backup made before a schema change is deleted once `kept`
     /// newer ones exist.
@@ -69,14 +68,15 @@ impl Store {
     }
 }
 
-/// Checks a new backup and deletes it if it is damaged: the store is then damaged too, and an older backup is better.
+/// Checks a new backup and deletes it if it is damaged: in that case, the store is damaged too, and an older backup is
+/// better.
 fn verify_copy(copy: &Path) -> Result<(), StoreError> {
     let Some(why) = super::check::quick(&super::pool::reader(copy, true)?)? else { return Ok(()) };
     std::fs::remove_file(copy).map_err(|error| failed(copy, &error))?;
     Err(StoreError::Corrupt { path: copy.display().to_string(), why })
 }
 
-/// Returns the files beside a store whose names begin with the store's name and `end`, sorted by name.
+/// Returns the files next to a store whose names begin with the store's name and `end`, sorted by name.
 fn files_with_suffix(path: &Path, end: &str) -> Vec<PathBuf> {
     let first = path_with_suffix(path, end);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -87,7 +87,7 @@ fn files_with_suffix(path: &Path, end: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the backups beside a store, oldest first.
+/// Returns the backups next to a store, oldest first.
 fn files(path: &Path) -> Vec<PathBuf> {
     files_with_suffix(path, ".backup-").into_iter().filter(|file| date_of(file).is_some()).collect()
 }
@@ -101,7 +101,7 @@ pub(crate) fn before_schema(path: &Path) -> Vec<PathBuf> {
     files_with_suffix(path, ".before-schema-").into_iter().filter(number).collect()
 }
 
-/// Deletes unfinished backups. Call it only while no other process can be making one.
+/// Deletes unfinished backups. Call it only while no other process can be making a backup.
 pub(crate) fn remove_parts(path: &Path) {
     for file in [".backup-", ".before-schema-", ".restoring"].iter().flat_map(|end| files_with_suffix(path, end)) {
         let name = file.to_string_lossy();
@@ -152,7 +152,7 @@ pub(crate) fn edit_copy(
     moved.map_err(|error| failed(file, &error))
 }
 
-/// Returns the time a backup was made, from its name, or `None` for other files that SQLite may create beside it.
+/// Returns the time a backup was made, from its name, or `None` for other files that SQLite may create next to it.
 fn date_of(file: &Path) -> Option<jiff::Timestamp> {
     let name = file.file_name()?.to_str()?;
     let stamp = name.rsplit_once(".backup-")?.1;
@@ -165,7 +165,7 @@ fn card(file: &Path, at: jiff::Timestamp) -> Option<BackupCard> {
     Some(BackupCard { path: file.display().to_string(), at: at.strftime("%Y-%m-%d %H:%M UTC").to_string(), bytes })
 }
 
-/// Returns cards of the backups beside a store, newest first.
+/// Returns cards of the backups next to a store, newest first.
 pub(crate) fn cards(path: &Path) -> Vec<BackupCard> {
     files(path).iter().rev().filter_map(|file| card(file, date_of(file)?)).collect()
 }
@@ -189,7 +189,7 @@ pub(crate) fn copy(from: &Connection, target: &Path) -> Result<(), StoreError> {
     private::make_file(&part).and_then(|file| file.set_len(0)).map_err(|error| failed(&part, &error))?;
     let mut to = Connection::open(&part)?;
     Backup::new(from, &mut to)?.run_to_completion(PAGES, Duration::ZERO, None)?;
-    // A backup must be a single file without a log beside it.
+    // A backup must be a single file without a log next to it.
     to.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
     to.close().map_err(|(_, error)| error)?;
     std::fs::rename(&part, target).map_err(|error| failed(target, &error))

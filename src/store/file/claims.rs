@@ -3,8 +3,8 @@
 //! Not for: the fence of a run (`runs`), which works even without file locks.
 //!
 //! A claim is a lock on a file of the branch, which also names its owner. A waiting program has a numbered place in the
-//! queue: a file that it keeps locked. It waits for the lock of the place before its own, then for the claim itself. If
-//! a program ends or is killed, the next one continues at once.
+//! queue: a file that it keeps locked. It waits for the lock of the previous place, then for the claim itself. If a
+//! program ends or is killed, the next program continues immediately.
 
 use super::open::{owners_folder, path_with_suffix};
 use super::private;
@@ -101,9 +101,9 @@ impl Store {
         }
     }
 
-    /// Waits until the program that held the claim before has lost its other locks as well: the system releases the locks
-    /// of a killed program one after another, and its open run must count as dead before another one is opened. Only a
-    /// program with the claim opens runs, so this returns at once otherwise. Calls `pause` between two checks.
+    /// Waits until the previous holder of the claim has lost its other locks as well: the system releases the locks of
+    /// a killed program one after another, and its open run must count as dead before another run is opened. Only a
+    /// program with the claim opens runs, so this returns immediately otherwise. Calls `pause` between two checks.
     pub(in crate::store) fn await_end_of_runs(&self, branch: BranchId, pause: &mut dyn FnMut()) {
         let is_open =
             |run: &OpenRun| run.card.branch == branch && run.owner != self.owner() && self.owner_alive(&run.owner);
@@ -141,7 +141,7 @@ impl QueuePlace {
                     tracing::error!(%error, "can't queue for the claim on a branch");
                     return;
                 }
-                // Its program ended or had its turn. If a killed program left the file, this must not wait for it
+                // Its program ended, or got the claim. If a killed program left the file, this must not wait for it
                 // again.
                 drop(std::fs::remove_file(&path));
             }
@@ -197,7 +197,7 @@ fn is_same_file(file: &File, path: &Path) -> bool {
     matches!((file.metadata(), std::fs::metadata(path)), (Ok(open), Ok(current)) if same(&open, &current))
 }
 
-/// On other systems an open file keeps its name.
+/// On other systems, an open file keeps its name.
 #[cfg(not(unix))]
 fn is_same_file(_file: &File, _path: &Path) -> bool {
     true

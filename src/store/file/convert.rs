@@ -160,7 +160,7 @@ impl ConversionTask {
     }
 }
 
-/// Whether a conversion that has taken this long is to be reported now.
+/// Whether to report a conversion now that has taken this long.
 fn is_report_due(reported: bool, remaining: u64, elapsed: Duration) -> bool {
     !reported && remaining > 0 && elapsed > REPORT_AFTER
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Removed content that a backup still contains. Content that is merely missing in the store does not count: the store
-/// may have been created anew.
+/// may have been created again.
 #[derive(Default)]
 struct RemovedContent {
     sessions: Vec<SessionId>,
@@ -22,8 +22,8 @@ struct RemovedContent {
 }
 
 impl Store {
-    /// Applies `act` to the backups with removed content, and returns all backups beside the store, newest first,
-    /// including those that this call deleted.
+    /// Applies `act` to the backups with removed content, and returns all backups next to the store, newest first,
+    /// including backups that this call deleted.
     pub fn copies(&self, act: BackupAct) -> Result<Vec<BackupReport>, StoreError> {
         if act != BackupAct::List && self.read_only() {
             return Err(StoreError::ReadOnly);

@@ -106,7 +106,7 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreErr
     if !missing {
         std::fs::hard_link(path, &moved_to).or_else(|_| std::fs::rename(path, &moved_to)).map_err(failed)?;
     }
-    // Moves the log before the file: a new file must never have another file's log beside it.
+    // Moves the log before the file: a new file must never have another file's log next to it.
     for end in ["-wal", "-shm", "-journal"] {
         if path_with_suffix(path, end).exists() {
             std::fs::rename(path_with_suffix(path, end), path_with_suffix(&moved_to, end)).map_err(failed)?;
@@ -123,7 +123,7 @@ pub fn salvage(path: &Path) -> Vec<Transcript> {
     reader(path, false).map(|conn| salvage::read(&conn)).unwrap_or_default()
 }
 
-/// Writes salvaged lines to a file beside the store that only its owner can read. Returns its path.
+/// Writes salvaged lines to a file next to the store that only its owner can read. Returns its path.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -134,7 +134,7 @@ pub fn keep_salvaged(path: &Path, lines: &str) -> Result<String, StoreError> {
     Ok(file.display().to_string())
 }
 
-/// Creates a store without content. An empty file beside backups would be reported as damage again.
+/// Creates a store without content. An empty file next to backups would be reported as damage again.
 fn create_empty(part: &Path) -> Result<(), StoreError> {
     let file = private::make_file(part).and_then(|file| file.set_len(0));
     file.map_err(|error| StoreError::Open { path: String::new(), why: error.to_string() })?;

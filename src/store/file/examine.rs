@@ -10,7 +10,7 @@ use crate::store::types::StoreError;
 use crate::store::{Store, schema};
 use rusqlite::{Connection, Row};
 
-/// What was examined, and the faults found.
+/// The numbers of examined parts, and the faults found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Examined {
     /// Tables and indexes of the schema.
@@ -23,9 +23,10 @@ pub struct Examined {
     pub contents: u64,
     /// The faults, each a sentence without a period.
     pub faults: Vec<String>,
-    /// The stored plans that can't be read. They are no faults of the messages: `drop_unreadable_plans` deletes them.
+    /// The stored plans that can't be read. They do not count as faults of the messages: `drop_unreadable_plans`
+    /// deletes them.
     pub plans: Vec<Hash>,
-    /// What is missing without any harm to the messages, each a sentence without a period.
+    /// Missing parts that do not affect the messages, each a sentence without a period.
     pub notes: Vec<String>,
 }
 
@@ -73,7 +74,7 @@ pub(crate) fn examine(conn: &Connection) -> Result<Examined, StoreError> {
     Ok(found)
 }
 
-/// Checks every table, index and view of the schema, and the columns of tables and indexes.
+/// Checks every table, index, and view of the schema, and the columns of tables and indexes.
 fn schema_of(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let mut wanted = Connection::open_in_memory()?;

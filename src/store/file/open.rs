@@ -1,5 +1,4 @@
-//! Opens the store: creates and locks its files, checks what kind of file it is, and falls back to read-only if it
-//! cannot be written.
+//! Opens the store: creates and locks its files, checks its kind, and falls back to read-only if it cannot be written.
 //! Not for: the tables (`schema`).
 
 use super::check::RunningCheck;

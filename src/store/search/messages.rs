@@ -146,9 +146,9 @@ fn scan_newest(conn: &Connection, wanted: &MessageTest<'_>, limit: usize) -> Res
     Ok(done.then_some(found))
 }
 
-/// Returns the matching rows, newest first: the rows that the index returns for `words` and that, with a prefix, contain
-/// a word with it. Also returns whether the result is complete. It is not if so many rows were read that the index
-/// should look up the prefix instead.
+/// Returns the matching rows, newest first: the rows that the index returns for `words` and that, with a prefix,
+/// contain a word with it. Also returns whether the result is complete. It is not complete if so many rows were read
+/// that the index should look up the prefix instead.
 fn scan(
     conn: &Connection,
     wanted: &MessageTest<'_>,

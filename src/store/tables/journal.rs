@@ -1,5 +1,4 @@
-//! State versions and the operation log of a session.
-//! Not for: which state version is current, or undo (`engine`).
+//! State versions and the operation log of a session. Not for: choosing the current state version, or undo (`engine`).
 
 use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::branch::StateVersion;
@@ -55,7 +54,7 @@ pub(crate) fn put_op(tx: &WriteTransaction<'_>, operation: &Operation) -> Result
     )
 }
 
-/// Passes each operation of a session to `change`, and stores those for which it returns true.
+/// Passes each operation of a session to `change`, and stores the operations for which it returns true.
 pub(crate) fn change_ops(
     tx: &WriteTransaction<'_>,
     session: i64,

@@ -42,7 +42,7 @@ impl Store {
     /// Reads, decides what to write, and writes it, all in one transaction.
     ///
     /// # Errors
-    /// Those of reading and writing; nothing is written then.
+    /// Any error of reading or writing. In that case, nothing is written.
     pub fn decide<T: Send + 'static>(
         &self,
         work: impl FnOnce(&StoreLookup<'_>) -> Result<(Vec<Write>, T), StoreError> + Send + 'static,

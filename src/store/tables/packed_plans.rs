@@ -133,7 +133,7 @@ pub(crate) fn insert(conn: &Connection, id: Hash, origin: PlanOrigin, text: &str
         let body = pack(text, Some(&base))?;
         let mut first = conn.prepare_cached("SELECT length(body) FROM plan WHERE \"group\" = ?1 AND place = 0")?;
         let first_length: i64 = first.query_row([group], |row| row.get(0))?;
-        // Plans with little in common (another subject, another budget) start a group of their own.
+        // Plans with little in common (another subject, another budget) start a separate group.
         if length(body.len()) * 2 <= first_length || text.len() <= 2_048 {
             put.execute((next, id, origin.0, origin.1, group, place, length(text.len()), body))?;
             return Ok(());
@@ -164,7 +164,7 @@ pub(crate) fn rewrite(conn: &Connection, change: &mut Change<'_>) -> Result<usiz
     Ok(unreadable.len())
 }
 
-/// Returns the ids of the plans that can't be read, in a store with the tables of the current schema or the one before.
+/// Returns the ids of the plans that can't be read, in a store with the tables of the current or the previous schema.
 pub(crate) fn unreadable_stored(conn: &Connection) -> Result<Vec<Hash>, StoreError> {
     let mut old = conn.prepare_cached("SELECT id, body FROM plan_text")?;
     let mut rows = old.query([])?;
@@ -204,7 +204,7 @@ fn visit_group(
         }
         let base = path.last();
         let body: Vec<u8> = read.query_row([n], |row| row.get(0))?;
-        // If the plan that it depends on could not be read, neither can this one.
+        // If the plan that it depends on could not be read, this plan cannot be read either.
         let has_base = base.map(|step| step.place) == base_place(place);
         let text = if has_base { readable(unpack(&body, base.map(|step| &*step.before)))? } else { None };
         let Some(before) = text.map(Rc::<str>::from) else {

@@ -1,5 +1,5 @@
-//! Permanent deletion: a message's text with everything in the store that was made from it, or a whole session.
-//! Not for: backups beside the store's file (`file::copies` edits those).
+//! Permanent deletion: a message's text with everything in the store that was made from it, or a whole session. Not
+//! for: backups next to the store's file (`file::copies` edits them).
 
 use super::{content, journal, sessions, summaries};
 use crate::domain::base::hash::Hash;
@@ -16,13 +16,13 @@ use crate::store::types::StoreError;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Titles with fewer characters than this are too unspecific to count as quotations.
+/// Titles with fewer characters than this are not specific enough to count as quotations.
 const MIN_QUOTE: usize = 8;
 
 /// Overwriting a message's words in the search index takes about as long as indexing this many messages (measured).
 const REBUILD_RATIO: i64 = 7;
 
-/// What is removed: the nodes, their keys, and their texts, each as one line.
+/// The removed nodes, their keys, and their texts, each as one line.
 #[derive(Default)]
 struct RemovedNodes {
     ids: Vec<NodeId>,
@@ -237,7 +237,7 @@ fn files(tx: &WriteTransaction<'_>, session: i64, paths: &HashSet<String>) -> Re
     Ok(())
 }
 
-/// Empties titles in plans that quote the nodes. Checks all plans, because those of another session may quote them.
+/// Empties titles in plans that quote the nodes. Checks all plans, because plans of another session may quote them.
 /// Deletes plans that can't be read, because they may quote them too.
 fn plans(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<(), StoreError> {
     let sql = "SELECT DISTINCT plan FROM plan_run WHERE session = ?1";

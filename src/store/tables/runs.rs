@@ -140,8 +140,8 @@ pub(crate) fn put_uses(tx: &WriteTransaction<'_>, run: RunId, uses: &CallUses) -
     )
 }
 
-/// Closes a run. Fails with `Moved` if the run is already closed (by a process that took its owner for dead): the
-/// writes that accompany a late end must not happen.
+/// Closes a run. Fails with `Moved` if the run is already closed (by a process that considered its owner dead), because
+/// the writes that accompany a late end must not be applied.
 pub(crate) fn close(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), StoreError> {
     let card = with_stored_ids(tx, card);
     tx.run_one(

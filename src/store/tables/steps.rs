@@ -33,7 +33,7 @@ impl Store {
         })
     }
 
-    /// Returns what turns touched, by the keys of their last nodes.
+    /// Returns the touches of turns, by the keys of their last nodes.
     pub fn touches(&self, session: SessionId, nodes: &[Hash]) -> Result<HashMap<Hash, Touches>, StoreError> {
         let sql = "SELECT body FROM touch WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2";
         self.read(|conn| first_rows(conn, sql, nodes, |node| (session, node), |row| json(row, 0)))

@@ -1,5 +1,4 @@
-//! Tags: names and stars of messages.
-//! Not for: deciding what a removal deletes (`removal`).
+//! Tags: names and stars of messages. Not for: choosing the tags that a removal deletes (`removal`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;

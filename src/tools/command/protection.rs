@@ -54,7 +54,7 @@ fn summary(more: &str, network: bool, protections: Protections) -> String {
     }
 }
 
-/// Names the protecting mechanisms that the system has, and the ones that it lacks.
+/// Names the protection mechanisms that the system has, and the mechanisms that it lacks.
 pub(crate) fn mechanisms(protections: Protections) -> String {
     let found = [
         (protections.landlock > 0, format!("landlock {}", protections.landlock), "landlock"),
@@ -92,7 +92,8 @@ fn files(effects: &EffectTools, protections: Protections) -> String {
     }
 }
 
-/// Returns what a command may do as this user in a workspace with this owner; `None` if not more than other users.
+/// Returns a sentence about the privileges of a command that runs as root in a workspace with this owner; `None` for
+/// other users.
 fn privileges(user: u32, owner: Option<u32>) -> Option<&'static str> {
     match (user, owner) {
         (0, Some(0)) => Some(

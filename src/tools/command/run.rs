@@ -1,6 +1,5 @@
-//! `run`: runs a shell command in the workspace with a time limit, confined as far as the system allows, and reports
-//! its output while it runs.
-//! Not for: the sandbox itself (`sandbox`).
+//! `run`: runs a shell command in the workspace with a time limit, confined by all protections that the system offers,
+//! and reports its output while it runs. Not for: the sandbox itself (`sandbox`).
 
 use super::output::{OutputBuffer, OutputPieces};
 use super::scratch::Scratch;
@@ -187,7 +186,7 @@ pub(crate) fn carry_out(space: &Workspace, command: &Command, watch: &dyn ToolOb
 /// A running command.
 struct Running {
     guard: Child,
-    /// The command runs as long as this pipe is open.
+    /// The command runs while this pipe is open.
     hold: Option<ChildStdin>,
     output: PipeReader,
     report: Option<ChildStderr>,
@@ -308,7 +307,7 @@ impl Running {
     }
 }
 
-/// Makes the result: the first line says how the command ended, and the output follows.
+/// Makes the result: the first line says how the command ended, followed by the output.
 fn answer(
     collected: OutputBuffer,
     whole: Option<(OutputBuffer, String)>,

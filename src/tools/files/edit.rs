@@ -36,7 +36,7 @@ pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, ToolFai
     let before = now.text;
     let crlf = all_crlf(&before);
     let mut after = before.to_string();
-    // A single edit can also be given without a list, beside the path.
+    // A single edit can also be given without a list, next to the path.
     let each: Vec<&Args> = if edits.is_empty() { vec![args] } else { edits.iter().collect() };
     for (index, edit) in each.iter().enumerate() {
         let old = edit.needed("old")?;

@@ -1,6 +1,6 @@
 //! The place where a file is written: the descriptor of its folder, which is reached from the root without following
-//! links, and the file's name. Reads the file, and replaces it atomically if its content is as expected.
-//! Not for: deciding what is written.
+//! links, and the file's name. Reads the file, and replaces it atomically if its content is as expected. Not for:
+//! deciding which text is written.
 
 use crate::domain::base::hash::Hash;
 use crate::tools::{ToolFailure, Workspace, shown, stop};
@@ -92,7 +92,7 @@ impl Place {
         }
     }
 
-    /// Writes a text atomically if the file's hash is still `expected`; `None` stands for a file that does not exist.
+    /// Writes a text atomically if the file's hash is still `expected`; `None` means a file that does not exist.
     pub(crate) fn put(&self, expected: Option<Hash>, text: &str) -> Result<(), ToolFailure> {
         let now = self.expect(expected)?;
         if now.as_ref().is_some_and(|now| now.mode.readonly()) {
@@ -131,7 +131,7 @@ impl Place {
         Err(ToolFailure::Failed(format!("{} {what}; it was not changed.", shown(&self.path))))
     }
 
-    /// Writes the new text into a temporary file beside the target.
+    /// Writes the new text to a temporary file next to the target.
     fn fill(&self, name: &OsStr, now: Option<&Current>, text: &str) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -148,7 +148,7 @@ impl Place {
         file.sync_all()
     }
 
-    /// Moves the temporary file into place. A new file is hard-linked, which fails if the name is in use by now.
+    /// Moves the temporary file into place. A new file is hard-linked, which fails if the name is already in use.
     fn move_into_place(&self, temporary: &OsStr, replace: bool) -> io::Result<()> {
         if !replace {
             match self.folder.hard_link(temporary, &self.folder, &self.name) {

@@ -83,7 +83,7 @@ fn run_as_init(mut shell: Command) -> std::io::Result<()> {
     }
 }
 
-/// Whether the guard ended before it could end this process. Then nobody reads the report.
+/// Whether the guard ended before it could end this process. In that case, nobody reads the report.
 #[cfg(target_os = "linux")]
 fn is_alone() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -119,7 +119,7 @@ fn prepare(instructions: &Instructions) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Applies the protections that the probe found. If one of them fails now, nothing is run.
+/// Applies the protections that the probe found. If one of them fails now, no command runs.
 #[cfg(target_os = "linux")]
 fn confine(instructions: &Instructions, root: &Dir, owner: u32) -> Result<(), String> {
     if instructions.need.landlock > 0 {

@@ -1,7 +1,6 @@
-//! The guard: a process in a session of its own that starts the command, reaps orphans, and ends every process of the
-//! command. It does so when the command ends, when the program asks for it or is gone, or when there are too many
-//! processes.
-//! Not for: time limits and output (`tools::command::run`).
+//! The guard: a process in a separate session that starts the command, reaps orphans, and ends every process of the
+//! command. It does so when the command ends, when the program requests it or has ended, or when there are too many
+//! processes. Not for: time limits and output (`tools::command::run`).
 
 use super::{Instructions, Namespaces, Report, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -84,7 +83,7 @@ fn end_signal(_: Pid) -> Option<OwnedFd> {
     None
 }
 
-/// Starts this program again, in a process group of its own and with its instructions.
+/// Starts this program again, in a separate process group and with its instructions.
 fn spawn(instructions: &Instructions, errors: Stdio) -> io::Result<Child> {
     let text = serde_json::to_string(instructions)?;
     let mut child = Command::new(super::this_program()?)
@@ -103,8 +102,8 @@ fn spawn(instructions: &Instructions, errors: Stdio) -> io::Result<Child> {
 struct Guard {
     /// The shell, or the first process of its namespace.
     child: Pid,
-    /// Whether the child is the first process of a namespace. Then it reports how the shell ended, and all other
-    /// processes end with it.
+    /// Whether the child is the first process of a namespace. In that case, it reports how the shell ended, and all
+    /// other processes end with it.
     first: bool,
     /// Becomes readable when the shell or the child has ended.
     wake: Option<OwnedFd>,
@@ -149,7 +148,7 @@ impl Guard {
         self.report
     }
 
-    /// Whether there are too many processes. If so, starts to kill them at once.
+    /// Whether there are too many processes. If so, starts to kill them immediately.
     fn has_too_many(&mut self, count: &mut ProcessCount) -> bool {
         let too_many = self.report.too_many || count.is_too_large(self);
         if too_many && !self.report.too_many {
@@ -188,7 +187,7 @@ impl Guard {
         }
     }
 
-    /// Signals the shell's whole group at once, so that no process in it can outrun the signal, and then all other
+    /// Signals the shell's whole group in one call, so that no process in it can escape the signal, and then all other
     /// processes.
     fn signal(&self, signal: Signal) {
         if self.first && signal == Signal::KILL {
@@ -246,7 +245,7 @@ impl Guard {
         }
     }
 
-    /// Waits briefly, or until a process ends. Returns whether the program has asked the guard to stop, or is gone.
+    /// Waits briefly, or until a process ends. Returns whether the program has asked the guard to stop, or has ended.
     fn stop_requested(&self, listen: bool, most: Duration) -> bool {
         let input = io::stdin();
         let mut on: Vec<PollFd<'_>> = self.wake.iter().map(|wake| PollFd::new(wake, PollFlags::IN)).collect();
@@ -271,8 +270,8 @@ fn living() -> Vec<(Pid, i32)> {
     Vec::new()
 }
 
-/// Watches the number of processes. Counting them is expensive, so it is done once a second, and at once when the
-/// system's number of tasks has grown by more than the limit.
+/// Watches the number of processes. Counting them is expensive, so they are counted once a second, and immediately when
+/// the system's number of tasks has grown by more than the limit.
 struct ProcessCount {
     #[cfg(target_os = "linux")]
     most: usize,
@@ -295,7 +294,7 @@ impl ProcessCount {
         if !more && self.counted_at.elapsed() < Duration::from_secs(1) {
             return false;
         }
-        // Stop the group while counting. Otherwise it would go on growing.
+        // Stop the group while counting. Otherwise it would continue to grow.
         let stopped = if more && !guard.ended { guard.group() } else { None };
         if let Some(group) = stopped {
             let _ = kill_process_group(group, Signal::STOP);
@@ -329,7 +328,7 @@ impl ProcessCount {
 mod tests {
     use super::*;
 
-    /// Starts a process in a group of its own that lives until its input closes.
+    /// Starts a process in a separate group that lives until its input closes.
     fn other() -> Child {
         let mut other = Command::new("cat");
         other.stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0).spawn().unwrap()

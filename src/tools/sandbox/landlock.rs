@@ -1,8 +1,8 @@
 //! Limits which files a command may read and write, using Landlock.
 //! Not for: the network and other system calls (`seccomp`).
 //!
-//! Landlock rules only allow access. So, to keep the home folder, other users' temporary files, and this program's own
-//! files hidden, everything beside the path to them is allowed one by one.
+//! Landlock rules only allow access. Therefore, to keep the home folder, other users' temporary files, and this
+//! program's own files hidden, all siblings along the path to them are allowed one by one.
 
 use super::{Instructions, Namespaces, toolchains};
 use cap_std::fs::Dir;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// The newest version of the interface that is requested. An older kernel applies the part that it knows.
 const NEWEST: ABI = ABI::V9;
-/// Folders that are hidden, except for what is allowed beneath them.
+/// Folders that are hidden, except for allowed paths beneath them.
 const HIDDEN: &[&str] = &["/home", "/root", "/run", "/var/run", "/dev", "/tmp", "/var/tmp"];
 /// Paths beneath these folders that may be read.
 const READABLE: &[&str] = &[
@@ -92,7 +92,7 @@ impl Places {
     }
 }
 
-/// Adds a path, or, if hidden paths are beneath it, its entries beside them, recursively.
+/// Adds a path. If hidden paths are beneath it, adds its entries without the hidden ones instead, recursively.
 fn beside(place: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) {
     if hidden.iter().any(|hidden| place.starts_with(hidden)) {
         return;
@@ -102,7 +102,7 @@ fn beside(place: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) {
         return;
     }
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
-        // The target of a link is allowed or not by its own path.
+        // The target of a link is allowed or refused by its own path.
         if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
             beside(&entry.path(), hidden, found);
         }

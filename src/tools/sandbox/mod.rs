@@ -1,8 +1,8 @@
 //! Starts a command in its sandbox. This program starts itself again with a hidden argument and sends the instructions
 //! through a pipe. The first new process is the guard: it starts the second one, supervises all processes of the
 //! command, and ends them. The second process limits and confines itself and then becomes the shell. In a process
-//! namespace it is the first process instead: it starts the shell, reports how the shell ended, and reaps orphans.
-//! Not for: deciding what runs, or reading its output (`tools::command::run`).
+//! namespace it is the first process instead: it starts the shell, reports how the shell ended, and reaps orphans. Not
+//! for: choosing the command, or reading its output (`tools::command::run`).
 //!
 //! The argument gives nobody additional rights: a person who starts the program with it gets a shell that can do less
 //! than their own.
@@ -71,7 +71,7 @@ mod instructions {
         Confined,
     }
 
-    /// The namespaces that a command has of its own.
+    /// The namespaces of a command.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Serialize, Deserialize)]
     pub(in crate::tools) enum Namespaces {
         /// None.
@@ -109,14 +109,14 @@ mod instructions {
         pub(in crate::tools) writable: Vec<OsString>,
         pub(in crate::tools) readable: Vec<OsString>,
         pub(in crate::tools) hidden: Vec<OsString>,
-        /// Copies of settings without credentials, each with the file that it replaces. An empty name of a copy stands
-        /// for a file that is hidden.
+        /// Copies of settings without credentials, each with the file that it replaces. An empty name of a copy means
+        /// that the file is hidden.
         pub(in crate::tools) covers: Vec<(OsString, OsString)>,
         pub(in crate::tools) processes: u32,
-        /// The number of threads that the user has besides the command's.
+        /// The number of the user's threads, without the command's.
         pub(in crate::tools) threads: u64,
-        /// The protections to probe, or the protections that the probe found. If fewer are available, the command is not
-        /// run.
+        /// The protections to probe, or the protections that the probe found. If fewer are available, the command is
+        /// not run.
         pub(in crate::tools) need: Protections,
         /// The priority that the command gets.
         pub(in crate::tools) priority: i32,
@@ -129,7 +129,7 @@ mod instructions {
         pub(in crate::tools) exit: Option<i32>,
         /// The signal that ended the shell.
         pub(in crate::tools) signal: Option<i32>,
-        /// The number of processes that were still running after the shell ended by itself.
+        /// The number of processes that were still running after the shell ended on its own.
         pub(in crate::tools) left: usize,
         /// Whether there were too many processes.
         pub(in crate::tools) too_many: bool,
@@ -180,7 +180,7 @@ fn instructions_from_pipe() -> Option<Instructions> {
     serde_json::from_slice(&line).ok()
 }
 
-/// Returns the path of this program, even if its file was replaced in the meantime.
+/// Returns the path of this program, even if its file was replaced meanwhile.
 #[cfg(unix)]
 pub(super) fn this_program() -> std::io::Result<std::path::PathBuf> {
     let link = std::path::Path::new("/proc/self/exe");

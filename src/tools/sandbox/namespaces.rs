@@ -106,8 +106,8 @@ fn read_only_mounts(text: &[u8], open: &[PathBuf]) -> Vec<(PathBuf, MountFlags)>
     all.filter(|(place, _)| !open.iter().any(|open| place.starts_with(open))).collect()
 }
 
-/// Whether a mount that could not be made read-only with this error leaves its files writable. It does not if this user
-/// cannot reach the mount, or if another mount covers it.
+/// Whether the files of a mount that could not be made read-only stay writable, judging by the error. They do not if
+/// this user cannot reach the mount, or if another mount covers it.
 fn leaves_writable(error: Errno, place: &Path, text: &[u8]) -> bool {
     match error {
         Errno::ACCESS | Errno::NOENT | Errno::NOTDIR => false,

@@ -74,7 +74,7 @@ const REFUSED_AS_UNKNOWN: &[i64] = &[
     libc::SYS_io_uring_register,
     FILE_SETATTR,
 ];
-/// The bit that marks calls of the x32 interface. Some of these calls have numbers of their own.
+/// The bit that marks calls of the x32 interface. Some of these calls have separate numbers.
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
 #[cfg(target_arch = "x86_64")]
@@ -109,7 +109,7 @@ const BY_NUMBER: &[(i64, u8)] = &[
     (libc::SYS_sched_setattr, 0),
     (libc::SYS_move_pages, 0),
 ];
-/// Calls that name a process, a group, or a user by number, with the value of the first argument that stands for a
+/// Calls that name a process, a group, or a user by number, with the value of the first argument that selects a
 /// process.
 const BY_KIND: &[(i64, u64)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
 /// Calls that change a file's owner, with the index of the owner argument; the group argument follows it. Landlock does

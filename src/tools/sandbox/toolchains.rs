@@ -10,7 +10,7 @@ struct Toolchain {
     folders: &'static [&'static str],
     /// The environment variable that names the folder.
     variable: Option<&'static str>,
-    /// Subpaths that may be read. An empty name stands for the whole folder.
+    /// Subpaths that may be read. An empty name means the whole folder.
     parts: &'static [&'static str],
     /// Settings beneath these parts that stay hidden, because they contain names or keys of servers.
     but: &'static [Settings],
@@ -207,7 +207,7 @@ pub(crate) fn readable(home: Option<&Path>) -> Vec<PathBuf> {
     TOOLCHAINS.iter().flat_map(parts).collect()
 }
 
-/// Returns the paths that are never read, whatever folder they are in.
+/// Returns the paths that are never read, regardless of their folder.
 pub(crate) fn secrets(home: Option<&Path>) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = SECRETS.iter().filter_map(|name| Some(home?.join(name))).collect();
     for toolchain in TOOLCHAINS {

@@ -1,5 +1,5 @@
 //! A cache of the loaded contents of nodes. When it exceeds its size limit, it drops the least recently shown contents.
-//! Not for: deciding what to load (the view reports missing contents).
+//! Not for: deciding which contents to load (the view reports missing ones).
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::message::Node;
@@ -54,7 +54,7 @@ impl Bodies {
         }
     }
 
-    /// Returns the nodes that have to be requested now, and records them as requested.
+    /// Returns the nodes to request now, and records them as requested.
     pub fn lacking(&mut self, wanted: &[NodeId]) -> Vec<NodeId> {
         let lacks = |id: &&NodeId| !self.loaded.contains_key(id) && !self.asked.contains(id);
         let lacking: Vec<NodeId> = wanted.iter().filter(lacks).copied().collect();
@@ -67,7 +67,7 @@ impl Bodies {
         self.asked.clear();
     }
 
-    /// Begins a frame. Contents that it shows are not dropped, whatever their size.
+    /// Begins a frame. Contents that it shows are not dropped, regardless of their size.
     pub fn begin_frame(&mut self) {
         self.clock += 1;
         self.floor = self.clock;

@@ -1,6 +1,5 @@
-//! The guard for letters that act in a pane while the composer has unsent text: the first press only asks, since the
-//! letter may have been meant as text.
-//! Not for: which actions change something (`config::keys::groups`).
+//! The guard for letters that act in a pane while the composer has unsent text: the first press only asks, because the
+//! letter may have been intended as text. Not for: which actions change something (`config::keys::groups`).
 
 use super::focus::Focus;
 use super::keys::Chord;
@@ -21,7 +20,7 @@ impl LetterGuard {
         !again
     }
 
-    /// Handles any other key: a letter that is not confirmed has to be pressed twice again.
+    /// Handles any other key: a letter that is not confirmed must be pressed twice again.
     pub fn forget(&mut self) {
         self.0 = self.0.filter(|(.., confirmed)| *confirmed);
     }

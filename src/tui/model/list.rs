@@ -29,8 +29,8 @@ impl Scroll {
     }
 }
 
-/// The index nearest to `at`, itself included, that `can` accepts: looking in direction `way` first, then in the other.
-/// `at` if none of the `count` indices is accepted.
+/// The index nearest to `at`, itself included, that `can` accepts: first in direction `way`, then in the other
+/// direction; `at` if none of the `count` indices is accepted.
 pub(crate) fn nearest(at: usize, count: usize, way: i64, can: impl Fn(usize) -> bool) -> usize {
     let after = (at..count).find(|n| can(*n));
     let before = (0..count.min(at + 1)).rev().find(|n| can(*n));

@@ -47,7 +47,7 @@ const SEARCH_PAUSE: u64 = 16;
 pub struct Facts {
     /// Seconds east of Greenwich, for local times.
     pub offset: i32,
-    /// Nothing was configured before.
+    /// Whether nothing was configured before.
     pub first_start: bool,
     /// Whether the program runs the demo conversation, which is not saved.
     pub demo: bool,
@@ -55,7 +55,7 @@ pub struct Facts {
     pub policies: Vec<String>,
     /// Whether the program captures the mouse.
     pub mouse: bool,
-    /// Inside tmux, which uses Ctrl+B itself.
+    /// Whether the program runs inside tmux, which uses Ctrl+B itself.
     pub tmux: bool,
     /// The suggested file for saving what the store could not write.
     pub save_to: String,
@@ -174,7 +174,7 @@ pub struct Model {
     pub layers: Stack,
     /// The pane with the focus.
     pub focus: Focus,
-    /// The guard for letters beside an unsent message.
+    /// The guard for letters while there is an unsent message.
     pub letters: letter_guard::LetterGuard,
     /// Notices and alarms.
     pub status: status::Status,
@@ -184,7 +184,7 @@ pub struct Model {
     pub queue: Queue,
     /// The completion popup for names.
     pub popup: Option<CompletionPopup>,
-    /// When the draft has to be saved.
+    /// When to save the draft.
     pub draft_save: DraftSaveTime,
     /// The places to return to, and the target of the next jump.
     pub jumps: Jumps,
@@ -254,7 +254,7 @@ impl Model {
         self.requests.pending.values().filter_map(due).min()
     }
 
-    /// Updates everything that depends on the tree, the branch or its marks.
+    /// Updates everything that depends on the tree, the branch, or its marks.
     pub fn refresh(&mut self) {
         let Some(session) = &self.session else { return };
         self.panel.rebuild(session);
@@ -289,7 +289,7 @@ impl Model {
         key.or_else(|| self.keys.key_of(action)).unwrap_or_else(|| format!("/{}", action.name()))
     }
 
-    /// Inside tmux, prefers keys that tmux does not take for itself when keys are named.
+    /// Inside tmux, prefers keys that tmux does not use when naming keys.
     pub fn name_keys_for_tmux(&mut self) {
         if self.facts.tmux {
             self.keys.avoid(Chord { ctrl: true, ..Chord::plain(Key::Char('b')) });

@@ -21,8 +21,8 @@ pub const MIN_CONVERSATION: u16 = 40;
 /// The least height of the tools panel.
 pub const MIN_TOOLS: u16 = 4;
 
-/// The default widths of the left and the right sidebar, each with the line beside the conversation. Below 160 columns
-/// there is only the right one, and the conversation has at least 72 %.
+/// The default widths of the left and the right sidebar, each with the line next to the conversation. Below 160 columns
+/// there is only the right sidebar, and the conversation has at least 72 %.
 fn default_width(columns: u16) -> (u16, u16) {
     match columns {
         0..TWO_SIDEBARS => (0, columns * 7 / 25),
@@ -30,8 +30,8 @@ fn default_width(columns: u16) -> (u16, u16) {
     }
 }
 
-/// The widths of the left and the right sidebar, limited so that the conversation keeps its least width. The left width is
-/// 0 where there is room for only one sidebar.
+/// The widths of the left and the right sidebar, limited so that the conversation keeps its least width. The left width
+/// is 0 if there is room for only one sidebar.
 pub fn sidebar_widths(arrangement: &Arrangement, columns: u16) -> (u16, u16) {
     let (left, right) = default_width(columns);
     let sidebars = if left == 0 { 1 } else { 2 };
@@ -46,7 +46,7 @@ impl Model {
         self.display.arrangements.of(self.size)
     }
 
-    /// Whether panels are shown beside the conversation.
+    /// Whether panels are shown next to the conversation.
     pub fn side_by_side(&self) -> bool {
         matches!(Class::of(self.size), Class::Middle | Class::Large) && self.arrangement().layout == Shape::Wide
     }

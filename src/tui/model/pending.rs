@@ -1,6 +1,6 @@
-//! The purposes of pending requests, by which each answer reaches the part of the screen that waits for it. Each family
-//! belongs to the screen, or the part of the chat, whose update handles its answers.
-//! Not for: handling answers (`update::answers`).
+//! The purposes of pending requests, which route each answer to the part of the screen that waits for it. Each family
+//! belongs to the screen, or the part of the chat, whose update handles its answers. Not for: handling answers
+//! (`update::answers`).
 
 use crate::domain::base::families::from_families;
 use crate::domain::base::ids::BranchId;
@@ -27,7 +27,7 @@ pub enum Pending {
     Turn(TurnPending),
     /// Writing a message.
     Composer(ComposerPending),
-    /// Showing, editing and copying messages.
+    /// Showing, editing, and copying messages.
     Message(MessagePending),
     /// Opening sessions and changing branches.
     Session(SessionPending),

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 /// A mouse event at a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mouse {
-    /// What happened.
+    /// The kind of the event.
     pub did: PointerAction,
     /// Column, from 0.
     pub x: u16,
@@ -40,7 +40,7 @@ pub enum Border {
     Tools,
 }
 
-/// What a click can hit.
+/// The target of a click.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// A pane.
@@ -58,7 +58,7 @@ pub enum Target {
 pub struct HitArea {
     /// Where it is on the screen.
     pub area: Rect,
-    /// What a click there hits.
+    /// The target of a click there.
     pub target: Target,
 }
 
@@ -73,7 +73,7 @@ pub struct Pointer {
     pub last: Option<(u64, Target)>,
 }
 
-/// The target at a position. Of overlapping areas, the one drawn last.
+/// The target at a position. If areas overlap, the target in the area drawn last.
 pub fn at(hits: &[HitArea], x: u16, y: u16) -> Option<Target> {
     let holds = |hit: &&HitArea| hit.area.contains((x, y).into());
     hits.iter().rev().find(holds).map(|hit| hit.target)

@@ -18,11 +18,11 @@ const READING_MS: u64 = 50;
 /// The severity of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
-    /// It informs. It expires once there was time to read it, after four seconds at the earliest.
+    /// A notice for information. It expires after enough time to read it, after four seconds at the earliest.
     Notice,
-    /// Something failed; it stays longer.
+    /// A failure, which stays longer than a notice.
     Trouble,
-    /// It stays until the user dismisses it.
+    /// A message that stays until the user dismisses it.
     Alarm,
 }
 

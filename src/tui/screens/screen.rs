@@ -1,5 +1,5 @@
-//! The trait that every screen over the chat implements: its keys, typed text, actions, and drawing.
-//! Not for: which screens are open (`stack`), or changes to the whole model (each folder's `update`).
+//! The trait that every screen over the chat implements: its keys, typed text, actions, and drawing. Not for: the open
+//! screens (`stack`), or changes to the whole model (each folder's `update`).
 
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;
@@ -59,8 +59,8 @@ pub trait Screen: Any + Debug {
     /// The sections of the key table that apply while this screen is on top, most specific first.
     fn places(&self) -> &'static [When];
 
-    /// Draws the screen with its title and its line of keys, and stores the sizes by which it scrolls. Returns the
-    /// nodes whose contents it needs.
+    /// Draws the screen with its title and its line of keys, and stores the sizes for scrolling. Returns the nodes
+    /// whose contents it needs.
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents;
 
     /// Whether the screen covers the whole terminal.
@@ -68,14 +68,14 @@ pub trait Screen: Any + Debug {
         true
     }
 
-    /// Height at the foot of the terminal if the screen is drawn there instead of the composer, with the conversation
+    /// Height at the bottom of the terminal if the screen is drawn there instead of the composer, with the conversation
     /// visible above; None otherwise.
     fn foot(&self, _view: &ViewContext<'_>, _cache: &mut Cache, _area: Rect) -> Option<u16> {
         None
     }
 
-    /// Whether the foot is at the foot of the conversation if that has room, so that the composer and the sidebars stay
-    /// visible.
+    /// Whether the foot is at the bottom of the conversation if the conversation has room, so that the composer and the
+    /// sidebars stay visible.
     fn above_composer(&self) -> bool {
         false
     }
@@ -163,7 +163,7 @@ pub trait Screen: Any + Debug {
         None
     }
 
-    /// Called when the session has changed, so that the screen rebuilds what it shows of the session.
+    /// Called when the session has changed, so that the screen rebuilds the parts of the session that it shows.
     fn sync(&mut self, _session: &mut Session, _conversation: &Conversation, _live: Option<RunId>) {}
 
     /// A change that runs after every message while the screen is on top.

@@ -7,7 +7,7 @@ use crate::tui::view::cache::Cache;
 use ratatui::layout::Rect;
 use std::any::Any;
 
-/// A screen at the foot of the terminal or of the conversation.
+/// A screen at the bottom of the terminal or of the conversation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Foot {
     /// Index of the screen.
@@ -128,7 +128,7 @@ impl Stack {
         screen.downcast().ok().map(|screen| *screen)
     }
 
-    /// The topmost screen that is drawn at the foot of the terminal or of the conversation.
+    /// The topmost screen that is drawn at the bottom of the terminal or of the conversation.
     pub(crate) fn foot(
         &self,
         view: &ViewContext<'_>,

@@ -8,13 +8,14 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Whether the report was requested and has not arrived. Only then is a key held back to see whether it begins one.
+/// Whether the report was requested and has not arrived. A key is held back, to see whether it begins a report, only in
+/// this state.
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 /// How long to wait for the next character of a report, which a slow connection may split anywhere.
 const CHARACTER_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long to wait for the characters that begin a report; nobody types that fast.
 const START_TIMEOUT: Duration = Duration::from_millis(8);
-/// The longest report, in characters. A longer one is discarded only as long as it arrives faster than anybody types.
+/// The longest report, in characters. A longer report is discarded only while it arrives faster than anybody types.
 const MAX_REPORT: usize = 64;
 
 /// Expects a report from now on.
@@ -52,7 +53,7 @@ fn plain(event: &Event) -> Option<char> {
     }
 }
 
-/// Reads on after a key for which [`may_begin`] returned true.
+/// Continues to read after a key for which [`may_begin`] returned true.
 pub(crate) fn gather(first: KeyEvent, more: &mut dyn FnMut(Duration) -> Option<Event>) -> Found {
     let mut events = Vec::new();
     let start = if opens(first) { "11;" } else { "]11;" };
@@ -79,7 +80,7 @@ pub(crate) fn gather(first: KeyEvent, more: &mut dyn FnMut(Duration) -> Option<E
         // Other keys make the report invalid, but they are still not a person's keys.
         body.push(plain(&Event::Key(key)).unwrap_or('?'));
     }
-    // The terminal is asked once, so that every later Esc is a key at once.
+    // The terminal is asked once, so that every later Esc counts as a key immediately.
     REQUESTED.store(false, Ordering::SeqCst);
     Found::Answer(light(&body), others)
 }

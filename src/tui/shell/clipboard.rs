@@ -1,5 +1,5 @@
-//! Copies a text by a program of this machine, or else by the terminal, or else into a file, and reports how.
-//! Not for: choosing the text.
+//! Copies a text with a program of this machine, or else with the terminal, or else into a file, and reports the
+//! method. Not for: choosing the text.
 
 use super::terminal;
 use crate::domain::base::safe_text::Safe;

@@ -1,5 +1,5 @@
-//! The thread that runs slash commands by the command line's own code, one after another.
-//! Not for: the commands (`config::commands`), or which of them run here (`chat::update::commands`).
+//! The thread that runs slash commands with the command line's own code, one after another. Not for: the commands
+//! (`config::commands`), or choosing the commands that run here (`chat::update::commands`).
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
@@ -10,7 +10,7 @@ use std::io;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// Runs a command by the command line's own code, which receives the answers to its requests through the events.
+/// Runs a command with the command line's own code, which receives the answers to its requests through the events.
 pub type RunCommand = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
 
 /// Senders to the highlighter, to the commands thread, and back to the run loop.
@@ -36,7 +36,7 @@ pub(crate) fn start(mut run: RunCommand, to: Sender<Msg>) -> io::Result<(Sender<
 }
 
 /// Passes the answers to requests of commands to the commands thread, and all other events to the run loop, until the
-/// engine or the run loop is gone.
+/// engine or the run loop has ended.
 pub(crate) fn forward(
     events: Events,
     answers: &Sender<Event>,

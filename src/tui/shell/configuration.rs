@@ -26,15 +26,15 @@ pub(crate) fn load_display(config: &Config, light: Option<bool>) -> (Keymap, The
     (Keymap::load(own.as_deref()), Themes::new(texts, few, ascii, light), problems)
 }
 
-/// Whether the background is light, by the variable `COLORFGBG` that some terminals set: `foreground;background` as
-/// color numbers.
+/// Whether the background is light, according to the variable `COLORFGBG` that some terminals set:
+/// `foreground;background` as color numbers.
 pub(crate) fn background_from_env(config: &Config) -> Option<bool> {
     let value = config.env.get("COLORFGBG")?;
     let number: u8 = value.rsplit(';').next()?.trim().parse().ok()?;
     (number < 16).then_some(matches!(number, 7 | 9..=15))
 }
 
-/// Whether the terminal may be asked for its background; some print the question.
+/// Whether the terminal may be asked for its background; some terminals print the question.
 pub(crate) fn may_ask(config: &Config) -> bool {
     let term = config.env.get("TERM").unwrap_or_default();
     config.env.get("NO_COLOR").is_none() && !matches!(term.as_str(), "" | "dumb" | "linux")

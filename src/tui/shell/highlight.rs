@@ -1,5 +1,5 @@
-//! Highlights code on a thread of its own: which words of a line are keywords, strings, comments, and so on.
-//! Not for: the style of a keyword (`theme`), or caching the result (`text::code`).
+//! Highlights code on a separate thread: finds the keywords, strings, comments, and other elements of a line. Not for:
+//! the style of a keyword (`theme`), or caching the result (`text::code`).
 
 use crate::tui::msg::{FrameMsg, Msg};
 use crate::tui::text::code::{HighlightedLine, Job};
@@ -11,7 +11,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-/// The parser's state is kept after every so many lines, so that continuing a block does not start at its first line.
+/// The number of lines between two saved states of the parser, so that continuing a block does not start at its first
+/// line.
 const LINES_PER_STATE: usize = 200;
 /// How many states are kept.
 const MAX_STATES: usize = 64;

@@ -1,5 +1,5 @@
-//! Reads the terminal's events on a thread of its own and turns them into messages.
-//! Not for: the actions of keys (the key table) or signals (`system`).
+//! Reads the terminal's events on a separate thread and turns them into messages. Not for: the actions of keys (the key
+//! table) or signals (`system`).
 
 use super::background::{self, Found};
 use crate::config::keys::keymap::{Chord, Key};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// How many rows one notch of the wheel scrolls.
 const ROWS_PER_NOTCH: i64 = 3;
-/// Keys that follow others sooner than this were not pressed by a person.
+/// Keys that follow others sooner than this were not typed by a person.
 const BURST_GAP: Duration = Duration::from_millis(8);
 /// How long an Enter in a burst of keys waits for more of what may be a paste.
 const ENTER_WAIT: Duration = Duration::from_millis(40);
@@ -22,12 +22,12 @@ const ENTER_WAIT: Duration = Duration::from_millis(40);
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// A burst of this many keys is faster than a person can type.
 const FAST_KEYS: usize = 3;
-/// A burst of this many keys is a paste, and so one message, even without a line end.
+/// A burst of this many keys is a paste and therefore one message, even without a line end.
 const PASTE_KEYS: usize = 64;
 
-/// Reads until the terminal or the receiver is gone.
+/// Reads until the terminal or the receiver is closed.
 pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
-    // From here on changes of size are noticed, so an earlier one is sent first.
+    // From here on, changes of size are noticed, so an earlier change is sent first.
     event::poll(Duration::ZERO)?;
     let (columns, rows) = crossterm::terminal::size()?;
     let _ = to.send(Msg::Terminal(TerminalMsg::Resize(columns, rows)));
@@ -199,7 +199,7 @@ fn is_line_end(key: KeyEvent) -> bool {
     character(key) == Some('\n')
 }
 
-/// The character that a key stands for in a paste.
+/// The character that a key represents in a paste.
 fn character(key: KeyEvent) -> Option<char> {
     if key.kind == KeyEventKind::Release {
         return None;

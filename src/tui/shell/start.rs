@@ -48,8 +48,8 @@ impl From<TuiError> for Failure {
     }
 }
 
-/// Asks what to do with a damaged store before the screen is entered. Returns None if it stays as it is, or if there is
-/// no terminal to ask on.
+/// Asks what to do with a damaged store before the screen is entered. Returns None if the store stays unchanged, or if
+/// there is no terminal to ask on.
 pub fn ask_about(damage: &Damage) -> Option<StartWith> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return None;

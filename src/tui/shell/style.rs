@@ -41,7 +41,7 @@ impl Workbench {
         }
     }
 
-    /// Applies the wanted theme and title.
+    /// Applies the theme and title that the model requests.
     pub(crate) fn apply_style(&mut self) -> io::Result<()> {
         let wanted = self.model.shown_theme();
         if self.applied_theme.as_deref() != Some(wanted) {
@@ -64,7 +64,7 @@ impl Workbench {
     }
 }
 
-/// The suggested file for saving what the store could not write.
+/// The suggested file for saving the text that the store could not write.
 pub(crate) fn suggested_save_path() -> String {
     let name = format!("pleach-unsaved-{}.jsonl", jiff::Zoned::now().strftime("%Y-%m-%dT%H%M%S"));
     std::env::temp_dir().join(name).display().to_string()

@@ -1,5 +1,5 @@
-//! Signals, job control, and a terminal that is gone; the counterpart of the input thread.
-//! Not for: modes of the terminal (`terminal`). Everything here is for Unix; elsewhere it does nothing.
+//! Signals, job control, and a closed terminal; the counterpart of the input thread. Not for: modes of the terminal
+//! (`terminal`). This module works on Unix; on other systems, it does nothing.
 
 #[cfg(unix)]
 pub(crate) use unix::{gone, lend, suspend, wake_reader, watch};
@@ -40,18 +40,18 @@ mod unix {
     use std::time::Duration;
     use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
-    /// How long the program may take to end after its terminal is gone.
+    /// How long the program may take to end after its terminal was closed.
     const HANGUP_TIMEOUT: Duration = Duration::from_millis(700);
     /// How long the program may take to end after a signal asked it to.
     const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
-    /// The exit code if the terminal is gone.
+    /// The exit code if the terminal was closed.
     const HANGUP_EXIT_CODE: i32 = 129;
 
     /// Watches signals and the terminal on two threads.
     pub(crate) fn watch(to: Sender<Msg>) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let gone = to.clone();
-        // Listening starts here and not on the thread: a signal that arrived earlier would end the program without
+        // Listening starts here instead of on the thread: a signal that arrived earlier would end the program without
         // restoring the terminal.
         let listeners = {
             let _inside = runtime.enter();
@@ -145,7 +145,7 @@ mod unix {
         }
     }
 
-    /// The input library waits forever, or spins, when the terminal is gone, so a thread of its own watches the
+    /// The input library waits forever, or spins, after the terminal was closed, so a separate thread watches the
     /// terminal.
     fn watchdog(to: &Sender<Msg>) {
         let tty = io::stdin();
@@ -167,7 +167,7 @@ mod unix {
         }
     }
 
-    /// Whether the terminal is lent to another program, whose keys' signals are not for us.
+    /// Whether the terminal is lent to another program. Signals from keys are then for that program.
     static LENT: AtomicBool = AtomicBool::new(false);
 
     /// The terminal is lent until this is dropped.
@@ -190,7 +190,7 @@ mod unix {
         let _ = kill_process(getpid(), Signal::WINCH);
     }
 
-    /// Whether the terminal is gone.
+    /// Whether the terminal was closed.
     pub(crate) fn gone() -> bool {
         let tty = io::stdin();
         let mut fds = [PollFd::new(&tty, PollFlags::empty())];
@@ -203,7 +203,7 @@ mod unix {
         std::process::exit(code)
     }
 
-    /// Whether this job is in the shell's foreground; an error if the terminal is gone.
+    /// Whether this job is in the shell's foreground; an error if the terminal was closed.
     fn foreground() -> io::Result<bool> {
         let group: Pid = tcgetpgrp(io::stdin())?;
         Ok(group == getpgrp())

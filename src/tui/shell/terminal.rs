@@ -32,8 +32,8 @@ static TITLE: AtomicBool = AtomicBool::new(false);
 /// Restores the previous title. If there is no stack of titles, an empty title makes the terminal show its own.
 const TITLE_BACK: &str = "\x1b]2;\x1b\\\x1b[23;2t";
 
-/// Reports presses, drags, and the wheel, in the encoding without limits; not every movement, which would wake the
-/// program all the time.
+/// Turns on reports of presses, drags, and the wheel, in the encoding without limits. Other movements are not reported,
+/// because they would constantly wake the program.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
@@ -110,8 +110,8 @@ impl Screen {
         Ok(())
     }
 
-    /// Lets the next frame be drawn completely. (`Terminal::clear` would ask the terminal for the position of its
-    /// cursor and wait for the answer, which the input thread would read.)
+    /// Makes the next frame draw all cells. (`Terminal::clear` would ask the terminal for the position of its cursor
+    /// and wait for the answer, which the input thread would read.)
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         self.terminal.resize(self.area)
     }
@@ -189,7 +189,7 @@ pub(crate) fn restore_title() -> io::Result<()> {
     if TITLE.swap(false, Ordering::SeqCst) { write(TITLE_BACK) } else { Ok(()) }
 }
 
-/// Notifies a person who looks at another window. The text must be sanitized.
+/// Notifies a person who is looking at another window. The text must be sanitized.
 pub(crate) fn notify(how: Notify, text: &str) -> io::Result<()> {
     match how {
         Notify::Off => Ok(()),

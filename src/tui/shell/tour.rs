@@ -1,5 +1,5 @@
-//! The engine of the tour, beside the person's own: starting it, separating the events of both, and ending it.
-//! Not for: the steps of the tour (`screens::tour`).
+//! The engine of the tour, which runs alongside the person's own: starting it, separating the events of both, and
+//! ending it. Not for: the steps of the tour (`screens::tour`).
 
 use super::commands::{self, Line, RunCommand};
 use super::terminal;
@@ -93,8 +93,8 @@ impl Workbench {
         self.screen.clear()
     }
 
-    /// Returns the message if it is for the displayed workbench. Events of the person's own engine update the person's
-    /// own workbench meanwhile.
+    /// Returns the message if it is for the displayed workbench. Meanwhile, events of the person's own engine update
+    /// the person's own workbench.
     pub(crate) fn route(&mut self, msg: Msg) -> io::Result<Option<Msg>> {
         let number = self.outside.as_ref().map(|outside| outside.number);
         match msg {

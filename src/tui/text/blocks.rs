@@ -11,7 +11,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Tag, TagEnd};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// How many columns text must have beside the marks of quotes and lists.
+/// The minimum number of columns for text next to the marks of quotes and lists.
 const MIN_TEXT_WIDTH: usize = 8;
 
 /// How Markdown is laid out.

@@ -1,8 +1,9 @@
 //! Code blocks with a key for each line, and a cache of the highlighting of lines by their keys.
 //! Not for: highlighting (`tui::shell::highlight`), or the style of an ink (`theme`).
 //!
-//! A line's key is a hash of its language, of all lines of its block before it, and of itself. So the highlighting of a
-//! growing block stays valid, and the same block at another place or width has it at once.
+//! A line's key is a hash of its language, of all lines of its block before it, and of itself. Therefore the
+//! highlighting of a growing block stays valid, and the same block at another place or width has its highlighting
+//! immediately.
 
 use super::Line;
 use crate::tui::theme::Ink;
@@ -168,7 +169,7 @@ impl HighlightCache {
     }
 }
 
-/// Applies highlighting to the code in a row; other pieces, such as a quote's bar, stay as they are.
+/// Applies highlighting to the code in a row; other pieces, such as a quote's bar, stay unchanged.
 fn apply_highlighting(row: &Line, tints: &HighlightedLine, from: usize) -> Line {
     let mut out = Line::new();
     let mut at = from;

@@ -444,7 +444,7 @@ mod tests {
         assert_eq!(rows[4_321].plain(), "4321. item 4321");
     }
 
-    /// Fragments from which odd Markdown is composed.
+    /// Fragments for composing odd Markdown.
     fn piece() -> impl Strategy<Value = String> {
         let bits = [
             "# ",

@@ -10,7 +10,7 @@ use std::rc::Rc;
 /// The longest address that is sent to a terminal, in bytes.
 const MAX_ADDRESS_BYTES: usize = 1_500;
 
-/// Sanitized text, and which parts of it have an ink or a link of their own.
+/// Sanitized text, and the parts of it that have their own ink or link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RichText {
     pub(super) text: String,
@@ -80,7 +80,7 @@ impl RichText {
         *self = fresh;
     }
 
-    /// Wraps the text into lines of at most `room` columns; parts without an ink of their own get `ink`.
+    /// Wraps the text into lines of at most `room` columns; parts without their own ink get `ink`.
     pub(super) fn lines(&self, room: usize, ink: Ink) -> Vec<Line> {
         let mut out = Vec::new();
         let mut start = 0;
@@ -132,8 +132,8 @@ fn addresses(text: &str) -> Vec<Range<usize>> {
             continue;
         };
         let end = tail.find(|c: char| !c.is_ascii_graphic() || "<>\"`{}|\\^".contains(c)).unwrap_or(tail.len());
-        // An address that is cut before a letter of another alphabet, or before a mark, would lead to another place than
-        // it shows.
+        // An address that is cut before a letter of another alphabet, or before a mark, would lead to a different place
+        // from the one it shows.
         if tail[end..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '⟨') {
             continue;
         }
@@ -149,7 +149,7 @@ fn addresses(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// An address that is safe for a terminal: of a web page or mailbox, in visible ASCII only.
+/// An address that is safe for a terminal: the address of a web page or mailbox, in visible ASCII only.
 pub(super) fn safe_address(raw: &str) -> Option<Rc<str>> {
     let lower = raw.get(..8.min(raw.len()))?.to_ascii_lowercase();
     let known = ["https://", "http://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme));

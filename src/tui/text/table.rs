@@ -1,5 +1,5 @@
-//! Lays out a table as rows, never wider than the room: each column gets the width it needs or a share, and cells wrap.
-//! Not for: parsing a table (`blocks`).
+//! Lays out a table as rows, never wider than the room: each column gets the width that it needs or a share, and cells
+//! wrap. Not for: parsing a table (`blocks`).
 
 use super::rich::RichText;
 use super::{Line, width};
@@ -9,7 +9,7 @@ use pulldown_cmark::Alignment;
 /// The least width of a column; a table that needs less becomes a list.
 const MIN_COLUMN: usize = 5;
 
-/// How wide a column gets for its longest word; longer entry, such as addresses, are broken.
+/// The maximum width that a column gets for its longest word; longer words, such as addresses, are broken.
 const MAX_WORD: usize = 24;
 
 /// A table being parsed.
@@ -49,8 +49,8 @@ impl Table {
         if natural.iter().sum::<usize>() <= room {
             return Some(natural);
         }
-        // The widest columns are reduced until the rest fits: all columns above a common limit get that limit, but none
-        // less than its longest word needs.
+        // The widest columns are reduced until the rest fits: all columns above a common limit get that limit, but at
+        // least the width of its longest word.
         let least = self.least(&natural);
         if least.iter().sum::<usize>() > room {
             return None;
@@ -71,7 +71,7 @@ impl Table {
         Some(widths)
     }
 
-    /// The least width of each column at which no word is broken, except very long ones.
+    /// The smallest width of each column that breaks no word, except very long words.
     fn least(&self, natural: &[usize]) -> Vec<usize> {
         let mut least: Vec<usize> = natural.iter().map(|wide| (*wide).min(MIN_COLUMN)).collect();
         for row in &self.rows {

@@ -74,7 +74,7 @@ impl LineWrapper {
     }
 
     /// Takes the text directly before the next word off the row, so that both move to the new row: an opening quote or
-    /// bracket, or the word before a comma or full stop.
+    /// bracket, or the word before a comma or period.
     fn glued(&mut self, next: &str) -> String {
         let start = self.row.rfind(' ').map_or(0, |at| at + 1);
         let glued = &self.row[start..];

@@ -1,5 +1,5 @@
-//! A cache of laid-out rows; those unseen for longest are dropped when there are too many.
-//! Not for: laying out rows (`text`).
+//! A cache of laid-out rows; the least recently drawn rows are dropped when there are too many. Not for: laying out
+//! rows (`text`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId};
@@ -53,7 +53,7 @@ impl Cache {
         self.frame += 1;
     }
 
-    /// Forgets all rows, which may contain other glyphs and keys than those in use now.
+    /// Forgets all rows, because they may contain outdated glyphs and keys.
     pub(crate) fn forget_rows(&mut self) {
         self.cached.clear();
         (self.rows, self.growing) = (0, None);

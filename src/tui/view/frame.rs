@@ -18,8 +18,8 @@ const ROOMY: (u16, u16) = (18, 10);
 /// The same for a composer with an unsent message.
 const CRAMPED: (u16, u16) = (0, 5);
 
-/// Draws one frame. First it updates what depends on heights (scrolling, sizes of pages), then it paints. Returns the
-/// nodes whose contents are missing.
+/// Draws one frame. First updates the state that depends on heights (scrolling, sizes of pages), then paints. Returns
+/// the nodes whose contents are missing.
 pub fn draw(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
     let wanted = page_and_tour(model, cache, theme, buf);
     if theme.glyphs.ascii {

@@ -90,7 +90,7 @@ fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     let (branches, context) = (seen(Focus::Branches), seen(Focus::Context));
     let calls = model.session.as_ref().is_some_and(|session| !session.traces.is_empty());
     let tools = seen(Focus::Tools) && (calls || model.focus == Focus::Tools);
-    // One sidebar contains all panels; of two, the right one contains the next request.
+    // A single sidebar contains all panels; if there are two, the right one contains the next request.
     let one = left == 0;
     let first = branches || tools || (one && context);
     let second = context && !one;

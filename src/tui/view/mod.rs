@@ -12,10 +12,9 @@
 //!  keys
 //! ```
 //!
-//! From 160 columns on there are two sidebars: branches and tools at the left, the next request at the right. Below 100
+//! From 160 columns on there are two sidebars: branches and tools on the left, the next request on the right. Below 100
 //! columns, and in the layout `narrow`, one pane is visible at a time and the header contains the meter; in the layout
-//! `zen` only conversation and composer are visible.
-//! Not for: colors (`theme`) or changing the model's decisions (`update`).
+//! `zen` only conversation and composer are visible. Not for: colors (`theme`) or changing the model (`update`).
 
 pub mod cache;
 pub mod frame;
@@ -38,7 +37,7 @@ use ratatui::layout::Rect;
 /// Largest width of prose, in columns; longer lines are hard to read.
 const PROSE: usize = 100;
 
-/// The most keys that a line of keys names.
+/// The maximum number of keys in a line of keys.
 pub(crate) const MAX_HINTS: usize = 7;
 
 /// The context that every view gets.

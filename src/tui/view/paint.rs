@@ -1,5 +1,5 @@
-//! Writes lines, frames, and bars into the buffer's cells; no other file does.
-//! Not for: choosing the contents (`chat::view`, `screens`).
+//! Writes lines, frames, and bars into the buffer's cells. No other file writes cells. Not for: choosing the contents
+//! (`chat::view`, `screens`).
 
 use super::cache::Cache;
 use crate::domain::conversation::tag::Tag;
@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::widgets::{Block, Borders, Clear, Widget};
 
-/// Replaces the signs of texts by ASCII characters of the same width.
+/// Replaces the signs in texts with ASCII characters of the same width.
 pub(crate) fn replace_signs(buf: &mut Buffer) {
     for cell in &mut buf.content {
         let sign = match cell.symbol() {
@@ -186,8 +186,8 @@ pub(crate) fn rule(theme: &Theme, area: Rect, buf: &mut Buffer) {
     line(theme, &Line::of(Ink::Border, &theme.glyphs.rule.repeat(usize::from(area.width))), area, buf);
 }
 
-/// Splits a body that is at least `wide` columns wide into a list of `left` columns and a pane beside it, and any other
-/// into a list of `top` rows and a pane below it.
+/// Splits a body that is at least `wide` columns wide into a list of `left` columns and a pane next to it, and any
+/// other body into a list of `top` rows and a pane below it.
 pub(crate) fn split(body: Rect, wide: u16, left: u16, top: u16) -> (Rect, Rect) {
     if body.width >= wide {
         return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
@@ -195,8 +195,8 @@ pub(crate) fn split(body: Rect, wide: u16, left: u16, top: u16) -> (Rect, Rect) 
     (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
 }
 
-/// Draws the line between the parts of a [`split`] body: a vertical one beside the list, a horizontal one below it.
-/// Returns the area that the pane has left.
+/// Draws the line between the parts of a [`split`] body: a vertical line next to the list, or a horizontal line below
+/// it. Returns the area that is left for the pane.
 pub(crate) fn divide(theme: &Theme, body: Rect, pane: Rect, buf: &mut Buffer) -> Rect {
     if pane.width < body.width {
         left_rule(theme, pane, buf);
@@ -206,7 +206,7 @@ pub(crate) fn divide(theme: &Theme, body: Rect, pane: Rect, buf: &mut Buffer) ->
     Rect { y: pane.y + 1, height: pane.height.saturating_sub(1), ..pane }
 }
 
-/// Draws a vertical line at the left of a pane, with a column between.
+/// Draws a vertical line to the left of a pane, with a column between.
 pub(crate) fn left_rule(theme: &Theme, pane: Rect, buf: &mut Buffer) {
     for row in pane.rows() {
         let edge = Rect { x: pane.x.saturating_sub(2), width: 1, ..row };
@@ -214,7 +214,7 @@ pub(crate) fn left_rule(theme: &Theme, pane: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Applies the theme's background to every cell that has no colors of its own.
+/// Applies the theme's background to every cell that has no colors.
 pub(super) fn background(theme: &Theme, buf: &mut Buffer) {
     let style = theme.style(Ink::Ground);
     for cell in &mut buf.content {
@@ -227,7 +227,7 @@ pub(super) fn background(theme: &Theme, buf: &mut Buffer) {
     }
 }
 
-/// Draws a label at the left and a value at the right of a row; the label is cut if necessary.
+/// Draws a label on the left and a value on the right side of a row; the label is cut if necessary.
 pub(crate) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(value.width()).unwrap_or(u16::MAX).min(area.width);
     let room = Rect { width: area.width.saturating_sub(wide + u16::from(wide > 0)), ..area };

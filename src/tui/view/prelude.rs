@@ -1,5 +1,4 @@
-//! The imports of a view.
-//! Not for: what only some views use.
+//! The imports of a view. Not for: imports that only some views use.
 
 pub(crate) use super::cache::Cache;
 pub(crate) use super::{ViewContext, paint};

@@ -69,9 +69,9 @@ struct Outline<'a> {
     analyzer: &'a mut Analyzer,
     symbols: Vec<Symbol>,
     words: Words,
-    /// The symbols around the present line with their levels, outermost first.
+    /// The symbols around the current line with their levels, outermost first.
     open: Vec<(u32, usize)>,
-    /// The comment right before the present line.
+    /// The comment right before the current line.
     comments: Vec<(Span, u32, String)>,
     /// The end of the last line that belongs to the open symbols, and its row.
     end: (usize, u32),

@@ -6,7 +6,7 @@ use crate::domain::code::symbols::Kind;
 
 /// Reads a settings file.
 pub(super) fn read(outline: &mut Outline<'_>, text: &[u8]) {
-    // The indentation of the second level under the present key: not known yet, or none.
+    // The indentation of the second level under the current key: not known yet, or none.
     let mut inner: Option<usize> = None;
     let mut has_inner = false;
     // The indentation of a key whose text block continues.
@@ -30,7 +30,7 @@ pub(super) fn read(outline: &mut Outline<'_>, text: &[u8]) {
             _ => 3,
         };
         let Some((name, value)) = found.filter(|_| level < 3) else {
-            // Whatever comes before the second level, such as a list, means that there is none.
+            // If other content, such as a list, comes before the second level, there is no second level.
             has_inner &= inner.is_some();
             outline.body(&line);
             continue;

@@ -1,5 +1,5 @@
-//! Requests about one branch: its head, its marks, its settings, and its messages.
-//! Not for: turns (`turn`), or what a call would send (`plan`).
+//! Requests about one branch: its head, its marks, its settings, and its messages. Not for: turns (`turn`), or the
+//! content of a call (`plan`).
 
 use super::super::acts::{Act, TagAct, TaskAct};
 use super::super::draft::ItemName;
@@ -122,7 +122,7 @@ pub enum BranchRequest {
     BringBack {
         /// The branch whose result is taken.
         from: BranchId,
-        /// The branch that gets the card; if `None`, the branch that `from` was forked from.
+        /// The branch that gets the card; if `None`, the parent of `from`.
         onto: Option<BranchId>,
     },
     /// Label or star a message (undoable). A turn means its user message.
@@ -178,7 +178,7 @@ pub enum BranchRequest {
     Steps {
         /// The branch.
         branch: BranchId,
-        /// Only those of this item; for a turn, also those of its messages. All if `None`.
+        /// Only the state changes of this item; for a turn, also those of its messages. All if `None`.
         atom: Option<Atom>,
     },
 }

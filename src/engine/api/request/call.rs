@@ -30,10 +30,10 @@ pub enum CallRequest {
         /// A unique prefix of the plan's id or of a run's id.
         id: String,
     },
-    /// Show the request of a call as the workbench shows it: the plan, what the server counted, the use of its items,
-    /// and the calls before and after it.
+    /// Show the request of a call as the workbench shows it: the plan, the server's counts, the use of its items, and
+    /// the calls before and after it.
     SentRequest {
-        /// The branch on the screen, which decides what the calls before and after are.
+        /// The branch on the screen, which determines the calls before and after.
         branch: BranchId,
         /// The call; the newest of the branch if `None`.
         run: Option<RunId>,

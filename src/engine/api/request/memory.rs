@@ -10,7 +10,7 @@ use crate::domain::conversation::memory::MemoryKind;
 pub enum MemoryRequest {
     /// List the memories that apply to a session: all, oldest first, or those that match a text, best first.
     List {
-        /// The session; if `None`, the open one, or else the one used last.
+        /// The session; if `None`, the open session, or else the last used one.
         session: NameOrId,
         /// The text to match.
         words: Option<String>,
@@ -26,7 +26,7 @@ pub enum MemoryRequest {
         /// The scope.
         scope: MemoryScope,
     },
-    /// Confirm, edit, dismiss or delete a memory (undoable).
+    /// Confirm, edit, dismiss, or delete a memory (undoable).
     Change {
         /// The memory's id, a prefix of it, or the short id that lists show.
         id: String,

@@ -1,5 +1,4 @@
-//! Requests about the next call: what it would send, and why.
-//! Not for: past calls (`call`).
+//! Requests about the next call: its content and the reasons. Not for: past calls (`call`).
 
 use super::super::acts::{Act, Exact};
 use super::super::draft::{ItemName, NameOrId};
@@ -31,8 +30,8 @@ pub enum PlanRequest {
         /// Additional variants; each changes only the values that are set.
         arms: Vec<Overrides>,
     },
-    /// Preview an act on items: what it would add to the next call and what it would displace. Changes nothing. A newer
-    /// preview replaces an older one.
+    /// Preview an act on items: the items that it would add to the next call, and the items that it would displace.
+    /// Changes nothing. A newer preview replaces an older one.
     Preview {
         /// The branch.
         branch: BranchId,

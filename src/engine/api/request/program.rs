@@ -7,14 +7,14 @@ use crate::domain::call::model::Quirk;
 /// A request about the program itself.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ProgramRequest {
-    /// Reload the configuration. Models, policies, prompts and tools apply at once. Answered by a sentence about the
+    /// Reload the configuration. Models, policies, prompts, and tools apply at once. Answered by a sentence about the
     /// changes, empty if there are none; an invalid configuration changes nothing.
     Reload,
     /// List models by asking the servers of the profiles.
     Models {
         /// Only this profile; all if `None`.
         profile: Option<String>,
-        /// Whether profiles that lack a key or an address are listed too, last and with what they lack.
+        /// Whether to list also profiles that lack a key or an address, at the end, each with the missing part.
         unready: bool,
     },
     /// List the calibrations of models' token counts.

@@ -15,12 +15,12 @@ pub enum SessionRequest {
         /// The title; if empty, one with the date.
         title: String,
     },
-    /// Open a session. If `session` is `None`, the one used last is opened, or a new one if there is none and `create`
+    /// Open a session. If `session` is `None`, opens the last used session, or a new one if there is none and `create`
     /// is set.
     Open {
         /// The session.
         session: NameOrId,
-        /// The branch to switch to; the one used last if `None`.
+        /// The branch to switch to; the last used one if `None`.
         branch: NameOrId,
         /// Whether to make a session if there is none.
         create: bool,
@@ -51,8 +51,8 @@ pub enum SessionRequest {
         /// The maximum number of results.
         limit: usize,
     },
-    /// Open a session on a branch that contains this message: the branch used last if it does, or else another. If none
-    /// does, the branch used last is opened.
+    /// Open a session on a branch that contains this message: the last used branch if it contains the message, or else
+    /// another. If no branch contains it, opens the last used branch.
     OpenAt {
         /// The session.
         session: SessionId,
@@ -68,7 +68,7 @@ pub enum SessionRequest {
     Undo,
     /// Redo the last undone operation.
     Redo,
-    /// Store the records of an import. The session that grew becomes the one used last.
+    /// Store the records of an import. The session that grew becomes the last used session.
     Import {
         /// The records, read piece by piece.
         reading: IncomingPieces,

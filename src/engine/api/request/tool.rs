@@ -23,16 +23,16 @@ pub enum ToolRequest {
     },
     /// Show or decide on the folder's own settings file.
     FolderSettings(FolderAct),
-    /// List, show or rerun tool calls.
+    /// List, show, or rerun tool calls.
     Traces(TraceAct),
     /// Index the code of a workspace, or query it.
     Code {
-        /// The workspace's folder. If `None`, the program's own; for a query, if that was not indexed, the one that was
-        /// indexed last.
+        /// The workspace's folder. If `None`, the program's own workspace; for a query, the last indexed workspace if
+        /// the program's own is not indexed.
         root: Option<std::path::PathBuf>,
         /// The act.
         act: CodeAct,
     },
-    /// List or change rules, skills and module summaries of the workspace.
+    /// List or change rules, skills, and module summaries of the workspace.
     Project(ProjectAct),
 }

@@ -41,7 +41,7 @@ pub enum TurnRequest {
         /// A rule that decides similar calls from now on.
         always: Option<(RuleScope, Rule)>,
     },
-    /// Ask a side question in a branch's present context. Only the call is stored, no message. Answered when the call
+    /// Ask a side question in a branch's current context. Only the call is stored, no message. Answered when the call
     /// is recorded.
     Aside {
         /// The branch whose context is used.

@@ -1,9 +1,9 @@
 //! Offers code of a trusted workspace to a plan: the map, symbols that a person pinned, and touchpoints for the
-//! question, each as a row of its own. Lines that the request contains anyway are not sent again.
-//! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or what the request already contains
+//! question, each in a separate row. Lines that the request already contains are not sent again. Not for: reading code
+//! (`indexing::code_indexer`), finding symbols (`code`), or finding the lines that the request already contains
 //! (`sent_lines`).
 //!
-//! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterwards.
+//! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterward.
 
 use super::code_meaning::Meaning;
 use super::code_offer::{FRAME, SymbolRequest, is_short_card, most};
@@ -41,7 +41,7 @@ use std::sync::Arc;
 pub(crate) const SYMBOL_TOKENS: u32 = 120;
 const LABEL: u32 = 60;
 
-/// A symbol search that runs once the lines that the request contains anyway are known.
+/// A symbol search that runs once the lines that the request already contains are known.
 pub(crate) struct SymbolSearch {
     workspace: CodeWorkspace,
     limits: CodeLimits,
@@ -75,8 +75,8 @@ impl SymbolSearch {
     }
 }
 
-/// Offers the map of the code and adds the symbols that a person pinned. Returns the search that is to run; `None` if
-/// none is.
+/// Offers the map of the code and adds the symbols that a person pinned. Returns the search to run; `None` if there is
+/// none.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -123,7 +123,7 @@ pub(crate) fn add(
     Ok((short || request.is_some()).then_some(SymbolSearch { workspace, limits, request }))
 }
 
-/// Returns the search for a message; `None` if nothing is searched, which is recorded. A message without content
+/// Returns the search for a message; if nothing is searched, records that and returns `None`. A message without content
 /// keeps the symbols of the previous question, in every mode that searches.
 fn request(
     builder: &mut InputBuilder,
@@ -160,8 +160,8 @@ fn request(
     Ok(Some(SymbolRequest { depth, asked: asked.to_owned(), attached, kept }))
 }
 
-/// Returns how much of the code the message may bring, or why it brings none. In Light without a focus, that is only
-/// what it names.
+/// Returns how much code the message may add, or the reason why it adds none. In Light without a focus, a message adds
+/// only code that it names.
 fn depth(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -268,7 +268,7 @@ impl CodeWriter<'_> {
         self.found.offer(offer);
     }
 
-    /// Adds the symbols that a person pinned, with their present source, the symbols that the program leased, as short
+    /// Adds the symbols that a person pinned, with their current source, the symbols that the program leased, as short
     /// cards, and rows for excluded symbols.
     fn marked(&mut self) {
         let marks: Vec<Mark> = self.snapshot.marks.iter().filter(|mark| mark.code.is_some()).cloned().collect();
@@ -340,7 +340,7 @@ impl CodeWriter<'_> {
         self.near_by_mark(near_row(code.clone(), tokens, Reason::UserExcluded { once }, remedy, Scores::default()));
     }
 
-    /// Adds a block without an offer: a person's own pins block a call rather than be left out.
+    /// Adds a block without an offer: a person's own pins are never left out; if they do not fit, the call is blocked.
     fn require(&mut self, block: Block) {
         let input = &mut self.found.input;
         let frozen = Fields::new("code pin").hash(input.basis.frozen).hash(block.text);
@@ -349,7 +349,7 @@ impl CodeWriter<'_> {
     }
 }
 
-/// Returns a symbol as it is now, with its source, or in brief if `brief` counts tokens; `None` if it is gone.
+/// Returns a symbol as it is now, with its source, or in brief if `brief` counts tokens; `None` if it no longer exists.
 fn now(loaded: &LoadedWorkspace, wanted: &CodeRef, brief: Option<&dyn Fn(&str) -> u32>) -> Option<(CodeRef, String)> {
     let id = names::resolve(&loaded.index, wanted)?;
     let code = names::reference(&loaded.index, id)?;

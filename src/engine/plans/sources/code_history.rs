@@ -1,6 +1,5 @@
-//! The history of the search of the code: the symbols of the previous question, which a message without content keeps,
-//! and the set that a call records.
-//! Not for: searching (`code_search`), or the rounds of one turn (`rounds`).
+//! The history of the code search: the symbols of the previous question, which a message without content keeps, and the
+//! set that a call records. Not for: searching (`code_search`), or the rounds of one turn (`rounds`).
 
 use super::code_search::{own_words, read_message};
 use crate::code::parse::words::Analyzer;
@@ -35,7 +34,7 @@ fn workspace_id(workspace: &CodeWorkspace) -> Hash {
     Fields::new("workspace").text(&workspace.own().to_string_lossy()).finish()
 }
 
-/// Returns whether a message has no content of its own, such as "ok continue": it names nothing and attaches nothing.
+/// Returns whether a message has no content, such as "ok continue": it names nothing and attaches nothing.
 pub(crate) fn is_follow_up(analyzer: &mut Analyzer, asked: &str) -> bool {
     let own = own_words(asked);
     if own.trim().is_empty() || own.len() != asked.len() {
@@ -46,7 +45,8 @@ pub(crate) fn is_follow_up(analyzer: &mut Analyzer, asked: &str) -> bool {
 }
 
 /// Returns the symbols that were sent with the newest turn of the path whose search is recorded. Empty if that search
-/// brought nothing, was made in another workspace, or was made under another focus: the subject has changed then.
+/// brought nothing, was made in another workspace, or was made under another focus: in these cases, the subject has
+/// changed.
 pub(crate) fn kept(
     builder: &InputBuilder,
     snapshot: &Snapshot,

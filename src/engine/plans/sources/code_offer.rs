@@ -1,6 +1,6 @@
-//! Offers the symbols that match the question, or those of the previous question, as touchpoints, and adds rows for the
-//! best symbols that are not sent.
-//! Not for: whether to search (`code`), finding symbols (`code_search`), or admission (`context`).
+//! Offers the symbols that match the question, or the symbols of the previous question, as touchpoints, and adds rows
+//! for the best symbols that are not sent. Not for: whether to search (`code`), finding symbols (`code_search`), or
+//! admission (`context`).
 
 use super::cards::in_thousandths;
 use super::code::CodeWriter;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 /// The maximum number of rows for symbols that match but are not sent.
 const NEAR: usize = 8;
-/// Number of touchpoints that are sent whatever their score.
+/// Number of touchpoints that are sent regardless of score.
 const SURE: usize = 6;
 /// The maximum tokens of the heading and the delimiters around touchpoints.
 pub(super) const FRAME: u32 = 64;
@@ -58,7 +58,7 @@ pub(super) fn is_short_card(block: &Block) -> bool {
 }
 
 impl CodeWriter<'_> {
-    /// Searches symbols for the question and offers them, or those of the previous question.
+    /// Searches symbols for the question and offers them, or offers the symbols of the previous question.
     pub(super) fn touchpoints(
         &mut self,
         request: &SymbolRequest,
@@ -134,7 +134,7 @@ impl CodeWriter<'_> {
     }
 
     /// Leaves out the short cards of symbols whose lines the request already contains. If only turns of the margin
-    /// contain them, the card is sent unless one of these turns is.
+    /// contain these lines, the card is sent unless one of these turns is.
     pub(super) fn omit_short_cards(&mut self, (taken, margin): &(SentLines, Margin)) {
         let is_taken = |block: &Block| {
             let code = block.source.code.as_deref().filter(|_| is_short_card(block));
@@ -197,7 +197,7 @@ impl CodeWriter<'_> {
     }
 
     /// Returns the offer: the heading, then the touchpoints by file, between delimiters that do not occur in them. A
-    /// touchpoint whose lines are part of a turn of the margin is sent only if that turn is not.
+    /// touchpoint whose lines are part of a turn of the margin is sent only if that turn is not sent.
     fn offered(&mut self, found_symbols: &FoundSymbols, margin: &Margin, most: u32) -> Offer {
         let FoundSymbols { items, among, gate, .. } = found_symbols;
         let kept = matches!(gate, Gate::Inherited(_));

@@ -1,5 +1,5 @@
-//! The rows of code in a plan: their atoms, titles and scores, and the text of the map.
-//! Not for: choosing the symbols (`code`).
+//! The rows of code in a plan: their atoms, titles, and scores, and the text of the map. Not for: choosing the symbols
+//! (`code`).
 
 use super::cards::in_thousandths;
 use crate::context::render::render_forms;
@@ -54,7 +54,7 @@ pub(crate) fn map_text(name: &str, map: &CodeMap, parts: &[String], tools: &[Too
     render_forms::fenced(&format!("Map of the code\n\n{note}"), &body)
 }
 
-/// Returns the gist of a summary: its first line, or its second if the first contains only figures.
+/// Returns the key line of a summary: its first line, or its second if the first contains only figures.
 pub(crate) fn gist(card: &ModuleCard) -> String {
     let figures = format!("{}: ", card.path);
     let lines =

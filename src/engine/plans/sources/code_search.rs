@@ -37,7 +37,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) meaning: Option<&'a Meaning<'a>>,
     pub(crate) scope: &'a Scope,
     pub(crate) attached: &'a Attached,
-    /// Keys of symbols with a mark, which decides about them.
+    /// Keys of symbols with a mark; the mark decides about them.
     pub(crate) marked: &'a HashSet<Hash>,
     /// Lines that are already in the request.
     pub(crate) taken: &'a SentLines,
@@ -62,15 +62,15 @@ pub(crate) struct FoundSymbols {
     pub(crate) unknown: Vec<String>,
 }
 
-/// Words with which a question about something begins. Sorted.
+/// Words that begin a question about something. Sorted.
 const QUESTION_WORDS: [&str; 7] = ["how", "what", "when", "where", "which", "who", "why"];
-/// Words that make a question one about the conversation. Sorted.
+/// Words that make a question refer to the conversation. Sorted.
 #[rustfmt::skip]
 const PRONOUNS: [&str; 17] = [
     "he", "i", "it", "its", "me", "my", "our", "she", "that", "their", "these", "they", "this", "those", "we", "you", "your",
 ];
 
-/// Reads a message. Filler words of conversations are no content, unless an impersonal question has no other words:
+/// Reads a message. Filler words of conversations are not content, unless an impersonal question has no other words:
 /// "how does undo work".
 pub(crate) fn read_message(analyzer: &mut Analyzer, text: &str) -> Query {
     let mut asked = query::read(analyzer, text, &Tuning::default());
@@ -90,7 +90,7 @@ fn is_impersonal(text: &str) -> bool {
     words.next().is_some_and(|word| QUESTION_WORDS.contains(&word)) && words.all(|word| !PRONOUNS.contains(&word))
 }
 
-/// How much of the code a message may bring.
+/// How much code a message may add.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Depth {
     /// Only symbols and files that it names, without their lines.

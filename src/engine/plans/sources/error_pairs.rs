@@ -1,6 +1,6 @@
 //! Error pairs: if a tool just failed in the same way as earlier on this path, offers the earlier failure and the
-//! message that resolved it, as quoted evidence. Both are sent or neither, within half of the retrieval allowance.
-//! Not for: errors described in messages; only a tool's own failure counts.
+//! message that resolved it, as quoted evidence. Either both are sent or neither, within half of the retrieval
+//! allowance. Not for: errors described in messages; only a tool's own failure counts.
 
 use super::card_text::CardSettings;
 use super::retrieval::{self, turn_at};
@@ -32,8 +32,8 @@ const MAX_QUOTE: usize = 600;
 const HEADING: &str = "## An earlier error like the last one, and what resolved it, quoted\n\n";
 
 /// Finds the newest earlier failure like the newest one of the open turn that a later call resolved, and that call: the
-/// same call, or else one on the same subject, or else one of the same tool in the same turn. `placed` is in the order
-/// of the path; positions from `open` on belong to the open turn.
+/// same call, or else a call with the same target, or else a call of the same tool in the same turn. `placed` is in the
+/// order of the path; positions from `open` on belong to the open turn.
 fn pair(placed: &[(usize, &ToolTrace)], open: usize, turn_end: impl Fn(usize) -> usize) -> Option<(usize, usize)> {
     let has_failed = |trace: &ToolTrace| failed(trace) && !trace.preview.trim().is_empty();
     let (_, newest) = placed.iter().rev().find(|(at, _)| *at >= open).filter(|(_, trace)| has_failed(trace))?;
@@ -91,8 +91,8 @@ pub(crate) fn add(
     put(builder, snapshot, found, [(failed, turns[0]), (answer_at, turns[1])], most)
 }
 
-/// Adds the positions of quoted pairs to `out`, the positions that retrieval skips, with those of the messages that a
-/// card would bring along.
+/// Adds the positions of quoted pairs to `out`, the positions that retrieval skips, together with the positions of the
+/// messages that a card would include.
 pub(crate) fn add_quoted_positions(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<usize>>) {
     let ids = quoted_messages(input);
     if ids.is_empty() {

@@ -1,7 +1,6 @@
 //! Offers the confirmed memories that match the open turn: a labeled, dated block each, together at most a third of the
-//! retrieval allowance.
-//! Not for: suggesting, confirming or changing memories (`turns::state_suggestions`, `sessions::memory`), or older
-//! messages (`retrieval`).
+//! retrieval allowance. Not for: suggesting, confirming, or changing memories (`turns::state_suggestions`,
+//! `sessions::memory`), or older messages (`retrieval`).
 //!
 //! The score of a memory is the weight of the terms that it shares with the message, divided by the weight of all terms
 //! of the shorter of the two. A term weighs ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N memories contain it (the
@@ -26,7 +25,7 @@ use std::collections::HashMap;
 
 /// The minimum score of a memory, in hundredths.
 const MIN_SCORE: u32 = 20;
-/// Preferences that are sent whatever is asked: their maximum number, and their maximum length in characters.
+/// Limits on preferences that are always sent: their maximum number, and their maximum length in characters.
 const MAX_STANDING: usize = 3;
 const MAX_STANDING_LENGTH: usize = 120;
 /// The maximum number of rows for memories that match but are not sent.
@@ -73,7 +72,7 @@ struct MemoryDecision<'a> {
     score: Option<u32>,
 }
 
-/// Adds the pinned memories and offers those that match.
+/// Adds the pinned memories and offers the memories that match.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,

@@ -1,6 +1,6 @@
 //! Searches older messages for matches with the open turn and offers the results: a heading, a card for each message,
-//! and a row for each near miss. Messages that are sent anyway or that a person excluded are not searched.
-//! Not for: indexes (`indexing::messages`), scores (`retrieval`), or admission (`context`).
+//! and a row for each near miss. Messages that are already sent or that a person excluded are not searched. Not for:
+//! indexes (`indexing::messages`), scores (`retrieval`), or admission (`context`).
 
 use super::cards::Cards;
 use super::rounds;
@@ -112,7 +112,7 @@ pub(crate) fn search_path(path_index: &PathIndex<'_>, wanted: &RetrievalQuery<'_
     Ok(result)
 }
 
-/// Decides whether a query passes the gate. Also returns the similarity of passages, if vectors are wanted and
+/// Decides whether a query passes the gate. Also returns the similarity of passages, if vectors are requested and
 /// available.
 fn gated(
     path_index: &PathIndex<'_>,
@@ -169,7 +169,7 @@ pub(crate) fn similarity(
     Ok(Some(snapshot.turns.iter().map(|heads| of_best(turn(heads))).collect()))
 }
 
-/// Returns the similarity of the passages to the query; `None` unless all vectors that this needs exist.
+/// Returns the similarity of the passages to the query; `None` unless all required vectors exist.
 fn cosines(path_index: &PathIndex<'_>, query: &str, allowed: &[bool], priority: Priority) -> Option<Cosines> {
     let question = path_index.vectors?.question(query, priority)?;
     path_index.cosines(&question, allowed)
@@ -269,7 +269,7 @@ fn not_searched(search: SearchChoice, among: usize, found: &mut BuiltInput) {
     input.near.push(nothing(because, among));
 }
 
-/// Returns the limits that result from the mode, the policy and the person's choice for this call.
+/// Returns the limits that result from the mode, the policy, and the person's choice for this call.
 pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
     let rules = &snapshot.rules;
     let mode = match (snapshot.search, rules.mode) {
@@ -291,7 +291,7 @@ pub(crate) fn question(builder: &mut InputBuilder, snapshot: &Snapshot) -> Resul
     Ok(builder.content(head.key, Some(head.id))?.map(|content| content.plain_text()))
 }
 
-/// Returns the positions on the path that are in the request anyway or that a person excluded.
+/// Returns the positions on the path that are already in the request or that a person excluded.
 fn skipped_positions(snapshot: &Snapshot, input: &PlanInput, already_in: &AlreadyIn) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     for (turn, heads) in input.turns.iter().zip(&snapshot.turns) {

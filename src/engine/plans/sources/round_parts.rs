@@ -1,9 +1,9 @@
-//! What the sources of a plan offered, from which the next round of its turn is made.
-//! Not for: making the next round (`rounds`).
+//! The offers of a plan's sources, which the next round of its turn is made from. Not for: making the next round
+//! (`rounds`).
 
 use crate::domain::planning::input::{Block, Offer, OmittedItem};
 
-/// What the sources of a plan offered.
+/// The offers of a plan's sources.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RoundParts {
     /// The map of the code.

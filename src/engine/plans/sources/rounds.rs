@@ -17,9 +17,9 @@ use crate::engine::plans::snapshot::{RoundBefore, Snapshot};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Returns what the policy decided about closed turns in the previous round; `None` if another policy decided. Turns in
-/// the window stay there, whatever marks they had, and so do turns that only an exclusion or a summary kept out. Turns
-/// that were sent as cards stay outside.
+/// Returns the policy's decisions about closed turns in the previous round; `None` if another policy decided. Turns in
+/// the window stay there, regardless of their marks, and so do turns that only an exclusion or a summary kept out.
+/// Turns that were sent as cards stay outside.
 pub(crate) fn turns(round: &RoundBefore, policy: &str) -> Option<Vec<TurnBefore>> {
     let decided = |row: &Row| {
         let sent = match (&row.verdict, &row.reason) {
@@ -54,14 +54,14 @@ pub(crate) fn asks_for_state(round: &RoundBefore) -> bool {
     round.plan.included().any(|row| matches!(row.reason, Reason::StateRequested { .. }))
 }
 
-/// Returns the section of an item that this round sends and the previous round did not: after the results in a later
-/// round, unless the model accepts no user message there.
+/// Returns the section of an item that this round sends and the previous round did not. In a later round, the item
+/// comes after the results, unless the model accepts no user message there.
 pub(crate) fn section(snapshot: &Snapshot, first: Section) -> Section {
     let is_later = snapshot.round_before.is_some() && !snapshot.rules.profile.dialect.strict_alternation;
     if is_later { Section::DuringTurn } else { first }
 }
 
-/// Returns the section and text with which the previous round sent an item; `None` if it did not.
+/// Returns the section and text of an item in the previous round; `None` if that round did not send it.
 pub(crate) fn text_before(snapshot: &Snapshot, atom: Atom) -> Option<(Section, Arc<str>)> {
     let round = snapshot.round_before.as_ref()?;
     let row = round.plan.included().find(|row| row.atom == atom)?;
@@ -79,8 +79,8 @@ pub(crate) fn marked(round: &RoundBefore, atom: Atom, section: Section) -> Optio
     Some(Block { repeats: Vec::new(), ..sent.clone() })
 }
 
-/// Offers the map and the touchpoints that the previous round sent, and repeats the rows of what it left out. Symbols
-/// that a person marked since then are left to their marks.
+/// Offers the map and the touchpoints that the previous round sent, and repeats the rows of the code that it left out.
+/// The marks decide about symbols that a person marked since then.
 pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, workspace: &CodeWorkspace, found: &mut BuiltInput) {
     let parts = &round.contents.round_parts;
     let map = parts.map.as_ref().filter(|_| !excludes_map(snapshot));
@@ -100,8 +100,8 @@ pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, workspace: &
     found.contents.code_set.clone_from(&round.contents.code_set);
 }
 
-/// Offers the older messages that the previous round sent, and repeats the rows of those that it left out. Messages
-/// that a person marked since then are left to their marks.
+/// Offers the older messages that the previous round sent, and repeats the rows of those that it left out. The marks
+/// decide about messages that a person marked since then.
 pub(crate) fn repeat_cards(round: &RoundBefore, snapshot: &Snapshot, found: &mut BuiltInput) {
     let parts = &round.contents.round_parts;
     if let Some(cards) = parts.cards.as_ref().and_then(|cards| sent_again(round, cards, &|one| is_free(snapshot, one)))
@@ -144,14 +144,14 @@ fn is_free(snapshot: &Snapshot, one: &Candidate) -> bool {
     !is_marked(snapshot, one.block.atom) && (one.turn.is_none() || !is_marked(snapshot, one.turn))
 }
 
-/// Returns what the previous round sent of an offer; `None` if it sent nothing.
+/// Returns the part of an offer that the previous round sent; `None` if it sent nothing.
 fn sent_again(round: &RoundBefore, offer: &Offer, stays: &dyn Fn(&Candidate) -> bool) -> Option<Offer> {
     let stay = offer.candidates.iter().filter(|one| stays(one));
     let candidates: Vec<Candidate> = stay.filter_map(|one| as_sent(round, one)).collect();
     (!candidates.is_empty()).then(|| Offer { candidates, ..offer.clone() })
 }
 
-/// Returns an offer of code that is sent whatever turns are sent, with notes on files that have changed.
+/// Returns an offer of code that is sent regardless of which turns are sent, with notes on files that have changed.
 fn as_noted(mut offer: Offer, workspace: &CodeWorkspace) -> Offer {
     for one in &mut offer.candidates {
         one.turn = None;

@@ -179,9 +179,9 @@ impl ModulesLeft {
     }
 }
 
-/// Returns the module summaries: first those around a named or touched path, then those that the message names, then
-/// those that share a rare word with it, up to their number and tokens. Others stay out, and so do those with a low
-/// confidence.
+/// Returns the module summaries: first summaries around a named or touched path, then summaries that the message names,
+/// then summaries that share a rare word with it, up to the limits on number and tokens. Other summaries and summaries
+/// with a low confidence stay out.
 fn modules(
     builder: &mut InputBuilder,
     project: &Arc<Project>,
@@ -236,7 +236,7 @@ fn modules(
     Ok(candidates)
 }
 
-/// How a module summary fits a message, the best first.
+/// How well a module summary fits a message, the best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Fit {
     Around,
@@ -270,7 +270,7 @@ impl RareWords {
     }
 }
 
-/// Returns the words of a text that may say what it is about, in lower case.
+/// Returns the words of a text that may indicate its subject, in lower case.
 fn long_words(text: &str) -> HashSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase);
     words.filter(|word| word.len() > 3 && !is_stop(word) && !is_filler(word)).collect()
@@ -333,8 +333,8 @@ fn decided(candidate: Candidate, mark: Option<MarkKind>) -> (Candidate, Option<R
     (candidate, out)
 }
 
-/// Returns the ranks in which candidates, farthest first, are tried: first those that a person includes in this call,
-/// then the nearest files, then module summaries.
+/// Returns the ranks in which candidates, farthest first, are tried: first candidates that a person includes in this
+/// call, then the nearest files, then module summaries.
 fn ranks(chosen: &[Candidate]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..chosen.len()).rev().collect();
     order.sort_by_key(|at| (chosen[*at].reason != Reason::IncludedOnce, chosen[*at].kind == RowKind::Module));
@@ -365,7 +365,7 @@ fn asked(builder: &mut InputBuilder, found: &BuiltInput) -> Result<String, Failu
     Ok(words)
 }
 
-/// Returns the paths that the message names or attaches, and those that recent tool calls on this path touched.
+/// Returns the paths that the message names or attaches, and the paths that recent tool calls on this path touched.
 fn near(builder: &mut InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Result<Vec<String>, Failure> {
     let mut paths = BTreeSet::new();
     collect_paths(&asked(builder, found)?, &mut paths);

@@ -38,8 +38,8 @@ struct SentText {
 /// replace it.
 pub(crate) type Margin = Vec<(Atom, SentLines)>;
 
-/// Returns the lines that are sent with turns in any case, and those of the margin. Lines that a tool read and that the
-/// file no longer contains do not count; the plan warns of them.
+/// Returns the lines of the turns that are always sent, and the lines of the margin. Lines that a tool read and that
+/// the file no longer contains do not count; the plan warns of them.
 pub(crate) fn already_sent(
     builder: &mut InputBuilder,
     workspace: &CodeWorkspace,
@@ -78,7 +78,8 @@ fn is_covered(row: &Row, input: &PlanInput) -> bool {
     })
 }
 
-/// Returns the lines of some messages that their files still contain, and the files that have other lines there now.
+/// Returns the lines of some messages that their files still contain, and the files whose lines at these places have
+/// changed.
 fn lines<'i>(
     builder: &mut InputBuilder,
     workspace: &CodeWorkspace,
@@ -157,7 +158,7 @@ fn is_changed(same: usize, count: usize) -> bool {
     same + 2 < count || (same == 0 && count > 0)
 }
 
-/// Returns a path as the index writes it.
+/// Returns a path in the index's format.
 fn plain(path: &str) -> String {
     let parts = Path::new(path).components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_string_lossy()),

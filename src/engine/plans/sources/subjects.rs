@@ -60,7 +60,7 @@ pub(crate) fn place(
 /// A question of the path: its key, its turn's number, and its hashed words if it has any.
 type PastQuestion = (Hash, u32, Option<Arc<QuestionVector>>);
 
-/// The vectors of the last questions, and of the open one.
+/// The vectors of the last questions and of the open question.
 type EmbeddedQuestions = (Vec<Option<QuestionVector>>, QuestionVector);
 
 /// Returns the vectors of the last questions, `None` for each question without content words, and of the open one;
@@ -87,7 +87,7 @@ fn embedded(
     Ok(open.map(|open| (vectors, open)))
 }
 
-/// Completes the title of the heading over results with their subject, if that began earlier. Also returns the
+/// Completes the title of the heading over results with their subject, if that subject began earlier. Also returns the
 /// question's similarity to the subject.
 pub(crate) fn heading_with_subject(title: String, subject: Option<QuestionPlace>) -> (String, Scores) {
     let Some(QuestionPlace { id, likeness: Some(likeness), new: false }) = subject else {

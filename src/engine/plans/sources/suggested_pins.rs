@@ -23,7 +23,7 @@ const ANSWERS: usize = 64;
 /// The maximum number of suggestions that wait at once; older ones follow when these are decided.
 const WAITING: usize = 8;
 
-/// The action of a suggestion's row, and what it does.
+/// The action of a suggestion's row, and its effect.
 const REMEDY: (&str, &str) = ("pin", "pins it permanently");
 
 /// A suggested pin.
@@ -87,8 +87,8 @@ pub(crate) fn symbols_on(session: &Session, branch: &Branch, path: &PathView) ->
     symbols.take(WAITING).cloned().collect()
 }
 
-/// Returns the suggestions that wait on a branch: first the program's, in the order of the path, then those from
-/// comparisons, then the model's, newest first.
+/// Returns the suggestions that wait on a branch: first the program's, in the order of the path, then the suggestions
+/// from comparisons, then the model's, newest first.
 pub(crate) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32) -> Vec<Suggestion> {
     let tree = &session.tree;
     let place = |key: Hash| position(tree, &path.slots, key);

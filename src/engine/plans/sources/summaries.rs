@@ -47,11 +47,11 @@ impl LoadedSummary {
 #[derive(Clone, Debug)]
 pub(crate) struct SentSummary {
     pub(crate) summary: Arc<Summary>,
-    /// Why it is stale, if it is sent anyway.
+    /// Why it is stale, if it is sent although it is stale.
     pub(crate) stale: Option<&'static str>,
     /// Whether it belongs to another lane, so that it is sent only if the question names that lane.
     pub(crate) elsewhere: bool,
-    /// Whether it is the level below the next one.
+    /// Whether it is one level below the next summary.
     pub(crate) older: bool,
     /// The names of the tasks at whose ends it ends.
     pub(crate) tasks: Vec<String>,
@@ -80,18 +80,18 @@ pub(super) fn mentions(text: &str, name: &str) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summaries {
     pub(crate) sent: Vec<SentSummary>,
-    /// Those that are not valid here.
+    /// The summaries that are not valid here.
     pub(crate) stale: Vec<Arc<Summary>>,
     pub(crate) covered: Vec<CoveredTurn>,
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// The path and marks for which summaries are chosen.
+/// The path and marks that summaries are chosen for.
 pub(crate) struct SummaryView<'a> {
     pub(crate) session: &'a Session,
     pub(crate) path: &'a [Slot],
     pub(crate) marks: &'a [Mark],
-    /// The only lane of the window; none if it holds all lanes.
+    /// The only lane of the window; `None` if the window contains all lanes.
     pub(crate) lane: Option<&'a str>,
 }
 

@@ -8,10 +8,10 @@ use crate::domain::conversation::tree::Slot;
 use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};
 
-/// How many ends without a branch are listed.
+/// How many ends without a branch are listed at most.
 const ENDS: usize = 24;
 
-/// A leaf of the message tree that is no branch's head.
+/// A leaf of the message tree that is not the head of a branch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnnamedEnd {
     /// The leaf.
@@ -100,7 +100,7 @@ impl BranchPanel {
         self.rows.get(self.cursor).map(|row| row.branch)
     }
 
-    /// Finds the leaves that are no branch's head.
+    /// Finds the leaves that are not the head of a branch.
     fn find_ends(&mut self, session: &Session) {
         let tree = &session.tree;
         if self.session != Some(session.card.id) || self.known > tree.len() {

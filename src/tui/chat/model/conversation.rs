@@ -14,7 +14,7 @@ use crate::tui::model::list::nearest;
 use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};
 
-/// How many new messages at the end of a path are appended at most; more cause a rebuild.
+/// How many new messages at the end of a path are appended at most; a larger number causes a rebuild.
 const MAX_APPENDED: usize = 1_000;
 
 /// The anchor of the scroll position.
@@ -170,8 +170,8 @@ impl Conversation {
         self.reveal = true;
     }
 
-    /// The message at a position of the path, or if that is blank, the nearest one that is not: in direction `way`, else
-    /// in the other.
+    /// The message at a position of the path, or if that message is blank, the nearest one that is not: first in
+    /// direction `way`, then in the other direction.
     pub fn nearest_shown(&self, tree: &Tree, position: usize, way: i64) -> usize {
         nearest(position, self.path.len(), way, |at| !tree.head(self.path[at]).is_blank())
     }

@@ -49,8 +49,8 @@ impl History {
         self.shown = None;
     }
 
-    /// Moves to an older or a newer message. Returns `Some(None)` after the newest message, where the draft is, and
-    /// None if there is nothing in that direction.
+    /// Moves to an older or a newer message. Returns `Some(None)` after the newest message, which is the draft's place,
+    /// and None if there is nothing in that direction.
     pub fn step(&mut self, older: bool) -> Option<Option<Arc<str>>> {
         let newest = self.texts.len();
         let next = match (self.shown, older) {

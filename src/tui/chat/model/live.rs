@@ -23,7 +23,7 @@ pub struct Retry {
 /// A running turn.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
-    /// The user message until it is a node; empty afterwards.
+    /// The user message until it is a node; empty afterward.
     pub user: Arc<str>,
     /// The node that the user message follows.
     pub after: Option<NodeId>,

@@ -18,7 +18,7 @@ pub enum TurnPending {
         draft: Draft,
         /// When it was submitted, in milliseconds since the program began.
         since: u64,
-        /// Whether a notice said that it waits.
+        /// Whether a notice already said that it waits.
         notified: bool,
     },
     /// To take over asking on a branch from another program.
@@ -28,8 +28,8 @@ pub enum TurnPending {
 }
 
 impl TurnPending {
-    /// When a notice has to say that the call waits for its plan, in milliseconds since the program began; None if none
-    /// has to.
+    /// When to show the notice that the call waits for its plan, in milliseconds since the program began; None if no
+    /// notice is needed.
     pub fn notify_at(&self) -> Option<u64> {
         match self {
             Self::Ask { since, notified: false, .. } => Some(since + NOTIFY_AFTER_MS),

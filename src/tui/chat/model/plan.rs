@@ -1,5 +1,5 @@
-//! The displayed plan of the next call, and when the draft has to be planned again.
-//! Not for: solving plans (the engine) or the rows of the request overlay (`screens::request::model`).
+//! The displayed plan of the next call, and when the draft must be planned again. Not for: solving plans (the engine)
+//! or the rows of the request overlay (`screens::request::model`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -50,7 +50,7 @@ pub struct ReusedPrefix {
     pub tokens: u32,
     /// Estimated tokens of the whole request.
     pub of: u32,
-    /// What caching it saves, in millionths of a dollar.
+    /// The saving from caching it, in millionths of a dollar.
     pub saves: u64,
 }
 
@@ -87,7 +87,7 @@ impl PlanState {
         }
     }
 
-    /// The best share since the last call, in percent, and what the lost part of the prefix costs, in millionths of a
+    /// The best share since the last call, in percent, and the cost of the lost part of the prefix, in millionths of a
     /// dollar. None unless the displayed plan shares less, and its share is at least 5 points lower.
     pub fn lost_prefix(&self) -> Option<(u32, u64)> {
         let now = ReusedPrefix::of(self.shown.as_ref()?)?;
@@ -114,7 +114,7 @@ impl PlanState {
         }
     }
 
-    /// How the model's server counts compared to the estimate, if known.
+    /// The model server's counts compared with the estimate, if known.
     pub fn calibration(&self) -> Option<Calibration> {
         match &self.shown.as_ref()?.solved {
             Planned::Plan { calibration, .. } => *calibration,
@@ -130,7 +130,7 @@ impl PlanState {
         }
     }
 
-    /// Whether the screen knows of no newer plan on its way.
+    /// Whether no newer plan is pending, as far as the screen knows.
     pub fn current(&self) -> bool {
         self.due.is_none() && !self.outdated
     }

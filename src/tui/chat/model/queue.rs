@@ -109,7 +109,7 @@ fn same(a: &Draft, b: &Draft) -> bool {
     a.text == b.text && a.kind == b.kind
 }
 
-/// When the draft of a branch has to be saved.
+/// When to save the draft of a branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DraftSaveTime {
     /// The branch whose draft is in the composer.

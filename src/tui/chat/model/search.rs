@@ -7,12 +7,12 @@ use crate::domain::conversation::tree::Slot;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A match: the message by its position on the path, and which match inside that message.
+/// A match: the position of its message on the path, and its number inside that message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SearchMatch {
     /// Position on the path.
     pub block: usize,
-    /// Which match of the message, from 0.
+    /// The number of the match inside the message, from 0.
     pub nth: usize,
 }
 
@@ -29,7 +29,7 @@ pub struct ConversationSearch {
     pub unread: usize,
     /// The path whose texts were read last: its length and its last message.
     read: (usize, Option<Slot>),
-    /// The current match should become visible.
+    /// Whether the current match should become visible.
     pub reveal: bool,
     /// The message that was expanded to show a match in its folded part.
     pub expanded: Option<Slot>,

@@ -57,7 +57,7 @@ pub fn commands() -> &'static [Row] {
     table::rows()
 }
 
-/// The short names of commands, each with the command that it stands for.
+/// The short names of commands, each with its full command.
 pub fn short_names() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::ALIASES.iter().map(|alias| (alias.name, alias.means))
 }

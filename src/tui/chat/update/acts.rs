@@ -79,7 +79,7 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
 }
 
 /// The selected item. In the conversation, `message` selects a single answer or tool result instead of its turn; a
-/// person's own message always stands for its turn.
+/// person's own message always selects its turn.
 pub(crate) fn selected_item(model: &Model, message: bool) -> Option<ItemName> {
     if let Some(overlay) = model.layers.top::<RequestScreen>() {
         if let Some(turn) = overlay.selected_range_turn() {
@@ -106,7 +106,7 @@ pub(crate) fn selected_item(model: &Model, message: bool) -> Option<ItemName> {
     Some(if just_it { ItemName::Message(head.id) } else { ItemName::TurnOf(head.id) })
 }
 
-/// The selected node, in whichever pane or screen is on top.
+/// The selected node of the topmost pane or screen.
 pub(crate) fn selected_node(model: &Model) -> Option<NodeId> {
     if let Some(overlay) = model.layers.top::<RequestScreen>() {
         return overlay.selected_node();

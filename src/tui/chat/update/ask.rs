@@ -46,7 +46,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     None
 }
 
-/// Handles Enter on a draft that is being sent: if a notice said that it waits, sends it without searching.
+/// Handles Enter on a draft that is being sent: if a notice said that the draft waits, sends it without searching.
 /// Returns false if the draft is not being sent.
 fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
@@ -63,7 +63,7 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
     true
 }
 
-/// Shows a notice when a call has waited long for its plan, with the keys that help.
+/// Shows a notice when a call has waited for its plan for a long time, with the keys to use.
 pub(crate) fn report_waiting(model: &mut Model) {
     let (now, mut late) = (model.now, false);
     for pending in model.requests.pending.values_mut() {

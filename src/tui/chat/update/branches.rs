@@ -83,7 +83,7 @@ pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
     model.status.say(Severity::Notice, format!("Prompt budget: {} tokens", grouped(next.into())), model.now);
 }
 
-/// A budget raised or lowered by about a quarter, to a multiple of 500.
+/// Returns a budget raised or lowered by about a quarter, to a multiple of 500.
 fn stepped(now: u32, up: bool) -> u32 {
     let wished = if up { (now / 4).saturating_mul(5).saturating_add(250) } else { now / 5 * 4 };
     (wished.saturating_add(250) / 500 * 500).max(500)

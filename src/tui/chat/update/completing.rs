@@ -45,8 +45,7 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
     model.popup = Some(popup);
 }
 
-/// Handles a name that was typed without taking it from the popup: if it exists, its file or symbol is attached all the
-/// same.
+/// Handles a name that was typed without choosing it from the popup: if it exists, also attaches its file or symbol.
 fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
     let (row, at) = popup.at;
     let line: Vec<char> = model.composer.area().lines().get(row).map(|line| line.chars().collect()).unwrap_or_default();
@@ -106,7 +105,7 @@ pub(crate) fn store_symbols(model: &mut Model, ticket: u64, symbols: Vec<NamedSy
     }
 }
 
-/// The popup, if it is visible and has the keys.
+/// The popup, if it is visible and receives the keys.
 fn open(model: &mut Model) -> Option<&mut CompletionPopup> {
     let here = model.focus == Focus::Composer && model.layers.is_empty();
     model.popup.as_mut().filter(|popup| here && popup.seen())
@@ -140,7 +139,7 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     true
 }
 
-/// Attaches the text of the file or symbol at a place, in which so many possible secrets are masked.
+/// Attaches the text of the file or symbol at a place; the text has this many masked secrets.
 pub(crate) fn attached(model: &mut Model, name: &str, place: &str, text: Arc<str>, masked: usize) {
     let bytes = grouped(text.len() as u64);
     if !model.composer.attach(name, place, text) {

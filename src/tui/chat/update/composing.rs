@@ -83,7 +83,7 @@ pub(crate) fn save_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Handles that saving failed: schedules another attempt.
+/// Handles a failure to save: schedules another attempt.
 fn save_failed(model: &mut Model, failure: &Failure) {
     model.composer.mark_unsaved();
     model.draft_save.due = Some(model.now + SAVE_DELAY_MS);
@@ -124,7 +124,7 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     true
 }
 
-/// Adds the earlier messages to the history and recalls the newest one, unless something was typed in the meantime.
+/// Adds the earlier messages to the history and recalls the newest one, unless something was typed meanwhile.
 fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
     let waits = std::mem::take(&mut model.composer.awaits_history);
     model.composer.seed(nodes.iter().map(|node| (node.head.at, Arc::from(node.content.plain_text()))));

@@ -14,8 +14,8 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, ToolRequest::FolderSettings(FolderAct::Show), ProgramPending::FolderSettings, out);
 }
 
-/// Asks whether to use the file. The question contains every change; if they do not fit, they are shown first in a
-/// reader above it.
+/// Asks whether to use the file. The question contains every change; if they do not fit, a reader above the question
+/// shows them first.
 pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
     let Some(card) = card else {
         let text = "This folder has no .pleach.toml. /config shows your own settings.";

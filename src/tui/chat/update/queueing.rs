@@ -21,8 +21,8 @@ pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
     may
 }
 
-/// Queues a message until another program has stopped asking on the branch. A draft that cannot be queued is sent again
-/// at once.
+/// Queues a message until another program has ended its call on the branch. A draft that cannot be queued is sent again
+/// immediately.
 pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft, out: &mut Vec<Cmd>) {
     if draft.kind != DraftKind::Message {
         return ask::ask(model, branch, draft, None, out);
@@ -33,8 +33,7 @@ pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft,
     send(model, TurnRequest::Claim(branch), TurnPending::Claim(branch), out);
 }
 
-/// Handles that this program may ask on the branch: sends the first queued message, or gives the right back if there is
-/// none.
+/// Handles a granted claim on the branch: sends the first queued message, or releases the claim if there is none.
 pub(crate) fn claim_granted(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
         Ok(_) => {

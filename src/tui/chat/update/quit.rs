@@ -53,7 +53,7 @@ pub(crate) fn named(model: &mut Model, path: String, out: &mut Vec<Cmd>) {
     out.push(Cmd::File(FileCmd::SaveUnsaved(path, lines.collect())));
 }
 
-/// Handles the outcome: quits, or asks for another file.
+/// Handles the outcome of saving: quits, or asks for another file.
 pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>) {
     match result {
         Ok(()) => model.quit = true,
@@ -65,7 +65,7 @@ pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>)
     }
 }
 
-/// Handles whether the store can be written (None) or why not.
+/// Handles a report on the store: None if it can be written, or the reason why it cannot.
 pub(crate) fn room(model: &mut Model, why: Option<String>) {
     model.engine.unwritable = why.is_some();
     model.status.end(ROOM);

@@ -15,7 +15,7 @@ use crate::tui::view::MAX_HINTS;
 use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
 
-/// The most rows of the list of commands.
+/// The maximum number of rows of the list of commands.
 const MENU_ROWS: u16 = 10;
 /// The most rows of a notice.
 const MAX_NOTICE_ROWS: u16 = 4;
@@ -66,7 +66,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
         } else if view.model.layers.is_empty() {
             format!(" {key} to type")
         } else {
-            // The key closes the screen, which says so itself.
+            // The key closes the screen, and the screen itself says so.
             String::new()
         };
         let place = Rect { x: room.x + 1, width: room.width.saturating_sub(1), ..room };
@@ -207,7 +207,7 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             (A::Undo, "undo"),
             (A::Leave, "type"),
         ],
-        // The end of a path that has no branch.
+        // The end of a path without a branch.
         (Focus::Branches, _) if view.model.panel.cursor >= view.model.panel.rows.len() => {
             &[(A::Open, "create a branch here"), (A::Leave, "type")]
         }
@@ -265,7 +265,7 @@ enum Listed {
     Command(usize, &'static CommandRow),
 }
 
-/// The rows of the list of commands: after a single slash with the headings of the groups.
+/// The rows of the list of commands: after a single slash, with the headings of the groups.
 fn listed(view: &ViewContext<'_>) -> Vec<Listed> {
     let (line, recent) = (view.model.composer.first_line(), &view.model.input.recent_commands);
     if line != "/" {

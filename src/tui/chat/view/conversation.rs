@@ -216,7 +216,7 @@ impl Walk<'_> {
         ScrollAnchor::Bottom
     }
 
-    /// A scroll position from which a block is visible: unchanged if it is, otherwise with the block at the nearer
+    /// A scroll position that shows a block: unchanged if the block is visible, otherwise with the block at the nearer
     /// edge.
     fn revealed(&mut self, place: ScrollAnchor, cursor: usize) -> ScrollAnchor {
         let (block, row) = self.top(place);
@@ -241,7 +241,7 @@ impl Walk<'_> {
         ScrollAnchor::At { block, row }
     }
 
-    /// A scroll position from which the current match is visible: unchanged if it is, otherwise with the match at a
+    /// A scroll position that shows the current match: unchanged if the match is visible, otherwise with the match at a
     /// third of the page.
     fn match_revealed(&mut self, place: ScrollAnchor, search: &ConversationSearch) -> ScrollAnchor {
         let Some(found) = search.current() else { return place };
@@ -275,7 +275,7 @@ impl Walk<'_> {
         ScrollAnchor::Bottom
     }
 
-    /// The blocks that are visible from a row on.
+    /// The visible blocks, starting from a row.
     fn visible(&mut self, (block, row): (usize, usize)) -> std::ops::Range<usize> {
         let count = self.maker.count();
         let mut used = 0;

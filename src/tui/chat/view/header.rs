@@ -1,6 +1,6 @@
-//! Draws the line at the top: session and branch at the left; model, price of the next request, and its size if no
-//! panel shows it at the right.
-//! Not for: the contents of the request (`next_request`), or the mode, which is shown at the composer.
+//! Draws the line at the top: session and branch on the left; model, price of the next request, and its size if no
+//! panel shows it on the right. Not for: the contents of the request (`next_request`), or the mode, which is shown at
+//! the composer.
 
 use super::next_request;
 use crate::domain::base::chart::filled;
@@ -11,7 +11,7 @@ use crate::tui::view::prelude::*;
 
 /// Width of the small meter.
 const METER: usize = 8;
-/// Columns of the facts from which they are written in full.
+/// The width in columns at which the facts are written in full.
 const WIDE: usize = 60;
 
 pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
@@ -51,7 +51,7 @@ fn place(view: &ViewContext<'_>, room: usize) -> Line {
     Line::of(Ink::Dim, &text::fit(&session.card.title, left, glyphs.ellipsis)).and(line)
 }
 
-/// The facts at the right; the least important are dropped if they do not fit.
+/// The facts on the right; the least important are dropped if they do not fit.
 fn facts(view: &ViewContext<'_>, room: usize) -> Line {
     let mut kept = all_facts(view, room);
     let wide = |facts: &[(u8, Line)]| facts.iter().map(|(_, line)| line.width() + 3).sum::<usize>().saturating_sub(3);

@@ -148,8 +148,8 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// The figures of a call, ` · 1,204 in (600 cached) · 310 out · $0.0011`, and of the selected message how much of its
-    /// context the answer used, ` · 12 shown, 3 used`: those that are known, shortened to fit.
+    /// The known figures of a call, ` · 1,204 in (600 cached) · 310 out · $0.0011`, shortened to fit. For the selected
+    /// message, also how much of its context the answer used, ` · 12 shown, 3 used`.
     fn account(&self, run: &RunCard, is_selected: bool, room: usize) -> String {
         let dot = self.dot();
         let usage = &run.usage;
@@ -318,7 +318,7 @@ impl BlockBuilder<'_> {
         rows
     }
 
-    /// What the mode added to the request: `└ Light added 5 items, 612 tokens · Ctrl+O shows the request`
+    /// The items that the mode added to the request: `└ Light added 5 items, 612 tokens · Ctrl+O shows the request`
     fn attached(&self, run: &RunCard) -> Line {
         let dot = self.dot();
         let key = self.model.keys.key_of(Action::Context).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The meter: a bar whose filled cells are the used share of the budget, distributed among the sections of the request,
-//! and a legend that names each part by its color and sign. A part that is too small for a cell is only in the legend.
-//! Tokens over the budget have a part of their own.
+//! and a legend that names each part by its color and sign. A part that is too small for a cell appears only in the
+//! legend. Tokens over the budget are a separate part.
 //!
 //! ```text
 //! █████████████▌░░░░░░░░░░░░  65 %
@@ -29,12 +29,12 @@ pub(crate) enum Part {
     Free,
 }
 
-/// The looks of a part. Any two parts may touch, so each pair of ink and colored sign is unique, also in themes in which
-/// inks share a color.
+/// The appearance of a part. Any two parts may be adjacent, so each pair of ink and colored sign is unique, even in
+/// themes where inks share a color.
 struct Look {
     name: &'static str,
     ink: Ink,
-    /// The sign beside colors.
+    /// The sign next to colors.
     colored: &'static str,
     /// The sign without colors.
     plain: &'static str,
@@ -131,8 +131,8 @@ fn drawn_tokens(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
     drawn
 }
 
-/// The cells of each part of a request of `used` tokens with a budget of `of`. Of a request over its budget, the bar is
-/// as long as the request.
+/// The cells of each part of a request of `used` tokens with a budget of `of`. If the request exceeds its budget, the
+/// bar is as long as the request.
 fn cells(parts: &[(Part, u32)], (used, of): (u32, u32), width: usize) -> Vec<usize> {
     let drawn = drawn_tokens(parts);
     let over = drawn.iter().find(|(part, _)| *part == Part::Over).map(|(_, tokens)| *tokens);
@@ -173,7 +173,7 @@ pub(crate) fn line(view: &ViewContext<'_>, part: Part, count: usize, tokens: u32
     (line, Line::of(ink, &text::short(u64::from(tokens))))
 }
 
-/// The part's name, wherever it is shown.
+/// The part's name, as shown everywhere.
 pub(crate) fn name(part: Part) -> &'static str {
     part.look().name
 }

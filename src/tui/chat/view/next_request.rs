@@ -199,8 +199,8 @@ fn levels(plan: &ContextPlan) -> Vec<Pair> {
     level_uses(plan).into_iter().filter_map(one).collect()
 }
 
-/// Marked items that are left out all the same: `1 lease left out: over budget`, without a reason if they have different
-/// ones. Items whose content another item already sends do not count.
+/// Marked items that are nevertheless left out: `1 lease left out: over budget`, without a reason if they have
+/// different ones. Items whose content another item already sends do not count.
 pub(crate) fn unmet(view: &ViewContext<'_>) -> Option<String> {
     let plan = view.model.plan.plan(view.model.branch()?.id)?;
     let mut counts = [("pin", 0_u64), ("lease", 0), ("include", 0)];

@@ -35,7 +35,7 @@ pub(crate) fn duration_or_state(model: &Model, trace: &ToolTrace) -> String {
     if waits { "needs approval".into() } else { "running".into() }
 }
 
-/// The first line of a result for a person, who reads "you" in it.
+/// The first line of a result for a person, with "you" for the person.
 pub(crate) fn preview(first: &str) -> Cow<'_, str> {
     match first.strip_prefix(DENIED_BY_PERSON) {
         Some(why) => format!("Denied by you. Nothing was done.{why}").into(),

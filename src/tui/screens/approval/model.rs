@@ -1,5 +1,5 @@
-//! State of the approval screen: the pending tool call, its hunks with their selection, and the scroll position.
-//! Not for: what the call would do (`domain::tool::consent`) or sending the decision (`update`).
+//! State of the approval screen: the pending tool call, its hunks with their selection, and the scroll position. Not
+//! for: the effect of the call (`domain::tool::consent`) or sending the decision (`update`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::BranchId;
@@ -35,18 +35,18 @@ pub struct ApprovalScreen {
     pub scroll: Scroll,
     /// Whether the end of the change has been on the screen.
     pub ended: bool,
-    /// The row at which each change started when last drawn.
+    /// The first row of each change, as last drawn.
     pub starts: Vec<usize>,
     /// Why the last key had no effect.
     pub note: Option<String>,
-    /// The message to the model that is being typed, with which the call will be denied; None if none is.
+    /// The message to the model that is being typed for denying the call; None if no message is being typed.
     pub reason: Option<String>,
     /// When the screen opened by itself; None if a key opened it.
     pub appeared_at: Option<u64>,
 }
 
-/// How long an approval of a screen that opened by itself is ignored, in milliseconds: the key may have been meant for
-/// what was on the screen before.
+/// How long an approval of a screen that opened by itself is ignored, in milliseconds: the key press may have been
+/// intended for the previous screen.
 const MEANT: u64 = 600;
 
 impl ApprovalScreen {
@@ -75,7 +75,7 @@ impl ApprovalScreen {
         }
     }
 
-    /// Records what was drawn: number of rows and height of the view, and the row on which each hunk begins.
+    /// Records what was drawn: number of rows and height of the view, and the first row of each hunk.
     pub fn drawn(&mut self, seen: (usize, usize), starts: Vec<usize>) {
         (self.scroll.seen, self.starts) = (seen, starts);
         if !self.ended && self.scroll.top >= self.scroll.last() {
@@ -83,7 +83,7 @@ impl ApprovalScreen {
         }
     }
 
-    /// Whether the screen opened so recently that a key may have been meant for what was there before.
+    /// Whether the screen opened so recently that a key press may have been intended for the previous screen.
     pub fn fresh(&self, now: u64) -> bool {
         self.appeared_at.is_some_and(|came| now < came.saturating_add(MEANT))
     }
@@ -126,9 +126,9 @@ impl ApprovalScreen {
         Fields::new("asking").text(&self.pending.tool).text(&self.pending.args).number(part as u64).finish()
     }
 
-    /// The rules that a person may make of this call: the exact target and, for a single command, a pattern with the
-    /// same first words. A command line that a shell could use to start something else gets no pattern, since `*` never
-    /// matches such a line.
+    /// The rules that a person may make from this call: the exact target and, for a single command, a pattern with the
+    /// same first words. A command line that a shell could use to start another program gets no pattern, since `*`
+    /// never matches such a line.
     pub fn rules(&self) -> Vec<Rule> {
         let rule = |on: Option<String>| Rule { tool: self.pending.tool.clone(), on, verdict: Verdict::Allow };
         match &self.pending.effect {

@@ -1,5 +1,5 @@
 //! Updates for tool calls that need approval: announcing them, opening one, sending the decision, and listing rules.
-//! Not for: what a call would do (`domain::tool::consent`).
+//! Not for: the effect of a call (`domain::tool::consent`).
 
 use super::model::ApprovalScreen;
 use crate::domain::base::failure::Failure;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// How many bytes of a command's output are kept for the screen.
 const MAX_OUTPUT: usize = 16 * 1024;
 
-/// Handles that a call on a branch needs approval, or no longer does (None).
+/// Handles a call on a branch that needs approval, or None if no call needs approval any longer.
 pub(crate) fn arrived(model: &mut Model, branch: BranchId, pending: Option<Arc<PendingApproval>>) {
     let Some(live) = model.live.get_mut(&branch) else { return };
     live.tool_output.clear();

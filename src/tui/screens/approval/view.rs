@@ -1,5 +1,5 @@
-//! Draws a tool call that needs approval, with everything that it would do, below the conversation that led to it.
-//! Not for: the list of tool calls (`tools`).
+//! Draws a tool call that needs approval, with all of its effects, below the conversation that led to it. Not for: the
+//! list of tool calls (`tools`).
 
 use super::model::ApprovalScreen;
 use crate::domain::tool::consent::{FileChange, ToolEffect};
@@ -15,7 +15,7 @@ const LEAST_HEIGHT: u16 = 14;
 /// Rows of the conversation that stay visible above the screen.
 const ABOVE: u16 = 2;
 
-/// The measurements for scrolling: number of rows and height of the view, and the row on which each hunk begins.
+/// The measurements for scrolling: number of rows and height of the view, and the first row of each hunk.
 pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
 
 pub(crate) fn draw(
@@ -54,7 +54,7 @@ fn frame(view: &ViewContext<'_>, title: Line, keys: &Line, area: Rect, buf: &mut
     inside
 }
 
-/// The message to the model that is being typed, or why the last key had no effect.
+/// The message to the model that is being typed, or the reason why the last key had no effect.
 fn last_line(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Option<Line> {
     let Some(reason) = &ask.reason else {
         return ask.note.as_ref().map(|note| paint::cut(view.theme, Ink::Warn, note, width));
@@ -64,8 +64,8 @@ fn last_line(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Opti
     Some(lead.with(Ink::Text, &shown).with(Ink::Accent, "_"))
 }
 
-/// Height at the foot of the conversation: as many rows as needed, at most all but a few rows of the conversation, all
-/// of a low one.
+/// Height at the bottom of the conversation: as many rows as needed, at most all but a few rows of the conversation, or
+/// all rows of a low conversation.
 pub(crate) fn height(view: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, area: Rect) -> u16 {
     let rows = rows(view, ask, cache, layout::inside(area).width).0.len();
     // Title, keys, and a note about a key without effect.
@@ -76,7 +76,7 @@ pub(crate) fn height(view: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut C
     }
 }
 
-/// All rows, the number of rows after which the effect of the call is complete, and the row on which each hunk begins.
+/// All rows, the number of rows after which the effect of the call is complete, and the first row of each hunk.
 fn rows(view: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u16) -> (Vec<Line>, usize, Vec<usize>) {
     let width = usize::from(wide.saturating_sub(1).max(1));
     let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
@@ -96,7 +96,7 @@ fn rows(view: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u
     (rows, end, starts)
 }
 
-/// Draws the last rows of the effect at the bottom until they have been scrolled to. Returns the area above them.
+/// Draws the last rows of the effect at the bottom until the person has scrolled to them. Returns the area above them.
 fn tail(view: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect, buf: &mut Buffer) -> Rect {
     const LAST: usize = 2;
     let height = usize::from(inside.height);

@@ -17,8 +17,8 @@ const LEAST_ROWS: usize = 3;
 /// Below this height of the conversation, the protection gets only one row.
 const LOW: u16 = 10;
 
-/// The rows for a call that waits. The effect gets about a third of the conversation's height; where that is too little,
-/// a diff has only its changed lines.
+/// The rows for a call that waits. The effect gets about a third of the conversation's height; if that is not enough, a
+/// diff shows only its changed lines.
 pub(crate) fn rows(
     view: &ViewContext<'_>,
     pending: &Arc<PendingApproval>,
@@ -79,7 +79,7 @@ fn effect(pending: &PendingApproval, width: usize, around: usize) -> Vec<Line> {
     }
 }
 
-/// The name of a file with the size of its change, and its changed lines with `around` unchanged ones.
+/// The name of a file with the size of its change, and its changed lines with `around` unchanged lines.
 fn difference(change: &FileChange, width: usize, around: usize) -> Vec<Line> {
     let (more, less) = change.size();
     let what = match (&change.before, &change.after) {

@@ -6,7 +6,7 @@ use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::run::RunCard;
 use crate::tui::model::list::Scroll;
 
-/// A side question and its answer, beside the chat.
+/// A side question and its answer, next to the chat.
 #[derive(Clone, Debug)]
 pub struct AsidePane {
     /// The branch whose context is sent with the question.

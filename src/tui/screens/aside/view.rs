@@ -1,4 +1,4 @@
-//! Draws a side question and its answer at the right of the chat, or over all of it on a narrow terminal.
+//! Draws a side question and its answer to the right of the chat, or over all of it on a narrow terminal.
 //!
 //! ```text
 //! ┌ Side question (not saved) ───┐
@@ -16,7 +16,7 @@ use crate::domain::conversation::state;
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
 
-/// From this width on, the chat stays visible beside the pane.
+/// From this width on, the chat stays visible next to the pane.
 const MIN_WIDTH_BESIDE: u16 = 90;
 
 /// Draws the pane. Returns its number of rows and the height of its view.

@@ -54,7 +54,7 @@ pub(crate) fn open_at(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     model.layers.push(Calls { wanted: Some(run), ..Calls::default() });
 }
 
-/// Handles that a call began or changed.
+/// Handles a call that began or changed.
 pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
     screens::usage::update::changed(model, out);
     screens::request::update_sent::changed(model, card, out);

@@ -89,7 +89,7 @@ fn prompt(card: &RunCard) -> (u64, &'static str) {
     }
 }
 
-/// First words of the question, with the round of tool calls if it is not the first.
+/// First words of the question, with the round of tool calls if it is not the first round.
 fn asked(view: &ViewContext<'_>, card: &RunCard) -> String {
     let session = view.model.session.as_ref();
     let head = session.zip(card.user).and_then(|(session, user)| session.tree.get(user));

@@ -1,5 +1,5 @@
-//! Draws the differences between two calls, grouped by kind, each with its cause, and the details of the one under the
-//! cursor; also the history of an item over the calls of a branch.
+//! Draws the differences between two calls, grouped by kind, each with its cause, and the details of the difference
+//! under the cursor; also the history of an item over the calls of a branch.
 //!
 //! ```text
 //! ┌ call …9e8c on main → the next call on main ──────────────────┐
@@ -155,7 +155,7 @@ fn by_ink(cause: Option<&Cause>) -> Ink {
     }
 }
 
-/// The details of a difference: what changed, its causes, and the reasons before and after.
+/// The details of a difference: the change, its causes, and the reasons before and after.
 fn detail_rows(view: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
     let mut rows = TextRows::plain(&delta.title, room, Ink::Text);

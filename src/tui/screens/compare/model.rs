@@ -18,7 +18,7 @@ pub struct CompareView {
     pub side: usize,
     /// Index of the turn under the cursor, for each side.
     pub cursor: [usize; 2],
-    /// Rows of each side's text that are scrolled off its top, from the turn under the cursor on.
+    /// Rows of each side's text that are scrolled off its top, counted from the turn under the cursor.
     pub scroll: [usize; 2],
     /// Turns of each side that are selected for picking.
     pub taken: [BTreeSet<usize>; 2],

@@ -11,8 +11,8 @@ use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
 
-/// Compares the current branch with the branch selected in the panel, or else with an obvious other one; where none is
-/// obvious, opens a list of the others.
+/// Compares the current branch with the branch selected in the panel, or else with an obvious other branch; if none is
+/// obvious, opens a list of the other branches.
 pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
     let here = model.branch().map(|branch| branch.id);
     let other = model.panel.selected().filter(|_| model.focus == Focus::Branches).filter(|id| Some(*id) != here);

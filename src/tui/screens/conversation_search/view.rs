@@ -1,5 +1,5 @@
-//! Draws the search line at the foot of the screen: the number of matches, the typed text, and the keys.
-//! Not for: highlighting the matches (`chat::view::conversation`).
+//! Draws the search line at the bottom of the screen: the number of matches, the typed text, and the keys. Not for:
+//! highlighting the matches (`chat::view::conversation`).
 
 use super::model::ConversationSearchScreen;
 use crate::tui::chat::view::conversation::search_count;
@@ -25,7 +25,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &ConversationSearchScreen, ar
     }
 }
 
-/// The typed text; of a long text, its end.
+/// The typed text, or the end of a long text.
 fn typed(screen: &ConversationSearchScreen, width: usize) -> Line {
     let tail = text::fit_end(&screen.text, width.saturating_sub(5));
     Line::of(Ink::Accent, " / ").with(Ink::Text, &tail).with(Ink::Accent, "_")

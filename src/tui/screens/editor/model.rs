@@ -15,7 +15,7 @@ pub enum VersionComparison {
     Before,
     /// The oldest version: for a policy, the preset that it was copied from.
     First,
-    /// Nothing; the text is shown alone.
+    /// No version; the text is shown alone.
     Nothing,
 }
 
@@ -53,7 +53,7 @@ pub struct EditorScreen {
     pub trial: Option<PolicyTrial>,
     /// Id of the item to move the cursor to once the list is loaded.
     pub wanted: Option<String>,
-    /// Whether the last change applied a policy to the branch, so that undo reverts that and not a version.
+    /// Whether the last change applied a policy to the branch, so that undo reverts that change instead of a version.
     pub policy_applied: bool,
 }
 
@@ -152,7 +152,7 @@ impl EditorScreen {
 pub enum EditorPending {
     /// To list the items with their versions.
     List,
-    /// To change an item; the list is loaded again afterwards.
+    /// To change an item; the list is loaded again afterward.
     Change,
     /// To plan the next request under a policy.
     TryPolicy,

@@ -142,7 +142,7 @@ pub(crate) fn copy(model: &mut Model) {
     model.layers.push(Prompt::new(title, format!("my-{name}"), Purpose::CopyPolicy(name)));
 }
 
-/// Opens the text of the copy for editing, once it has a name. The copy exists once it is saved.
+/// Opens the text of the copy for editing, once it has a name. The copy exists only after it is saved.
 pub(crate) fn name_copy(model: &mut Model, preset: &str, name: String) {
     let screen = model.layers.all::<EditorScreen>().next();
     let item = screen.and_then(|screen| screen.items.iter().find(|item| item.id == preset));
@@ -174,7 +174,7 @@ pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
     }
 }
 
-/// Handles that a change was made or refused. If it was refused, the text editor stays open with the reason.
+/// Handles the outcome of a change. If it was refused, the text editor stays open with the reason.
 fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Some(result) = update_modules::finished(model, ticket, result) else { return };
     let is_it = |editor: &Editor| editor.saving == Some(ticket);
@@ -228,7 +228,8 @@ pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, ToolRequest::Project(act), EditorPending::Change, out);
 }
 
-/// Writes the selected module summary again, by the author of the current version; one that a person wrote, by pleach.
+/// Writes the selected module summary again, by the author of the current version; pleach rewrites a summary that a
+/// person wrote.
 pub(crate) fn write_again(model: &mut Model, out: &mut Vec<Cmd>) {
     let screen = top(model).filter(|screen| screen.kind == EditableKind::Modules);
     let Some(item) = screen.and_then(EditorScreen::selected) else { return };

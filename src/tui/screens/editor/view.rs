@@ -87,7 +87,7 @@ fn tabs(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     let mut line = Line::new();
     let all = EditableKind::ALL.iter().map(|kind| kind.title().len() + 3).sum::<usize>();
     let here = EditableKind::ALL.iter().position(|kind| *kind == screen.kind).unwrap_or(0);
-    // If the tabs do not fit, those before the open one scroll out of view.
+    // If the tabs do not fit, the tabs before the open one scroll out of view.
     let from = if all > usize::from(area.width) { here.saturating_sub(1) } else { 0 };
     if from > 0 {
         line.push(Ink::Dim, view.theme.glyphs.ellipsis);
@@ -193,7 +193,7 @@ fn progress_or_notice(view: &ViewContext<'_>, room: usize) -> Option<Line> {
 }
 
 fn heading(item: &Editable) -> String {
-    // The list shows the short form; here the full form is enough.
+    // The list shows the short form; here, the full form is enough.
     let full = |note: &str| match note.split_once("; ") {
         Some((short, rest)) if rest.starts_with(short) => rest.to_owned(),
         _ => note.to_owned(),

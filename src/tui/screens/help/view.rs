@@ -19,7 +19,7 @@ const WRITING: [(&str, &str); 8] = [
     ("Shift + movement key", "Select."),
 ];
 
-/// Common tasks, with the actions that do them.
+/// Common tasks, with their actions.
 const TASKS: &[(&str, &[Action])] = &[
     ("See each item of the next request, and why it is included or left out.", &[Action::Context]),
     (
@@ -95,7 +95,7 @@ fn capitalized(title: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// One entry: the keys, and beside or below them what they do, wrapped.
+/// One entry: the keys, and their effect next to or below them, wrapped.
 fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
     let room = width.saturating_sub(KEYS + 4);
     let taken = text::width(keys);

@@ -1,4 +1,4 @@
-//! Draws the hint of the keys that may follow a key sequence's first key, at the foot of the screen after a delay.
+//! Draws the hint of the keys that may follow a key sequence's first key, at the bottom of the screen after a delay.
 //! Not for: all keys (`view`).
 
 use crate::tui::view::prelude::*;
@@ -73,7 +73,7 @@ impl Cell {
     }
 }
 
-/// Keys under one heading, or without one if they are few.
+/// Keys under one heading, or without a heading if there are few.
 struct KeyGroup {
     heading: Option<&'static str>,
     keys: Vec<Cell>,
@@ -85,8 +85,8 @@ impl KeyGroup {
     }
 }
 
-/// Arranges the groups in columns, as few rows as `across` columns allow, at most `most`; what does not fit is in more
-/// columns. A group that continues in another column repeats its heading there.
+/// Arranges the groups in columns, with as few rows as `across` columns allow, at most `most`; groups that do not fit
+/// are in additional columns. A group that continues in another column repeats its heading there.
 fn columns(groups: &[KeyGroup], across: usize, most: usize) -> Vec<Vec<Cell>> {
     let arranged = |rows: usize| {
         let mut columns: Vec<Vec<Cell>> = vec![Vec::new()];

@@ -6,6 +6,6 @@
 pub enum MemoriesPending {
     /// To list the memories.
     List,
-    /// To change a memory; the list is loaded again afterwards.
+    /// To change a memory; the list is loaded again afterward.
     Change,
 }

@@ -87,17 +87,17 @@ pub type Columns = [String; 6];
 
 /// The titles of the columns. Prices are in dollars per million tokens.
 pub const TITLES: [&str; 6] = ["Context", "In", "Out", "Answer", "Supports", "Profile"];
-/// From this column on, values are aligned at the left.
+/// From this column on, values are aligned on the left.
 pub const WORDS: usize = 4;
-/// In which order columns are left out if there is no room for them: indices into [`TITLES`].
+/// The order in which columns are left out if there is no room for them: indices into [`TITLES`].
 const LEFT_OUT_FIRST: [&[usize]; 5] = [&[5], &[3], &[4], &[0], &[1, 2]];
 /// The space before a column.
 pub const GAP: usize = 2;
 /// A label is shortened to this width before a column is left out.
 const LEAST_LABEL: usize = 22;
 
-/// Returns the width of the labels and those of the columns, 0 for a column that is left out, so that a row has at most
-/// `room` columns of the screen. `labels` is the width of the widest label, `wanted` the widths of the columns.
+/// Returns the width of the labels and the widths of the columns, 0 for a column that is left out, so that a row has at
+/// most `room` columns of the screen. `labels` is the width of the widest label, `wanted` the widths of the columns.
 pub fn fitting(labels: usize, wanted: [usize; 6], room: usize) -> (usize, [usize; 6]) {
     let mut kept = wanted;
     let needed = |kept: &[usize; 6]| kept.iter().filter(|width| **width > 0).map(|width| width + GAP).sum::<usize>();
@@ -138,8 +138,8 @@ pub struct Picker {
     pub cursor: usize,
     /// Headings with the index of the entry that each precedes; shown while the filter is empty.
     pub headings: Vec<(usize, &'static str)>,
-    /// For each entry, the columns between its label and its end, if the list has columns; those of other lists are
-    /// empty, and so are those of an entry without any.
+    /// For each entry, the columns between its label and its end, if the list has columns; otherwise, or for an entry
+    /// without columns, empty.
     pub columns: Vec<Columns>,
     /// Whether an answer is pending.
     pub loading: bool,

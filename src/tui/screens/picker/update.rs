@@ -1,5 +1,5 @@
-//! Updates of the lists of sessions, models, and actions, and the effect of choosing an entry.
-//! Not for: loading the entries of other lists, which the `update` of their screens does.
+//! Updates of the lists of sessions, models, and actions, and the effect of choosing an entry. Not for: loading the
+//! entries of other lists (the `update` of their screens).
 
 use super::model::{Choice, Columns, Entry, Kind, Picker, PickerPending};
 use crate::domain::base::failure::Failure;
@@ -119,7 +119,7 @@ fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
     let is_current = |profile: &String, info: &ModelInfo| {
         current.as_ref().is_some_and(|(of, known)| of == profile && known.name == info.name)
     };
-    // The branch's model, although its server does not list it or cannot be reached.
+    // The branch's model, even if its server does not list it or cannot be reached.
     if let Some(known) = current.clone().filter(|_| !models.iter().any(|(profile, info)| is_current(profile, info))) {
         models.insert(0, known);
     }
@@ -141,7 +141,7 @@ fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
     }
 }
 
-/// An entry for a profile whose server lists no model; Enter shows what to do.
+/// An entry for a profile whose server lists no model; Enter shows the next step.
 fn lists_no_model(profile: &str) -> Entry {
     let words = format!("{profile}: the server lists no models. Start one there, or type /model NAME.");
     Entry {
@@ -151,7 +151,7 @@ fn lists_no_model(profile: &str) -> Entry {
     }
 }
 
-/// An entry for a profile whose models could not be listed, with what to do; Enter shows the whole reason.
+/// An entry for a profile whose models could not be listed, with the next step; Enter shows the whole reason.
 fn unavailable(profile: &str, failure: &Failure) -> Entry {
     let what = failure.what.trim_end_matches('.');
     let what = what.strip_prefix(&format!("Profile {profile} has ")).unwrap_or(what);

@@ -72,7 +72,7 @@ fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
             let line = highlighted(ink, &shortened, marks).and(in_columns(columns, &shortened, widths));
             paint::line(view.theme, &line, padded, buf);
         } else {
-            // The detail has half of the row, and what the label leaves of the other half.
+            // The detail gets half of the row, and the part of the other half that the label leaves.
             let width = usize::from(padded.width);
             let room = (width / 2).max(width.saturating_sub(text::width(&label) + 3));
             let value = paint::cut(view.theme, Ink::Dim, &entry.detail, room);
@@ -100,7 +100,7 @@ fn widths(picker: &Picker, room: usize) -> (usize, [usize; 6]) {
     model::fitting(labels, wanted, room)
 }
 
-/// The columns after a label, numbers aligned at the right.
+/// The columns after a label, numbers aligned on the right.
 fn in_columns(columns: &model::Columns, label: &str, (labels, widths): (usize, [usize; 6])) -> Line {
     let mut line = Line::of(Ink::Dim, &" ".repeat(labels.saturating_sub(text::width(label))));
     for (at, (column, width)) in columns.iter().zip(widths).enumerate().filter(|(_, (_, width))| *width > 0) {
@@ -111,7 +111,7 @@ fn in_columns(columns: &model::Columns, label: &str, (labels, widths): (usize, [
     line
 }
 
-/// A label in at most `room` columns of the screen; of a longer one, the middle is left out.
+/// A label in at most `room` columns of the screen; the middle of a longer label is left out.
 fn shorten(label: &str, room: usize, ellipsis: &str) -> String {
     if text::width(label) <= room || room < 8 {
         return text::fit(label, room, ellipsis);
@@ -181,9 +181,8 @@ fn invitation(kind: Kind) -> &'static str {
     }
 }
 
-/// Where the list is drawn. The list of themes is small and at the side, so that the previewed theme is visible.
-/// Other lists are as high as they need for all entries; that of sessions, whose entries the store searches, has a fixed
-/// height.
+/// The place of the list. The list of themes is small and at the side, so that the previewed theme is visible. Other
+/// lists are high enough for all entries; the list of sessions, whose entries the store searches, has a fixed height.
 fn place(picker: &Picker, area: Rect) -> Rect {
     if picker.kind != Kind::Themes {
         let most = area.height.saturating_sub(4).clamp(6, 30);

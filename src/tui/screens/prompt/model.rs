@@ -18,7 +18,7 @@ pub enum Purpose {
     EditMemory(MemoryId),
     /// The name for a copy of this policy.
     CopyPolicy(String),
-    /// The file to save what the store could not write.
+    /// The file for saving the text that the store could not write.
     SaveUnsaved,
     /// The name of a message.
     Label(NodeId),
@@ -33,7 +33,7 @@ pub struct Prompt {
     pub title: String,
     /// The typed text.
     pub text: String,
-    /// What the text is for.
+    /// The purpose of the text.
     pub purpose: Purpose,
 }
 

@@ -1,5 +1,4 @@
-//! The effect of a submitted line.
-//! Not for: opening a prompt, which each caller does.
+//! The effect of a submitted line. Not for: opening a prompt (each caller).
 
 use super::model::{Prompt, Purpose};
 use crate::engine::api::{self, BranchRequest, SessionRequest};

@@ -1,5 +1,4 @@
-//! Draws a prompt; of a long line, its end.
-//! Not for: the purpose of the line (`update`).
+//! Draws a prompt, with the end of a long line. Not for: the purpose of the line (`update`).
 
 use super::model::Prompt;
 use crate::tui::view::prelude::*;

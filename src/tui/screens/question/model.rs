@@ -12,9 +12,9 @@ use crate::tui::model::list::Scroll;
 /// The effect of a choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// Asks for a file to save what the store could not write.
+    /// Asks for a file for saving the text that the store could not write.
     SaveUnsaved,
-    /// Quits, even if something is lost.
+    /// Quits, even if text is lost.
     Leave,
     /// Leaves the tour.
     LeaveTour,

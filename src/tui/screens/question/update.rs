@@ -1,5 +1,4 @@
-//! The effect of a choice in a question.
-//! Not for: opening a question, which each caller does.
+//! The effect of a choice in a question. Not for: opening a question (each caller).
 
 use super::model::{Act, Question};
 use crate::domain::conversation::branch::Overrides;

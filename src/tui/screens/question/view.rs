@@ -43,7 +43,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, question: &Question, area: Rect, buf:
     seen
 }
 
-/// The key that shows more of a text that does not fit; nothing for one that fits.
+/// The key that shows more of a text that does not fit; empty for a text that fits.
 fn more(view: &ViewContext<'_>, scroll: usize, (count, page): (usize, usize), width: usize) -> Line {
     if count <= page {
         return Line::new();

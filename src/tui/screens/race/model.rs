@@ -43,7 +43,7 @@ pub struct RaceScreen {
     pub columns: Vec<Column>,
     /// Index of the selected answer.
     pub cursor: usize,
-    /// The scroll position of all answers; its rows are those of the longest.
+    /// The scroll position of all answers; its number of rows is that of the longest answer.
     pub scroll: Scroll,
 }
 

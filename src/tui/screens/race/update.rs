@@ -1,6 +1,5 @@
-//! Updates for answers side by side: repeating a stored call, racing a prompt on several branches, keeping or archiving
-//! the results.
-//! Not for: previews of the next call under other settings (`screens::what_if::update`).
+//! Updates for answers side by side: repeating a stored call, racing a prompt on several branches, and keeping or
+//! archiving the results. Not for: previews of the next call under other settings (`screens::what_if::update`).
 
 use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
 use crate::domain::base::failure::Failure;
@@ -60,7 +59,7 @@ pub(crate) fn ask_about(model: &mut Model, id: RunId, name: &str) {
     model.layers.push(Question::new("Replay this call?", vec![about, CAUTION.to_owned()], choices));
 }
 
-/// Repeats a call, optionally with another profile and model or without an item.
+/// Repeats a call, optionally with another profile and model, or without an item.
 pub(crate) fn replay(
     model: &mut Model,
     run: RunId,

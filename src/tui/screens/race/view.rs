@@ -1,5 +1,5 @@
-//! Draws answers side by side, each under its title and figures; as many at a time as fit.
-//! Not for: the keys (`update`).
+//! Draws answers side by side, each under its title and figures, as many at a time as fit. Not for: the keys
+//! (`update`).
 
 use super::model::{AnswerRelations, Column, RaceScreen};
 use crate::domain::base::hash::Hash;
@@ -10,7 +10,7 @@ use crate::tui::view::cache::CacheKey as Rows;
 use crate::tui::view::prelude::*;
 use std::rc::Rc;
 
-/// Width that an answer needs beside others.
+/// Width that an answer needs next to others.
 const MIN_ANSWER_WIDTH: u16 = 36;
 
 /// Draws the answers. Returns the nodes whose contents are missing, the rows of the longest answer, and the height of
@@ -90,7 +90,7 @@ fn head(view: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str),
     rest
 }
 
-/// The limits of a race's branch, or which of them ended it.
+/// The limits of a race's branch, or the limit that ended it.
 fn limits(view: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
     let record = view.model.session.as_ref()?.races.get(&column.branch?)?;
     if let Some(limit) = record.stopped {

@@ -71,7 +71,7 @@ pub struct RawRequestScreen {
     pub closed: HashSet<usize>,
     /// The rows; valid for `made`.
     pub rows: Vec<Row>,
-    /// The width and the value of `state` for which the rows were made.
+    /// The width and the value of `state` that the rows were made for.
     pub made: (u16, u64),
     /// Number of changes that affect the rows.
     pub state: u64,
@@ -87,7 +87,7 @@ pub struct RawRequestScreen {
     pub hits: Vec<usize>,
     /// Index of the current match.
     pub hit: usize,
-    /// Byte offset whose row is to be selected once the rows are made.
+    /// Byte offset whose row is selected once the rows are made.
     pub follow: Option<usize>,
 }
 
@@ -208,7 +208,7 @@ impl RawRequestScreen {
         self.state += 1;
     }
 
-    /// Splits the messages by section, or no longer.
+    /// Toggles splitting the messages by section.
     pub fn regroup(&mut self) {
         let at = self.selected().and_then(|fold| self.folds.get(fold)).map(|fold| fold.range.start);
         self.by_section = !self.by_section;

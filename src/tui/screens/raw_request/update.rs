@@ -40,7 +40,7 @@ fn show(model: &mut Model, edit: Option<bool>, out: &mut Vec<Cmd>) {
     send(model, PlanRequest::Exact { branch, act: Exact::Show }, RawRequestPending::Body { branch, draft, edit }, out);
 }
 
-/// Ends the search or closes the screen. An edited request is kept, so that nothing written is lost.
+/// Ends the search or closes the screen. An edited request is kept, so that no text is lost.
 pub(crate) fn leave(model: &mut Model) {
     let Some(raw) = model.layers.top_mut::<RawRequestScreen>() else { return };
     if raw.searching || !raw.search.is_empty() {
@@ -87,7 +87,7 @@ pub(crate) fn show_sent(model: &mut Model, run: &RunCard, found: RawRequest) {
     }
 }
 
-/// Says that the bytes of a call cannot be changed or sent. Returns false for the next request.
+/// Shows a notice that the bytes of a call cannot be changed or sent. Returns false for the next request.
 fn refuse_sent(model: &mut Model) -> bool {
     let sent = model.layers.top::<RawRequestScreen>().is_some_and(|raw| raw.sent.is_some());
     if sent {
@@ -208,7 +208,7 @@ fn counted(model: &mut Model, digest: Hash, found: &BodyCount) {
     }
 }
 
-/// Handles that the edited request was sent, or why not.
+/// Handles the outcome of sending the edited request.
 fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Hash, result: Result<Answer, Failure>) {
     match result {
         Ok(answer) => {

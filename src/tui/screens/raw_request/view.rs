@@ -35,7 +35,7 @@ fn units(text: &str) -> impl Iterator<Item = Unit<'_>> {
     })
 }
 
-/// Whether a character looks like a space but is another one.
+/// Whether a character looks like a space but is a different character.
 fn is_unusual_space(c: char) -> bool {
     matches!(u32::from(c), 0xA0 | 0x1680 | 0x2000..=0x200A | 0x202F | 0x205F | 0x3000)
 }
@@ -204,8 +204,8 @@ fn hints(view: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
     view.keys_line(When::Request, &words, width)
 }
 
-/// Figures of the request: `5,213 of 8,000 est. tokens · 21,004 bytes · request 0be9c598`; of an edited one also whether
-/// it fits the budget.
+/// Figures of the request: `5,213 of 8,000 est. tokens · 21,004 bytes · request 0be9c598`; for an edited request, also
+/// whether it fits the budget.
 fn figures(view: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
     let dot = format!(" {} ", view.theme.glyphs.dot);
     let tail = format!("{dot}{} bytes{dot}request {}", text::number(raw.body.len() as u64), raw.digest.short());
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(shown, [first, "\\\"d·\", \"x\": 1}"]);
     }
 
-    /// What is left after a space may be too wide for what comes next.
+    /// The room after a space may be too narrow for the next unit.
     #[test]
     fn wide_units_after_a_late_space_get_their_own_row() {
         let body = "\u{a0} 0\\\"\u{a0}";

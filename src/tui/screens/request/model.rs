@@ -18,7 +18,7 @@ use crate::tui::model::list::{nearest, shift};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// One line of the list. A `usize` in a variant is an index into the plan's rows, or into what its row contains.
+/// One line of the list. A `usize` in a variant is an index into the plan's rows, or into the contents of its row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
     /// Heading of a section, with the section's tokens.
@@ -55,8 +55,8 @@ pub enum Content {
 }
 
 impl Content {
-    /// The content for a request that does not fit: the required items, section by section, then the items that are left
-    /// out.
+    /// The content for a request that does not fit: the required items, section by section, then the items that are
+    /// left out.
     pub fn blocked(blocked: &Blocked) -> Self {
         let mut all = blocked.clone();
         let place = |row: &Row| blocked.rows.iter().position(|other| other.section() == row.section());
@@ -124,7 +124,7 @@ pub struct RequestScreen {
 }
 
 impl RequestScreen {
-    /// Shows a plan. The cursor stays on its item; what was loaded for the previous plan is dropped.
+    /// Shows a plan. The cursor stays on its item; data loaded for the previous plan is dropped.
     pub fn show(&mut self, content: Content) {
         let selected = self.selected_atom();
         self.counts = RowCounts::of(content.rows());
@@ -138,7 +138,7 @@ impl RequestScreen {
         self.select_atom(selected);
     }
 
-    /// Removes from the selection what the list can no longer contain.
+    /// Removes items from the selection that the list can no longer contain.
     fn drop_missing(&mut self) {
         let Some(content) = self.content.as_ref().filter(|_| !self.selection.is_empty()) else { return };
         let rows = content.rows().iter();
@@ -172,7 +172,7 @@ impl RequestScreen {
         self.cursor = self.cursor.min(self.entries.len().saturating_sub(1));
     }
 
-    /// Appends rows; after each that is open, its messages and turns.
+    /// Appends rows, and after each open row its messages and turns.
     fn push_rows(&self, rows: &[Row], part: &[usize], entries: &mut Vec<Entry>) {
         for &at in part {
             entries.push(Entry::Row(at));
@@ -317,7 +317,7 @@ impl RequestScreen {
         }
     }
 
-    /// The selected items: listed ones in the order of the list, then the others.
+    /// The selected items: listed items in the order of the list, then the others.
     pub fn selected_atoms(&self) -> Vec<Atom> {
         let listed = self.entries.iter().filter_map(|entry| self.atom(*entry));
         let mut all: Vec<Atom> = listed.filter(|atom| self.selection.contains(atom)).collect();
@@ -357,7 +357,7 @@ impl RequestScreen {
         self.skip_headings(if by < 0 { -1 } else { 1 });
     }
 
-    /// If the cursor is on a heading, moves it to the next line that can be selected, looking in direction `way` first.
+    /// If the cursor is on a heading, moves it to the next line that can be selected, first in direction `way`.
     pub fn skip_headings(&mut self, way: i64) {
         let acts = |at: usize| {
             use Entry as E;
@@ -469,7 +469,7 @@ pub(crate) fn fixed(row: &Row) -> Option<&'static str> {
 /// The purpose of a request of this screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestPending {
-    /// To preview what the action on the selected items would change.
+    /// To preview the changes that the action on the selected items would make.
     Preview,
     /// To show the text of a row or of a message in it, of the next request or of a call.
     Text(Option<RunId>, Atom),

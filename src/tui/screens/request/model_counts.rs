@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub struct RowCounts {
     /// Number of included rows.
     pub included: u64,
-    /// Number of items that are left out. A range counts as all its turns; a turn does not count if a card of it is
+    /// Number of items that are left out. A range counts as all of its turns; a turn does not count if a card of it is
     /// included.
     pub out: u64,
     /// Tokens of those items.
@@ -50,8 +50,8 @@ impl RowCounts {
         turn.and_then(|turn| self.cards.get(&turn).copied()).unwrap_or_default()
     }
 
-    /// How many items a row counts for that are left out; 0 for a row that is included, also if only by cards, and for one
-    /// that is not shown.
+    /// The number of left-out items that a row counts for; 0 for a row that is included (even if only by cards) and for
+    /// a row that is not shown.
     pub fn left_out(&self, row: &Row) -> u64 {
         if !matches!(row.verdict, Verdict::Out { .. }) || self.cards_of(row) > 0 || is_blank(row) {
             return 0;
@@ -67,7 +67,7 @@ impl RowCounts {
         if self.left_out(row) > 0 { u64::from(row.tokens) } else { 0 }
     }
 
-    /// The index of the row of an included card's turn; None if the turn has no row of its own.
+    /// The index of the row of an included card's turn; None if the turn has no separate row.
     pub fn turn_of_card(&self, row: &Row) -> Option<usize> {
         let turn = row.source.turn.filter(|_| row.kind == RowKind::Card && row.included())?;
         self.quoted.get(&turn).copied()
@@ -87,7 +87,7 @@ impl RowCounts {
     }
 }
 
-/// Whether a row stands only for an imported message without a text, which keeps a position in the tree. Such a row is
+/// Whether a row represents only an imported message without a text, which keeps a position in the tree. Such a row is
 /// neither shown nor counted.
 pub(crate) fn is_blank(row: &Row) -> bool {
     row.reason == Reason::Hidden && row.title.is_empty()

@@ -54,10 +54,10 @@ impl Order {
     }
 }
 
-/// The property by which the list is grouped under headings.
+/// The property that the list is grouped by under headings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Group {
-    /// Sections of the request, then suggested pins, then what is left out.
+    /// Sections of the request, then suggested pins, then items that are left out.
     #[default]
     Section,
     /// Kinds of rows.

@@ -1,5 +1,5 @@
-//! The preview of an action in the request overlay: for which action it is made, and its outcome.
-//! Not for: requesting it (`update`) or computing it (the engine).
+//! The preview of an action in the request overlay: the action and its outcome. Not for: requesting it (`update`) or
+//! computing it (the engine).
 
 use super::model::{Content, RequestScreen};
 use crate::domain::base::hash::Hash;
@@ -15,13 +15,13 @@ pub struct PreviewedAction {
     pub atoms: Vec<Atom>,
     /// The kind of mark it sets.
     pub kind: MarkKind,
-    /// Whether it removes the mark where one is set.
+    /// Whether it removes the mark from items that have it.
     pub toggle: bool,
     /// The action that a key triggers.
     pub action: Action,
 }
 
-/// What a preview depends on: the plan's id, the atom under the cursor, and the version of the selection.
+/// The inputs of a preview: the plan's id, the atom under the cursor, and the version of the selection.
 pub type PreviewKey = (Hash, Option<Atom>, u64);
 
 /// The preview of an action: its request while the engine computes it, then its outcome.

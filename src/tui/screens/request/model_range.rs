@@ -1,12 +1,12 @@
-//! The turns that one row of the request overlay stands for, when a plan names a range of older turns in one row.
-//! Not for: rows of single turns (`model`).
+//! The turns that one row of the request overlay represents, if a plan names a range of older turns in one row. Not
+//! for: rows of single turns (`model`).
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::tree::{self, Tree};
 use crate::domain::planning::plan::Row;
 
-/// A turn that a range's row stands for.
+/// A turn that a range's row represents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RangeTurn {
     /// The turn.

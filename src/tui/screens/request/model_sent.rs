@@ -1,5 +1,5 @@
-//! The source of the overlay's rows: the next request, or the stored request of a call, which is only read.
-//! Not for: requesting it (`update_sent`), or drawing what is known of the call (`view_sent`).
+//! The source of the overlay's rows: the next request, or the stored request of a call, which is only read. Not for:
+//! requesting it (`update_sent`), or drawing the facts about the call (`view_sent`).
 
 use super::model::{Content, RequestScreen, is_question};
 use super::model_counts::RowCounts;
@@ -51,9 +51,9 @@ impl RequestScreen {
         self.sent.as_deref_mut()
     }
 
-    /// Shows the request of a call. The cursor starts on the message that was asked, which is why a person opens the
-    /// request of a call; it stays there, or else on its item if the call has it. If the same rows of the same call are
-    /// shown already, the texts that were loaded stay too.
+    /// Shows the request of a call. The cursor starts on the user's message, because that is why a person opens the
+    /// request of a call; when another call is shown, it stays there, or else on its item if the call contains the
+    /// item. If the same rows of the same call are already shown, the loaded texts stay too.
     pub fn show_sent(&mut self, found: SentRequest) {
         let Some(sent) = self.sent_mut() else { return };
         let is_same = |old: &SentRequest| old.card.id == found.card.id && old.plan == found.plan;

@@ -1,5 +1,5 @@
-//! Lists the rows that call after call sends although no answer used them, again under their own separator.
-//! Not for: finding unused rows (`domain::call::item_use`).
+//! Lists a second time, under a separator, the rows that consecutive calls sent although no answer used them. Not for:
+//! finding unused rows (`domain::call::item_use`).
 
 use super::model::{Entry, RequestScreen};
 use crate::domain::call::item_use::UnusedItem;

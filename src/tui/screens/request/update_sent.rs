@@ -79,7 +79,7 @@ pub(crate) fn open(model: &mut Model, run: Option<RunId>, out: &mut Vec<Cmd>) {
     model.layers.push(RequestScreen { arrangement, ..RequestScreen::of_call(ticket) });
 }
 
-/// Requests another call for the overlay on top, which shows the present one until the answer arrives.
+/// Requests another call for the overlay on top, which shows the current one until the answer arrives.
 fn request(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let ticket = send(model, CallRequest::SentRequest { branch, run: Some(run) }, RequestPending::Sent, out);
@@ -140,7 +140,7 @@ pub(crate) fn bytes(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     is_sent(model)
 }
 
-/// Shows the bytes of a call, as those of the next request are shown.
+/// Shows the bytes of a call in the same way as the bytes of the next request.
 pub(super) fn bytes_arrived(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Replayed { run, request }) => raw_request::update::show_sent(model, &run, *request),
@@ -170,14 +170,14 @@ pub(super) fn arrived(model: &mut Model, ticket: u64, result: Result<Answer, Fai
     }
 }
 
-/// Handles that a call began or changed: an overlay that shows it asks for it again.
+/// Handles a call that began or changed: an overlay that shows it requests it again.
 pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
     if model.layers.all().any(|overlay: &RequestScreen| overlay.run() == Some(card.id)) {
         ask_again(model, card.id, out);
     }
 }
 
-/// Handles that messages were deleted permanently: texts that may contain theirs are dropped and loaded again.
+/// Handles permanently deleted messages: texts that may contain their texts are dropped and loaded again.
 pub(crate) fn removed(model: &mut Model, out: &mut Vec<Cmd>) {
     let mut runs = Vec::new();
     for overlay in model.layers.all_mut::<RequestScreen>() {

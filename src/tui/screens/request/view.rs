@@ -186,7 +186,7 @@ fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
     }
 }
 
-/// The area of the meter beside its percentage.
+/// The area of the meter next to its percentage.
 fn meter_area(row: Rect, percent: &str) -> Rect {
     let wide = u16::try_from(text::width(percent) + 1).unwrap_or(u16::MAX).min(row.width);
     Rect { width: row.width - wide, ..row }
@@ -234,11 +234,11 @@ fn warnings(view: &ViewContext<'_>, overlay: &RequestScreen, plan: &ContextPlan,
     (!warnings.is_empty()).then(|| paint::cut(view.theme, Ink::Warn, &warnings.join(" "), room))
 }
 
-/// The budget beside the model's context.
+/// The budget next to the model's context.
 fn budget(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let size = |n: u32| text::short(u64::from(n));
     let budget = &plan.budget;
-    // A cap below what the model has room for is named as it was set, which explains the smaller prompt budget.
+    // A cap that is smaller than the model's room is shown as it was set, which explains the smaller prompt budget.
     let cap = budget.cap.filter(|cap| *cap < budget.most() && *cap == budget.prompt + budget.safety);
     let mut words = format!(
         "budget {} of this model's {} context",
@@ -315,7 +315,7 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
 
 /// The heading of a part of the request, with its tokens.
 fn heading(view: &ViewContext<'_>, part: Part, tokens: u32, area: Rect, buf: &mut Buffer) {
-    // A message that is not typed yet has no tokens; `0` would look like its number.
+    // A message that is not typed yet has no tokens; `0` would look like a real count.
     let value = if tokens > 0 { Line::of(Ink::Heading, &text::short(u64::from(tokens))) } else { Line::new() };
     paint::pair(view.theme, &Line::of(Ink::Heading, meter::name(part)), &value, area, buf);
 }

@@ -1,6 +1,5 @@
 //! Draws the code search in the pane for the selected line: the decision, the query, and the candidates with their
-//! scores.
-//! Not for: searches of older messages, whose results are rows of their own.
+//! scores. Not for: searches of older messages, whose results have separate rows.
 
 use super::model::RequestScreen;
 use crate::domain::call::code_set::{CodeCandidate, CodeOutcome, CodeSet};
@@ -9,7 +8,7 @@ use crate::domain::planning::draft::Planned;
 use crate::domain::planning::plan::Row;
 use crate::tui::view::prelude::*;
 
-/// The code search of the plan on the screen, if the row stands for it. Without details, only the decision and the
+/// The code search of the plan on the screen, if the row represents it. Without details, only the decision and the
 /// numbers.
 pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let details = overlay.details;

@@ -1,6 +1,5 @@
-//! Draws the pane for the selected line: its reason, the action that would include it and what that would remove, its source,
-//! its history, and its text.
-//! Not for: the list (`view`).
+//! Draws the pane for the selected line: its reason, the action that would include it with the items that would leave,
+//! its source, its history, and its text. Not for: the list (`view`).
 
 use super::model::{Content, RequestScreen};
 use super::model_titles::{item_title, row_title, title_of};
@@ -163,10 +162,10 @@ fn selection(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Ve
 }
 
 /// The action that includes a row that is left out. Its price is the plan's estimate until the preview has the exact
-/// one.
+/// price.
 fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Verdict::Out { needed, remedy } = &row.verdict else { return Vec::new() };
-    // The remedies of a request that does not fit stand above, and a preview without effect names the key itself.
+    // The remedies of a request that does not fit are shown above, and a preview without effect names the key itself.
     if matches!(overlay.content, Some(Content::Blocked(_))) || has_no_effect(overlay) {
         return Vec::new();
     }

@@ -16,8 +16,8 @@ const TITLE: usize = 24;
 /// Columns below which a reason is not shown.
 const LEAST: usize = 8;
 
-/// The sign before a row and its ink: a mark's glyph, `!` for what a limit forced out, a dot, dash, or check for the
-/// rest.
+/// The sign before a row and its ink: a mark's glyph, `!` for an item that a limit forced out, or a dot, dash, or check
+/// for other items.
 fn state_sign(view: &ViewContext<'_>, row: &Row, quoted: bool) -> (Ink, String) {
     let glyphs = &view.theme.glyphs;
     match row.pin {

@@ -21,7 +21,7 @@ pub struct ReturnPoint {
     pub place: ScrollAnchor,
 }
 
-/// Adds a place, unless it is the last one already; drops the oldest if there are too many.
+/// Adds a place, unless it equals the last place; drops the oldest place if there are too many.
 pub fn remember(places: &mut Vec<ReturnPoint>, spot: ReturnPoint) {
     if places.last() != Some(&spot) {
         places.push(spot);

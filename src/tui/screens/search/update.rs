@@ -68,7 +68,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Shows the messages found, or why the search failed.
+/// Shows the messages found, or the reason why the search failed.
 fn arrived(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
     let Some(screen) = model.layers.all_mut::<SearchScreen>().find(|screen| screen.ticket == ticket) else { return };
     match result {

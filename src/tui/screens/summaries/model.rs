@@ -75,7 +75,7 @@ pub enum Part {
     Draft,
     /// The sources of the draft.
     Sources,
-    /// The facts that the draft keeps word for word, and those it is missing.
+    /// The facts that the draft keeps word for word, and the missing facts.
     Items,
 }
 
@@ -88,7 +88,7 @@ pub enum Item {
     Dropped(usize),
 }
 
-/// The screen of a draft beside its sources.
+/// The screen of a draft next to its sources.
 #[derive(Clone, Debug)]
 pub struct DraftScreen {
     /// The branch of the draft.
@@ -97,7 +97,7 @@ pub struct DraftScreen {
     pub draft: Option<Arc<SummaryDraft>>,
     /// The part with the focus.
     pub part: Part,
-    /// Which of the two texts is shown if only one fits.
+    /// The text that is shown if only one of the two texts fits.
     pub text: Part,
     /// Index of the fact under the cursor.
     pub cursor: usize,
@@ -211,7 +211,7 @@ impl DraftScreen {
         }
     }
 
-    /// Scrolls the sources, whichever part has the focus.
+    /// Scrolls the sources, regardless of the focus.
     pub fn scroll_sources(&mut self, by: i64) {
         self.follow = false;
         self.source_scroll = shift(self.source_scroll, by, self.last(self.seen.1));
@@ -227,7 +227,7 @@ impl DraftScreen {
 pub struct SummaryList {
     /// The branch.
     pub branch: BranchId,
-    /// The summaries, each followed by those that it replaced.
+    /// The summaries, each followed by the summaries that it replaced.
     pub cards: Vec<SummaryCard>,
     /// Whether they are being loaded.
     pub loading: bool,
@@ -280,7 +280,7 @@ pub enum SummaryPending {
     },
     /// To list the accepted summaries.
     List,
-    /// To change an accepted summary; the list is loaded again afterwards.
+    /// To change an accepted summary; the list is loaded again afterward.
     Change,
     /// To stop module summaries; the requests that write them report the outcome.
     Stop,

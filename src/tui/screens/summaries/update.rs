@@ -88,7 +88,7 @@ fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>
 pub(crate) enum DraftDecision {
     Accept,
     Reject,
-    /// Keeps the fact under the cursor word for word, or no longer.
+    /// Toggles whether the draft keeps the fact under the cursor word for word.
     KeepItem,
     KeepAll,
     Edit,
@@ -135,7 +135,7 @@ fn loss(draft: &SummaryDraft) -> Option<&'static str> {
     }
 }
 
-/// Asks before such a draft is discarded.
+/// Asks before discarding a draft that would be a loss.
 fn confirm(model: &mut Model, draft: &SummaryDraft, title: &str, yes: &str, act: Act) {
     let words = loss(draft).map(str::to_owned).into_iter().collect();
     let choices = vec![('n', "no, keep it".to_owned(), Act::Close), ('y', yes.to_owned(), act)];
@@ -162,7 +162,7 @@ fn ask(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>)
     send(model, Request::Summary { branch, act }, Pending::Act, out);
 }
 
-/// Opens the draft's text for editing; the sentences kept word for word are added to it again afterwards.
+/// Opens the draft's text for editing; the sentences kept word for word are added to it again afterward.
 fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
     let title = "Text of the draft (items kept verbatim are added automatically)";
     model.layers.push(Editor::new(title, text, Edited::Draft { branch, number }));
@@ -184,7 +184,7 @@ fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
     }
 }
 
-/// Handles that a draft arrived, changed, or was removed (None).
+/// Handles a draft that arrived or changed, or None if it was removed.
 pub(crate) fn arrived(model: &mut Model, branch: BranchId, draft: Option<Arc<SummaryDraft>>) {
     model.drafts.making.remove(&branch);
     let known = match &draft {
@@ -222,7 +222,7 @@ fn announce(model: &mut Model, draft: &SummaryDraft) {
     model.drafts.last_notice = Some(text);
 }
 
-/// Handles Esc on a draft: stops one that is being written; one that waits is kept.
+/// Handles Esc on a draft: stops a draft that is being written, and keeps a draft that waits.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.take_top::<DraftScreen>() else { return };
     if model.drafts.making.remove(&screen.branch).is_some() {
@@ -256,7 +256,7 @@ fn fill_list(model: &mut Model, cards: Vec<SummaryCard>) {
     }
 }
 
-/// Takes back the selected summary, or the newest summary of the shown draft's kind.
+/// Undoes the selected summary, or the newest summary of the shown draft's kind.
 pub(crate) fn undo_summary(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(current) = model.branch().map(|branch| branch.id) else { return };
     let (branch, act) = if let Some(list) = model.layers.top::<SummaryList>() {
@@ -271,7 +271,7 @@ pub(crate) fn undo_summary(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Summary { branch, act }, SummaryPending::Change, out);
 }
 
-/// Writes a summary again: a draft with the other author, a summary of the list with its own.
+/// Writes a summary again: a draft by the other author, a summary of the list by its own author.
 pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let found = if let Some(screen) = model.layers.top::<DraftScreen>() {
         screen.draft.as_ref().map(|draft| {

@@ -43,7 +43,8 @@ pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     any
 }
 
-/// A module summary ended; returns its result, unless the user stopped it: that is not a failure and is reported here.
+/// Returns the result of a module summary that ended, unless the user stopped it, which is not a failure and is
+/// reported here.
 pub(crate) fn finished(
     model: &mut Model,
     ticket: u64,

@@ -1,4 +1,4 @@
-//! Draws the draft of a summary beside its sources, and below them the facts that it keeps or is missing.
+//! Draws the draft of a summary next to its sources, and below them the kept and the missing facts.
 //!
 //! ```text
 //! ┌ Summary of turns 1–7: a draft ───────────────────────────┐
@@ -17,7 +17,7 @@ use crate::domain::summary::draft::{KeepReason, SourceTurn, SummaryAuthor, Summa
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
 
-/// From this width on, the draft is drawn beside its sources.
+/// From this width on, the draft is drawn next to its sources.
 const MIN_WIDTH_BESIDE: u16 = 100;
 /// How many characters of a message are shown.
 const MAX_MESSAGE_CHARS: usize = 20_000;
@@ -306,7 +306,7 @@ fn sources(
     (rows.len(), from)
 }
 
-/// The rows of the sources. Only the headings of messages have the inks of speakers, by which `place` finds them.
+/// The rows of the sources. Only the headings of messages have the inks of speakers; `place` finds them by these inks.
 fn source_rows(turns: &[SourceTurn], room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     let mut bytes = 0;

@@ -15,7 +15,7 @@ pub(crate) fn leave(model: &mut Model) {
     }
 }
 
-/// Asks what to do with a changed text. Returns false if it is unchanged.
+/// Asks whether to save a changed text. Returns false if it is unchanged.
 fn asks_to_save(model: &mut Model) -> bool {
     if !model.layers.top::<Editor>().is_some_and(Editor::changed) {
         return false;

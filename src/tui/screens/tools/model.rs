@@ -96,7 +96,7 @@ impl ToolsScreen {
         })
     }
 
-    /// A name of a line that stays the same when the list changes.
+    /// A stable name of a line, which does not change with the list.
     fn name(&self, entry: ListEntry) -> Option<String> {
         match entry {
             ListEntry::File => Some(String::new()),
@@ -104,8 +104,8 @@ impl ToolsScreen {
         }
     }
 
-    /// Stores the tools. The cursor stays on its line. When they are first shown beside other servers, the built-in
-    /// tools are folded.
+    /// Stores the tools. The cursor stays on its line. When they are first shown together with other servers, the
+    /// built-in tools are folded.
     pub fn show(&mut self, all: Box<ToolList>) {
         let selected = self.entry().and_then(|entry| self.name(entry));
         let first = self.tool_list.is_none();
@@ -157,7 +157,7 @@ impl ToolsScreen {
 pub enum ToolsPending {
     /// To list tools and servers.
     List,
-    /// To change one; the list is loaded again afterwards.
+    /// To change one; the list is loaded again afterward.
     Change,
 }
 

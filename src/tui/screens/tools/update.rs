@@ -83,7 +83,7 @@ fn arrived(model: &mut Model, ticket: u64, all: Box<ToolList>) {
     }
 }
 
-/// The question whether to use the folder's servers, with the command of each.
+/// Asks whether to use the folder's servers, with the command of each.
 fn ask_file(file: &FileCard) -> Question {
     let about = "Server programs run with your permissions, outside the sandbox; pleach reaches servers with a URL \
     over the network.";

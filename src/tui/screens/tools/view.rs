@@ -1,4 +1,4 @@
-//! Draws tools and their servers, each with its state and its tokens, and the details of the selected one.
+//! Draws tools and their servers, each with its state and its tokens, and the details of the selected line.
 //!
 //! ```text
 //! ┌ Tools and servers ───── 20 tools, 2,310 est. tokens a call ┐
@@ -60,7 +60,7 @@ fn keys(view: &ViewContext<'_>, screen: &ToolsScreen, width: usize) -> Line {
     }
     words.extend([(Action::RestartServer, "restart"), (Action::Open, "open"), (Action::Undo, "undo")]);
     words.push((Action::Leave, "close"));
-    // The screen's own actions have only one key each, whatever the section.
+    // The screen's own actions have only one key each, regardless of the section.
     view.keys_line(When::Panel, &words, width)
 }
 
@@ -68,7 +68,7 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
     server.is_some_and(|server| server.tools.iter().any(|tool| tool.waits))
 }
 
-/// How many tools every request contains, or why none.
+/// The number of tools in every request, or the reason why there are none.
 fn head(all: &ToolList) -> (String, Ink) {
     if !all.trusted {
         return (

@@ -58,12 +58,12 @@ pub struct Tour {
     pub(crate) before: Option<(BranchId, Shape)>,
     /// The branch on which the tour began.
     pub(crate) home: Option<BranchId>,
-    /// The plan of the second step's message, to which undo returns.
+    /// The plan of the second step's message, which undo restores.
     pub(crate) first: Option<FirstPlan>,
 }
 
 impl Tour {
-    /// The step and part to be done now; None at the end.
+    /// The current step and part; None at the end.
     pub(crate) fn part(&self) -> Option<(&'static Step, &'static Part)> {
         let step = super::model_steps::STEPS.get(self.at.0)?;
         Some((step, step.parts.get(self.at.1)?))
@@ -106,7 +106,7 @@ pub(crate) fn planned(model: &Model) -> Option<(&DisplayedPlan, Hash)> {
     }
 }
 
-/// Height of the tour in rows: a title, what was done last, and two rows for the instruction.
+/// Height of the tour in rows: a title, a row for the last done part, and two rows for the instruction.
 const ROWS: u16 = 4;
 /// Below the first height of the terminal, the tour is one title and one row; below the second, it is hidden.
 const SMALL: (u16, u16) = (18, 8);

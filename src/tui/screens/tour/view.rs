@@ -1,5 +1,5 @@
-//! Draws the tour at the foot of the terminal: the step, what was done last, and what to do now.
-//! Not for: advancing (`update`).
+//! Draws the tour at the bottom of the terminal: the step, the last done part, and the current instruction. Not for:
+//! advancing (`update`).
 
 use super::model::{Part, Tour};
 use super::model_steps::STEPS;

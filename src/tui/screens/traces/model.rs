@@ -1,5 +1,5 @@
-//! State of the tool calls screen: which calls are listed, how they are grouped, and the links from failures to fixes.
-//! Not for: the keys (`update`) or drawing (`view`).
+//! State of the tool calls screen: the listed calls, their grouping, and the links from failures to fixes. Not for: the
+//! keys (`update`) or drawing (`view`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId};
@@ -84,7 +84,7 @@ impl Traces {
         Self { chosen: trace.map(|trace| (trace.run, trace.call_id.clone())), ..Self::default() }
     }
 
-    /// Rebuilds the list if anything that it depends on changed.
+    /// Rebuilds the list if any of its inputs changed.
     pub fn sync(&mut self, session: &Session, conversation: &Conversation, live: Option<RunId>) {
         let tip = conversation.path.last().map(|slot| session.tree.head(*slot).id);
         let (whole, grouped, filter) = (self.whole, self.grouped, self.filter.clone());
@@ -142,7 +142,7 @@ impl Traces {
         };
     }
 
-    /// Stores which call the cursor is on.
+    /// Stores the call under the cursor.
     fn choose(&mut self, session: &Session) {
         if let Some(trace) = self.selected(session) {
             self.chosen = Some((trace.run, trace.call_id.clone()));
@@ -224,7 +224,7 @@ fn after(session: &Session, above: &ToolTrace, below: &ToolTrace) -> bool {
     }
 }
 
-/// Indices of the calls of the displayed path: those whose result is on it, those running on it, and reruns of both.
+/// Indices of the calls of the displayed path: calls whose result is on it, calls running on it, and reruns of both.
 pub fn shown(session: &Session, conversation: &Conversation, live: Option<RunId>) -> Vec<usize> {
     let on_path = |trace: &ToolTrace| {
         let slot = trace.node.and_then(|node| session.tree.slot(node));

@@ -1,6 +1,5 @@
-//! Updates of the tool calls screen, and reruns of tool calls.
-//! Not for: which calls are listed (`model`), marks on results (`chat::update::acts`), or approvals
-//! (`screens::approval::update`).
+//! Updates of the tool calls screen, and reruns of tool calls. Not for: the listed calls (`model`), marks on results
+//! (`chat::update::acts`), or approvals (`screens::approval::update`).
 
 use super::model::{Texts, TracePending, Traces};
 use crate::domain::base::failure::Failure;
@@ -120,7 +119,8 @@ pub(crate) fn rerun_changed(model: &mut Model, view: Rerun) {
     model.layers.close::<ApprovalScreen>(|ask| ask.pending.index == BESIDE);
     let name = view.trace.title().into_owned();
     match &view.state {
-        // The approval opens only over this screen; over anything else, a typed letter could be taken for a decision.
+        // The approval opens only over this screen; over any other screen, a typed letter could be mistaken for a
+        // decision.
         RerunState::Asks(asking) if model.layers.on::<Traces>() => {
             let ask =
                 ApprovalScreen { appeared_at: Some(model.now), ..ApprovalScreen::new(view.branch, asking.clone()) };

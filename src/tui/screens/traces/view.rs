@@ -18,7 +18,7 @@ use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
 use std::rc::Rc;
 
-/// From this width on, the selected call is drawn beside the list instead of below it.
+/// From this width on, the selected call is drawn next to the list instead of below it.
 const WIDE: u16 = 110;
 /// How many bytes of a text are shown; copying gives all of it.
 const MAX_SHOWN_BYTES: usize = 300_000;
@@ -80,7 +80,7 @@ pub(crate) fn draw(
     measured
 }
 
-/// The areas of the list and of the call; None where one is hidden.
+/// The areas of the list and of the call; None for a hidden area.
 fn places(screen: &Traces, inside: Rect) -> (Option<Rect>, Option<Rect>) {
     if screen.opened {
         return (None, Some(inside));

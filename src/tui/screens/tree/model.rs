@@ -1,5 +1,5 @@
-//! State of the tree screen: the listed segments, which are folded or filtered, and the selected one.
-//! Not for: building the segments (`model_rows`), single messages (`chat::model::conversation`), or the branches panel
+//! State of the tree screen: the listed segments, the folded segments, the filter, and the selected segment. Not for:
+//! building the segments (`model_rows`), single messages (`chat::model::conversation`), or the branches panel
 //! (`chat::model::branches`).
 
 pub use super::model_rows::Row;
@@ -177,7 +177,8 @@ impl TreeScreen {
         session.forest.rows.get(self.line()?.row)
     }
 
-    /// The message of the line under the cursor: the one that matches the filter, or else the first of the segment.
+    /// The message of the line under the cursor: the message that matches the filter, or else the first message of the
+    /// segment.
     pub fn message(&self, session: &Session) -> Option<Slot> {
         let line = self.line()?;
         line.hit.or_else(|| session.forest.rows.get(line.row).map(|row| row.first))
@@ -264,7 +265,7 @@ enum RowMatch {
     Later(Slot),
 }
 
-/// Checks a segment from a message on, as long as `left` allows.
+/// Checks a segment from a message on, for at most `left` messages.
 fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut usize) -> RowMatch {
     let words = wanted.words.as_str();
     let named = |id| session.find(id).is_some_and(|branch| contains_words(&branch.name, words));

@@ -3,7 +3,8 @@
 //! Not for: folding and filtering (`model`).
 //!
 //! A segment ends where the tree forks, at a branch's head, or at a leaf. The continuation on the current branch keeps
-//! the indentation; other continuations come before it, indented by one step. So the depth counts forks, not messages.
+//! the indentation; other continuations come before it, indented by one step. Therefore the depth counts forks, not
+//! messages.
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
@@ -64,7 +65,7 @@ pub struct TreeRows {
     /// Index of each message's segment, by slot.
     places: Vec<u32>,
     basis: Basis,
-    /// Number of rebuilds; what was derived from indices is invalid when it changes.
+    /// Number of rebuilds; data derived from indices is invalid after it changes.
     pub version: u64,
 }
 

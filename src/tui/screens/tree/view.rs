@@ -18,7 +18,7 @@ use crate::tui::model::session::Session;
 use crate::tui::view::hints_line;
 use crate::tui::view::prelude::*;
 
-/// From this width on, the date is shown at the right.
+/// From this width on, the date is shown on the right.
 const DATED: u16 = 100;
 
 /// Draws the tree. Returns how many rows fit.
@@ -156,7 +156,7 @@ fn tags<'a>(session: &'a Session, row: &Row, hit: Option<Slot>) -> Vec<&'a Tag> 
     here.into_iter().take(3).map(|(_, tag)| tag).collect()
 }
 
-/// The guide lines before a row; if there are too many, only the last ones.
+/// The guide lines before a row, or only the last ones if there are too many.
 fn guides(view: &ViewContext<'_>, row: &Row, room: usize) -> String {
     let glyphs = &view.theme.glyphs;
     let depth = usize::try_from(row.depth).unwrap_or(usize::MAX);

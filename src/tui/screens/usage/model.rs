@@ -69,7 +69,7 @@ impl UsageScreen {
         self.step(way.signum() * i64::try_from(self.page.saturating_sub(1)).unwrap_or(1).max(1));
     }
 
-    /// Stores how many columns fit, and scrolls just far enough to show the selection.
+    /// Stores the number of columns that fit, and scrolls just far enough to show the selection.
     pub fn fit_columns(&mut self, page: usize) {
         self.page = page.max(1);
         let count = self.calls().len();

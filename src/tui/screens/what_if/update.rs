@@ -49,7 +49,7 @@ fn arrived(model: &mut Model, found: &Arc<WhatIf>) {
     }
 }
 
-/// Closes the screen and reports the failure. If only the branch changed in the meantime, requests the variants again.
+/// Closes the screen and reports the failure. If only the branch changed meanwhile, requests the variants again.
 fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out: &mut Vec<Cmd>) {
     let open = |screen: &WhatIfScreen| screen.branch == branch;
     if failure.kind == FailureKind::Stale && model.layers.top().is_some_and(open) {

@@ -15,7 +15,7 @@ use super::model::WhatIfScreen;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures};
 use crate::tui::view::prelude::*;
 
-/// Largest width of the table; beyond it, the figures would be too far from their titles.
+/// Largest width of the table; in a wider table, the figures would be too far from their titles.
 const WIDTH: u16 = 118;
 /// Columns for the difference in tokens: `+1,012,055` and a gap.
 const CHANGE: usize = 11;

@@ -1,6 +1,5 @@
-//! Texts that are not in the composer now: drafts of other branches, the draft that an edit or a recalled message
-//! replaced, and cleared messages.
-//! Not for: the text in the composer (`text`), or saving drafts (`update::composing`).
+//! Texts outside the composer: drafts of other branches, the draft that an edit or a recalled message replaced, and
+//! cleared messages. Not for: the text in the composer (`text`), or saving drafts (`update::composing`).
 
 use super::text::{ReplacedDraft, Saved, visible};
 use super::{Composer, DraftKind, area};
@@ -48,7 +47,7 @@ impl Composer {
         }
     }
 
-    /// Takes out the draft; while a message of the history is shown, that is the draft it replaced.
+    /// Takes out the draft; while a message of the history is shown, takes out the draft that it replaced.
     fn set_aside(&mut self) -> Saved {
         if self.history.is_shown() { self.draft_below.take().unwrap_or_default() } else { self.save() }
     }
@@ -78,8 +77,8 @@ impl Composer {
         std::mem::take(&mut self.cleared)
     }
 
-    /// Adds a sent text to the history and clears the composer. The draft that a recalled or edited message replaced
-    /// comes back.
+    /// Adds a sent text to the history and clears the composer. Restores the draft that a recalled or edited message
+    /// replaced.
     pub fn sent(&mut self, text: &Arc<str>) {
         let below = self.draft_below.take();
         self.history.remember(text);
@@ -94,7 +93,7 @@ impl Composer {
         }
     }
 
-    /// Keeps the draft of one branch and restores that of another.
+    /// Keeps the draft of one branch and restores the draft of another.
     pub fn swap(&mut self, from: Option<BranchId>, to: BranchId) {
         if from == Some(to) {
             return;
@@ -195,8 +194,8 @@ impl Composer {
         self.history.seed(by_time(sent).chain(by_time(cleared)));
     }
 
-    /// Shows an older or a newer message of the history; after the newest comes the draft. Returns false if there is
-    /// none.
+    /// Shows an older or a newer message of the history, or the draft after the newest message. Returns false if there
+    /// is none.
     pub fn recall(&mut self, older: bool) -> bool {
         let begins = !self.history.is_shown();
         let Some(found) = self.history.step(older) else { return false };

@@ -104,7 +104,7 @@ impl Composer {
         &self.area
     }
 
-    /// The text area, for changing the text. Clears what was derived from the old text.
+    /// The text area, for changing the text. Clears the data derived from the old text.
     pub fn edit(&mut self) -> &mut TextArea<'static> {
         self.whole = None;
         self.choice = 0;
@@ -234,7 +234,7 @@ impl Composer {
         area.insert_str(format!("{name} "));
     }
 
-    /// Attaches a file or symbol whose name is in the text. Returns false if the name is not there anymore.
+    /// Attaches a file or symbol whose name is in the text. Returns false if the text no longer contains the name.
     pub fn attach(&mut self, name: &str, place: &str, text: Arc<str>) -> bool {
         let token = format!("@{name}");
         if !named(self.area.lines(), &token) {
