@@ -261,10 +261,43 @@ fn with_quotations<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: Allow
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::admission::laws_tests::{input, key};
+    use crate::context::admission::laws_tests::{input, key, mark};
+    use crate::domain::conversation::mark::MarkKind;
     use crate::domain::planning::input::CoveredTurn;
     use crate::domain::planning::plan::RowKind;
     use crate::domain::planning::policy::{PolicySpec, Section};
+
+    /// The first summary covers turns 1 to 3, the second one turns 2 to 4. With the first turn marked and sent, the second
+    /// one replaces the first.
+    #[test]
+    fn an_older_summary_leaves_only_if_its_other_turns_are_marked_and_sent() {
+        let (excluded, pinned, included) = (MarkKind::Exclude, MarkKind::Sticky, MarkKind::IncludeOnce);
+        for (kind, cap, leaves) in [
+            (None, 500, false),
+            (Some(pinned), 500, true),
+            (Some(included), 500, true),
+            (Some(MarkKind::leased(2)), 500, true),
+            (Some(MarkKind::leased(2)), 0, false),
+            (Some(MarkKind::leased(0)), 500, false),
+            (Some(excluded), 500, false),
+        ] {
+            let policy = PolicySpec { leased_cap_tokens: cap, ..PolicySpec::default() };
+            let mut input = input(&[[100; 3]; 4], policy, 2_000);
+            input.marks = kind.map(|kind| mark(input.turns[0].atom, kind)).into_iter().collect();
+            let one = |at: usize| (key(400, at), key(401, at));
+            for at in 0..2 {
+                let (by, text) = one(at);
+                input.summaries.push(SummaryInput { by, text, named: false, lacks: false, older: false });
+                let covered = (at..at + 3).map(|turn| CoveredTurn { user: key(turn, 0), tip: key(turn, 2), by });
+                input.covered.extend(covered);
+                let block = (Section::SessionSummary, RowKind::Summary, (text, 20), "summary", Reason::Summary);
+                input.blocks.push(Block::new(block.0, block.1, block.2, block.3, block.4));
+            }
+            let admitted = admit(&input, AllowanceUse::Offered).ok().unwrap();
+            let expected = if leaves { vec![one(1).0] } else { vec![one(0).0, one(1).0] };
+            assert_eq!(admitted.summed.used, expected, "{kind:?} with a cap of {cap}");
+        }
+    }
 
     /// A summary that saves nothing, and another one that was sent with the last call and is no longer accepted.
     #[test]
