@@ -994,6 +994,25 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(cases(320))]
+
+    /// Questions that name what the summaries lack, and questions that name their lane or task.
+    #[test]
+    fn accepted_summaries_keep_their_law(
+        talk in talk(),
+        preset in prop::option::of(prop::sample::select(PRESETS.clone())),
+        mode in prop::sample::select(Mode::ALL.to_vec()),
+        names in any::<(bool, bool)>(),
+    ) {
+        let policy = preset.unwrap_or_else(|| talk.policy.clone());
+        let talk = Talk { policy, mode, names, ..talk };
+        if let Some(solved) = solve(&talk) {
+            assert_summaries(&talk, &solved);
+        }
+    }
+}
+
 /// Follows the remedy of one excluded turn. A card's tokens are known only once it is made, so the price is an upper
 /// bound: no more turns may leave than it says. Returns how many left, and how many it said.
 fn remedy(talk: &Talk, pick: impl FnOnce(&[(usize, &Row)]) -> usize) -> (usize, u32) {
