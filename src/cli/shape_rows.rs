@@ -3,7 +3,7 @@
 //! Not for: the other fields of a row (`shape`), or admission itself (`context`).
 
 use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use crate::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use crate::domain::planning::policy::Section;
 use serde_json::{Value, json};
@@ -110,7 +110,7 @@ fn in_window(row: &Row) -> bool {
 /// Returns the number of calls for which the row's mark keeps it, including this call; `None` if the mark has no end.
 fn ttl(row: &Row) -> Option<u32> {
     match row.pin {
-        Some(MarkKind::Leased { turns }) => Some(turns.into()),
+        Some(MarkKind::Leased { turns }) => Some(turns.into()).filter(|_| turns != LeaseTurns::TASK),
         Some(MarkKind::Ephemeral | MarkKind::IncludeOnce) => Some(1),
         Some(MarkKind::Sticky | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => None,
     }

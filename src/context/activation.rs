@@ -59,6 +59,9 @@ pub struct DecisionContext<'a> {
     pub taken: u32,
     /// The subjects of the questions, newest turn first.
     pub clusters: &'a [Option<ClusterId>],
+    /// Whether each of these questions names nothing and only stays in the cluster of the one before it; missing ones do
+    /// not.
+    pub inherited: &'a [bool],
 }
 
 /// A change of an item's mark.
@@ -163,16 +166,19 @@ fn referred(seen: &[Touch], within: u32) -> u32 {
     u32::try_from(turns).unwrap_or(u32::MAX)
 }
 
-/// Returns whether the subjects of the last two questions differ from the subject of the question at which the item was
-/// last referred to or found.
+/// Returns whether the last two questions belong to other subjects than the question at which the item was last
+/// referred to or found. A question that names nothing does not count.
 fn subject_changed(item: &Item, context: &DecisionContext<'_>) -> bool {
-    let (Some(Some(last)), Some(Some(before))) = (context.clusters.first(), context.clusters.get(1)) else {
+    let counts = |ago: &usize| !context.inherited.get(*ago).copied().unwrap_or(false);
+    let mut questions = (0..context.clusters.len()).filter(counts).map(|ago| (ago, context.clusters[ago]));
+    let (Some((_, Some(last))), Some((second, Some(before)))) = (questions.next(), questions.next()) else {
         return false;
     };
     let touched = item.seen.iter().position(|touch| touch.refers() || touch.found);
-    let touched_subject = touched.filter(|ago| *ago > 1).and_then(|ago| context.clusters.get(ago).copied().flatten());
+    let touched_subject =
+        touched.filter(|ago| *ago > second).and_then(|ago| context.clusters.get(ago).copied().flatten());
     context.spec.clusters
-        && touched_subject.is_some_and(|touched_subject| touched_subject != *last && touched_subject != *before)
+        && touched_subject.is_some_and(|touched_subject| touched_subject != last && touched_subject != before)
 }
 
 /// Decides the changes of all items, in the order in which they are reported. An item gets at most one step, except

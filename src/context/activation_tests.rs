@@ -25,7 +25,7 @@ fn item(tokens: u32, held: ItemMarks, seen: &str) -> Item {
 const NONE: &[Option<ClusterId>] = &[];
 
 fn context<'a>(spec: &'a Activation, clusters: &'a [Option<ClusterId>]) -> DecisionContext<'a> {
-    DecisionContext { spec, creates: true, cap: 2_048, taken: 0, clusters }
+    DecisionContext { spec, creates: true, cap: 2_048, taken: 0, clusters, inherited: &[] }
 }
 
 fn changes(items: &[Item], context: &DecisionContext<'_>) -> Vec<(usize, ItemChange)> {
@@ -119,6 +119,26 @@ fn two_questions_of_another_subject_end_a_lease() {
     assert_eq!(activation(&found, &subject(&[2, 1]), &spec).0, 0, "found for another subject");
 }
 
+/// "go on" after one question of another subject is no second one.
+#[test]
+fn questions_that_name_nothing_end_no_lease() {
+    let spec = Activation::default();
+    let ends = |seen: &str, subjects: &[(u32, bool)]| {
+        let clusters: Vec<_> = subjects.iter().map(|(id, _)| Some(ClusterId(*id))).collect();
+        let inherited: Vec<bool> = subjects.iter().map(|(_, inherited)| *inherited).collect();
+        let context = DecisionContext { inherited: &inherited, ..context(&spec, &clusters) };
+        !changes(&[item(100, ItemMarks::Leased { renewals: 0 }, seen)], &context).is_empty()
+    };
+    assert!(!ends(". . u", &[(2, true), (2, false), (1, false)]));
+    assert!(!ends(". . . u", &[(2, true), (2, true), (2, false), (1, false)]));
+    assert!(
+        ends(". . . u", &[(3, false), (2, true), (2, false), (1, false)]),
+        "the second question on another subject"
+    );
+    assert!(ends(". . . u", &[(2, true), (2, false), (2, false), (1, false)]));
+    assert!(!ends(". u . .", &[(2, false), (2, true), (2, false), (1, false)]), "it was named between the two");
+}
+
 fn any_item() -> impl Strategy<Value = Item> {
     let touch = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let touch = touch.prop_map(|(user, model, plan, found, hop, against)| Touch {
@@ -152,7 +172,7 @@ proptest! {
         ephemeral in 0_u32..4,
     ) {
         let spec = Activation { leases, ephemeral, ..Activation::default() };
-        let context = DecisionContext { spec: &spec, creates: true, cap, taken, clusters: &clusters };
+        let context = DecisionContext { spec: &spec, creates: true, cap, taken, clusters: &clusters, inherited: &[] };
         let steps = decide(&items, &context);
         prop_assert_eq!(&steps, &decide(&items, &context), "the same every time");
         let off = Activation { on: false, ..spec };

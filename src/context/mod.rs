@@ -51,6 +51,9 @@ pub struct AlreadyIn {
     pub rows: Vec<Row>,
     /// Turns that are sent or that a person excluded.
     pub closed: HashSet<Atom>,
+    /// Whether turns that would be sent are searched, because a summary that covers them lacks what the question names.
+    /// Never set if the newest summary was sent with the last call, whose plan decided about it.
+    pub reopened: bool,
 }
 
 /// Returns what is sent while `kept` tokens stay free for retrieved candidates, or `None` if the call is blocked.
@@ -65,10 +68,20 @@ pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
     let lacking = input.summaries.iter().filter(|one| one.lacks && used.contains(&one.by));
     let lacking = SummaryCoverage::new(input, lacking.map(|one| one.by).collect());
     let retained = SummaryCoverage::new(input, window::retained_summaries(input).collect());
+    let is_decided = input.summaries.last().is_none_or(|newest| retained.used.contains(&newest.by));
+    let mut sent = admitted.places.iter().zip(&lacking.by).filter(|(place, _)| place.is_sent());
+    let reopened = !is_decided && sent.any(|(_, lacking)| lacking.is_some());
     let closed = input.turns.iter().enumerate().filter(|(at, _)| {
         let is_sent = admitted.places[*at].is_sent() || retained.by[*at].is_some();
         admitted.places[*at].is_excluded() || (is_sent && lacking.by[*at].is_none())
     });
     let closed = closed.map(|(_, turn)| turn.atom).collect();
-    Some(AlreadyIn { rows: explain::included(&admitted), closed })
+    Some(AlreadyIn { rows: explain::included(&admitted), closed, reopened })
+}
+
+/// Returns whether the plan of an input is larger than the plan of another one; false if either is blocked.
+#[must_use]
+pub fn is_larger(input: &PlanInput, other: &PlanInput) -> bool {
+    let size = |input: &PlanInput| plan(input).map(|plan| plan.est_total).ok();
+    size(input).zip(size(other)).is_some_and(|(size, other)| size > other)
 }

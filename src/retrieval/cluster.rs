@@ -103,6 +103,14 @@ pub struct QuestionPlace {
     pub new: bool,
 }
 
+impl QuestionPlace {
+    /// Returns whether the question has no content words, so that it stays in the cluster of the one before it.
+    #[must_use]
+    pub fn inherited(self) -> bool {
+        self.likeness.is_none()
+    }
+}
+
 impl Clusters {
     /// Creates an empty list of subjects for embedded questions. The default is for hashed questions.
     #[must_use]

@@ -37,7 +37,7 @@ impl WriteTransaction<'_> {
                 message_index::put_tail(self, *session, *before, keys, body)
             }
             Write::DropIndex(session) => message_index::drop_all(self, self.session(*session)?),
-            Write::PutEmbeddings { model, codes } => embeddings::put(self, model, codes),
+            Write::PutEmbeddings { model, vectors } => embeddings::put(self, model, vectors),
             Write::DropEmbeddings(keys) => embeddings::drop(self, keys),
             Write::PutRetrieval { session, set } => retrieval::put(self, *session, set.id, set),
             Write::PutCodeSet { session, set } => retrieval::put(self, *session, set.id, set),

@@ -39,6 +39,17 @@ pub struct OpenRun {
     pub user: Option<(NodeHead, Content)>,
 }
 
+/// The vector of a passage of a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PassageVector {
+    /// The message.
+    pub node: NodeId,
+    /// The hash of the passage's text, under which the vector is stored.
+    pub key: Hash,
+    /// The bytes of the vector.
+    pub code: Vec<u8>,
+}
+
 /// One change. A list of them is one transaction: all or nothing.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Write {
@@ -92,12 +103,12 @@ pub enum Write {
         /// The text.
         text: Arc<str>,
     },
-    /// Stores vectors of a model by the hashes of their texts.
+    /// Stores vectors of a model, except those of messages that are removed by then.
     PutEmbeddings {
         /// The embedder's id.
         model: String,
-        /// The hash of each text and the bytes of its vector.
-        codes: Vec<(Hash, Vec<u8>)>,
+        /// The vectors.
+        vectors: Vec<PassageVector>,
     },
     /// Deletes every model's vectors of texts with these hashes.
     DropEmbeddings(Vec<Hash>),

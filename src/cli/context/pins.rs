@@ -7,7 +7,7 @@ use crate::cli::output::{column, time};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::conversation::TaskCommand;
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::task::{self, TaskSpan};
 use crate::domain::conversation::transition::{ItemState, Subject};
@@ -72,7 +72,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
 fn kind_text(mark: &Mark) -> String {
     let by = if mark.by == Actor::Engine { " (program)" } else { "" };
     match mark.kind {
-        MarkKind::Leased { turns } => format!("leased, {turns} turns left{by}"),
+        MarkKind::Leased { turns } => format!("leased, {}{by}", turns.label()),
         kind => format!("{}{by}", kind.name()),
     }
 }
@@ -108,7 +108,7 @@ fn stale(view: &SessionView, tree: &Tree, mark: &Mark) -> bool {
 
 fn shape(tree: &Tree, turn: Option<usize>, mark: &Mark) -> Value {
     let left = match mark.kind {
-        MarkKind::Leased { turns } => Some(u32::from(turns)),
+        MarkKind::Leased { turns } => Some(u32::from(turns)).filter(|_| turns != LeaseTurns::TASK),
         _ => None,
     };
     json!({

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::cli::tests::{answer, done, execute, id, view};
     use crate::domain::base::ids::BranchId;
-    use crate::domain::conversation::mark::MarkKind;
+    use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
     use crate::domain::conversation::message::Content;
     use crate::engine::api::{Act, Answer, Event, Request, Ticket};
 
@@ -222,6 +222,7 @@ mod tests {
         for (line, items, act) in [
             (&["pin", "ext-1"][..], named(false), set(MarkKind::Sticky)),
             (&["pin", "ext-1", "--turns", "3"], named(false), set(MarkKind::leased(3))),
+            (&["lease", "ext-1", "--until-task"], named(false), set(MarkKind::Leased { turns: LeaseTurns::TASK })),
             (&["pin", "--note", "n"], vec![ItemName::Note("n".into())], set(MarkKind::Sticky)),
             (&["unpin", "ext-1"], named(false), Act::Clear),
             (&["exclude", "ext-1", "--message"], named(true), set(MarkKind::Exclude)),

@@ -23,7 +23,7 @@ pub enum MarkCommand {
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// Lease items: pin them for a limited number of turns.
+    /// Lease items: pin them for a limited number of turns, or until the task ends.
     #[command(after_help = example("lease 3 --turns 5"))]
     Lease {
         /// The items.
@@ -32,6 +32,9 @@ pub enum MarkCommand {
         /// The number of turns. The default is set by the policy.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         turns: Option<u32>,
+        /// Lease them until the running task ends.
+        #[arg(long, conflicts_with = "turns")]
+        until_task: bool,
     },
     /// Remove marks from items.
     #[command(after_help = example("unpin 3"))]

@@ -1,6 +1,5 @@
 //! Decides which accepted summaries are sent and which turns they replace, and makes the rows of the others. A summary
-//! is sent if the request is no larger with it than without it and keeps a person's leases, or if the question asks for
-//! it by name.
+//! is sent if the request is no larger with it than without it and keeps a person's leases.
 //! Not for: collecting accepted summaries (`engine`) or the window itself (`window`).
 
 use super::admit::{Admitted, AllowanceUse, admit_with};
@@ -16,6 +15,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Actor;
 use crate::domain::planning::input::{Block, PlanInput, SummaryInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, Form, Reason};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 /// How often a plan is solved again in a smaller budget until a summary makes it no larger.
@@ -37,19 +37,19 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
         return Ok(best);
     }
     let (mut out, mut most) = (HashMap::new(), u32::MAX);
-    let ceiling = ceiling(&best, looked_up);
+    let ceiling = Ceiling::new(&best, looked_up);
     // The request's size with all its quotations: no further summary may make it larger.
     let mut whole = with_quotations(&best, None, looked_up);
     for summary in &input.summaries {
         if best.summed.used.contains(&summary.by) {
             continue;
         }
-        match with_summary(&best, summary, looked_up, ceiling) {
+        match with_summary(&best, summary, looked_up, &ceiling) {
             Ok(next) => {
                 let replaced = input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
                 let replaced = replaced.filter(|one| !next.summed.used.contains(&one.by));
                 out.extend(replaced.map(|one| (one.text, Reason::Duplicate)));
-                most = explain::size(&best).min(ceiling);
+                most = explain::size(&best).min(ceiling.of(&next));
                 whole = with_quotations(&next, Some(most), looked_up);
                 best = next;
             }
@@ -58,22 +58,45 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
     }
     best = whole.unwrap_or(best);
     best = without_oldest(best, looked_up, &mut out);
-    best = with_turns_that_fit_again(&best, most, looked_up).unwrap_or(best);
+    let again = with_turns_that_fit_again(&best, most, looked_up);
+    best = again.filter(|next| explain::size(next) <= ceiling.of(next)).unwrap_or(best);
     best.summed.out = out;
     Ok(best)
 }
 
-/// Returns the tokens of the request without further summaries if that request asks the model for a state block because
-/// turns are left out; otherwise no limit. With a summary in place of these turns, the model may not be asked, but
-/// other items that use the freed room must not make the request larger.
-fn ceiling(best: &Admitted<'_>, looked_up: AllowanceUse) -> u32 {
-    let input = best.input;
-    let Some(request) = input.state_request.as_ref().filter(|_| state_request::leaves_out_turns(best)) else {
-        return u32::MAX;
-    };
-    let asking = state_request::asking(input, request);
-    let summed = SummaryCoverage::new(&asking, best.summed.used.clone());
-    admit_with(&asking, summed, looked_up, None).map_or(u32::MAX, |admitted| explain::size(&admitted))
+/// The tokens that the request takes without further summaries if the model is asked for a state block, which it is if
+/// turns are left out. With summaries in their place it may not be asked, but what takes that room must not make the
+/// request larger.
+struct Ceiling<'a> {
+    input: &'a PlanInput,
+    used: Vec<Hash>,
+    looked_up: AllowanceUse,
+    /// Whether turns are left out without further summaries.
+    leaves_out_turns: bool,
+    /// Computed when it is needed for the first time.
+    tokens: OnceCell<u32>,
+}
+
+impl<'a> Ceiling<'a> {
+    fn new(best: &Admitted<'a>, looked_up: AllowanceUse) -> Self {
+        let leaves_out_turns = best.input.state_request.is_some() && state_request::leaves_out_turns(best);
+        Self { input: best.input, used: best.summed.used.clone(), looked_up, leaves_out_turns, tokens: OnceCell::new() }
+    }
+
+    /// Returns the limit of a plan with further summaries; none if the model is asked in both plans or in neither.
+    fn of(&self, next: &Admitted<'_>) -> u32 {
+        let Some(request) = self.input.state_request.as_ref().filter(|_| self.leaves_out_turns) else {
+            return u32::MAX;
+        };
+        if state_request::leaves_out_turns(next) {
+            return u32::MAX;
+        }
+        *self.tokens.get_or_init(|| {
+            let asking = state_request::asking(self.input, request);
+            let summed = SummaryCoverage::new(&asking, self.used.clone());
+            admit_with(&asking, summed, self.looked_up, None).map_or(u32::MAX, |admitted| explain::size(&admitted))
+        })
+    }
 }
 
 /// Returns the plan with turns that a longer summary had displaced and that fit again with its shorter replacement. The
@@ -90,7 +113,7 @@ fn with_summary<'a>(
     best: &Admitted<'a>,
     summary: &SummaryInput,
     looked_up: AllowanceUse,
-    ceiling: u32,
+    ceiling: &Ceiling<'_>,
 ) -> Result<Admitted<'a>, Reason> {
     let input = best.input;
     let turns = turns_covered_by(input, summary.by);
@@ -115,15 +138,15 @@ fn with_summary<'a>(
     if let Some(budget) = choose::session_overfull(input, &SummaryCoverage::new(input, used.clone())) {
         return Err(Reason::SessionFull { budget });
     }
-    let limit = explain::size(best).min(ceiling);
-    let (mut named, mut most) = (None, None);
-    for _ in 0..TRIES {
+    let mut most = None;
+    for attempt in 0..TRIES {
         let next = admit_with(input, SummaryCoverage::new(input, used.clone()), looked_up, most);
         let next = match next {
             Ok(next) => next,
-            Err(blocked) if named.is_none() => return Err(no_room(input, summary, blocked.needed)),
+            Err(blocked) if attempt == 0 => return Err(no_room(input, summary, blocked.needed)),
             Err(_) => break,
         };
+        let limit = explain::size(best).min(ceiling.of(&next));
         let over = explain::size(&next).saturating_sub(limit);
         let displaces = displaces_newest(best, &next) || displaces_lease(best, &next);
         if over == 0 && !displaces {
@@ -131,16 +154,12 @@ fn with_summary<'a>(
         }
         let Window { start, shortened, form, .. } = next.window;
         most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
-        let can_shrink = (lost || summary.named) && !displaces && start < input.turns.len();
-        // A summary that the question names is sent even if nothing else can make room for it.
-        if summary.named {
-            named.get_or_insert(next);
-        }
-        if !can_shrink {
+        // Other turns may leave for a summary that the question names, too.
+        if !(lost || summary.named) || displaces || start == input.turns.len() {
             break;
         }
     }
-    named.ok_or(Reason::SavesNothing)
+    Err(Reason::SavesNothing)
 }
 
 /// Returns whether a mark sends the turn of a user message.
@@ -242,10 +261,43 @@ fn with_quotations<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: Allow
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::admission::laws_tests::{input, key};
+    use crate::context::admission::laws_tests::{input, key, mark};
+    use crate::domain::conversation::mark::MarkKind;
     use crate::domain::planning::input::CoveredTurn;
     use crate::domain::planning::plan::RowKind;
     use crate::domain::planning::policy::{PolicySpec, Section};
+
+    /// The first summary covers turns 1 to 3, the second one turns 2 to 4. With the first turn marked and sent, the second
+    /// one replaces the first.
+    #[test]
+    fn an_older_summary_leaves_only_if_its_other_turns_are_marked_and_sent() {
+        let (excluded, pinned, included) = (MarkKind::Exclude, MarkKind::Sticky, MarkKind::IncludeOnce);
+        for (kind, cap, leaves) in [
+            (None, 500, false),
+            (Some(pinned), 500, true),
+            (Some(included), 500, true),
+            (Some(MarkKind::leased(2)), 500, true),
+            (Some(MarkKind::leased(2)), 0, false),
+            (Some(MarkKind::leased(0)), 500, false),
+            (Some(excluded), 500, false),
+        ] {
+            let policy = PolicySpec { leased_cap_tokens: cap, ..PolicySpec::default() };
+            let mut input = input(&[[100; 3]; 4], policy, 2_000);
+            input.marks = kind.map(|kind| mark(input.turns[0].atom, kind)).into_iter().collect();
+            let one = |at: usize| (key(400, at), key(401, at));
+            for at in 0..2 {
+                let (by, text) = one(at);
+                input.summaries.push(SummaryInput { by, text, named: false, lacks: false, older: false });
+                let covered = (at..at + 3).map(|turn| CoveredTurn { user: key(turn, 0), tip: key(turn, 2), by });
+                input.covered.extend(covered);
+                let block = (Section::SessionSummary, RowKind::Summary, (text, 20), "summary", Reason::Summary);
+                input.blocks.push(Block::new(block.0, block.1, block.2, block.3, block.4));
+            }
+            let admitted = admit(&input, AllowanceUse::Offered).ok().unwrap();
+            let expected = if leaves { vec![one(1).0] } else { vec![one(0).0, one(1).0] };
+            assert_eq!(admitted.summed.used, expected, "{kind:?} with a cap of {cap}");
+        }
+    }
 
     /// A summary that saves nothing, and another one that was sent with the last call and is no longer accepted.
     #[test]

@@ -553,7 +553,7 @@ fn kind() -> impl Strategy<Value = MarkKind> {
     ]
 }
 
-fn mark(target: Atom, kind: MarkKind) -> Mark {
+pub(in crate::context) fn mark(target: Atom, kind: MarkKind) -> Mark {
     let (note, inherited_from, origin, code) = (None, None, None, None);
     Mark { target, kind, by: Actor::User, note, inherited_from, revision: 1, counted: None, renewals: 0, origin, code }
 }

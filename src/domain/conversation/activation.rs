@@ -59,6 +59,10 @@ pub struct Touches {
     /// The cluster of the turn's question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterId>,
+    /// Whether the question names nothing, so that it stays in the cluster of the one before it. False in turns stored by
+    /// earlier versions.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub inherited: bool,
     /// The older turns that the turn touched, in the order of the path.
     pub touched: Vec<Touch>,
     /// The symbols of the code that the turn touched.

@@ -92,7 +92,8 @@ pub enum Actor {
     Model,
 }
 
-/// The turns that are left of a lease. Stored as a number; 0 is a lease that has ended.
+/// The turns that a lease has left. Stored as a number: 0 is a lease that has ended, and the largest number one that lasts
+/// until the running task ends. Earlier versions count that one down.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(from = "u32", into = "u32")]
 pub enum LeaseTurns {
@@ -100,6 +101,31 @@ pub enum LeaseTurns {
     Left(NonZeroU32),
     /// The lease has ended and has no effect.
     Ended,
+}
+
+impl LeaseTurns {
+    /// A lease that lasts until the running task ends.
+    pub const TASK: Self = Self::Left(NonZeroU32::MAX);
+
+    /// Returns how long the lease still lasts, such as `for 3 more turns`.
+    #[must_use]
+    pub fn duration(self) -> String {
+        match self {
+            Self::TASK => "until the task ends".to_owned(),
+            Self::Left(NonZeroU32::MIN) => "for 1 more turn".to_owned(),
+            Self::Left(_) | Self::Ended => format!("for {self} more turns"),
+        }
+    }
+
+    /// Returns the same in a few words, such as `3 turns left`.
+    #[must_use]
+    pub fn label(self) -> String {
+        match self {
+            Self::TASK => "until the task ends".to_owned(),
+            Self::Left(NonZeroU32::MIN) => "1 turn left".to_owned(),
+            Self::Left(_) | Self::Ended => format!("{self} turns left"),
+        }
+    }
 }
 
 impl From<u32> for LeaseTurns {
@@ -119,7 +145,7 @@ impl From<LeaseTurns> for u32 {
 
 impl fmt::Display for LeaseTurns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        u32::from(*self).fmt(f)
+        if *self == Self::TASK { f.write_str("task") } else { u32::from(*self).fmt(f) }
     }
 }
 
@@ -129,7 +155,7 @@ impl fmt::Display for LeaseTurns {
 pub enum MarkKind {
     /// A permanent pin: stays until a person removes it, and is never dropped silently.
     Sticky,
-    /// A lease: stays for a number of turns.
+    /// A lease: stays for a number of turns, or until the running task ends.
     Leased {
         /// Turns left.
         turns: LeaseTurns,
@@ -279,8 +305,10 @@ impl Mark {
         match self.kind {
             kind if kind.once() => Some(None),
             MarkKind::Leased { turns: LeaseTurns::Ended } if self.by == Actor::Engine => Some(None),
-            MarkKind::Leased { turns: LeaseTurns::Left(turns) } if self.counted != user && sent => {
-                let kind = MarkKind::leased(turns.get() - 1);
+            MarkKind::Leased { turns: turns @ LeaseTurns::Left(left) }
+                if turns != LeaseTurns::TASK && self.counted != user && sent =>
+            {
+                let kind = MarkKind::leased(left.get() - 1);
                 Some(Some(Self { kind, counted: user, revision: self.revision + 1, ..self.clone() }))
             }
             _ => None,
@@ -305,6 +333,16 @@ mod tests {
         let target = Atom::Preamble { first: Hash::of(b"first") };
         let (note, inherited_from, origin, code) = (None, None, None, None);
         Mark { target, kind, by, note, inherited_from, revision: 7, counted: None, renewals: 1, origin, code }
+    }
+
+    /// Earlier versions read it as a lease of that many turns.
+    #[test]
+    fn a_lease_until_the_task_ends_loses_no_turn() {
+        let kind = MarkKind::Leased { turns: LeaseTurns::TASK };
+        assert_eq!(serde_json::to_string(&kind).unwrap(), r#"{"kind":"leased","turns":4294967295}"#);
+        let lease = mark(kind, Actor::User);
+        assert!(kind.includes() && lease.after_turn(Some(Hash::of(b"one")), true).is_none());
+        assert_eq!([LeaseTurns::TASK.duration(), LeaseTurns::TASK.label()], ["until the task ends"; 2]);
     }
 
     #[test]

@@ -336,7 +336,7 @@ pub struct SummaryInput {
     pub by: Hash,
     /// Hash of its block's text.
     pub text: Hash,
-    /// Whether the question names the summary's lane or task. The summary is then sent whether or not it saves tokens.
+    /// Whether the question names the summary's lane or task. Turns that it does not cover may then leave for it.
     pub named: bool,
     /// Whether the question names something that the summary lacks. Messages that it covers may then be retrieved.
     pub lacks: bool,

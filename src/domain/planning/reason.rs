@@ -7,6 +7,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::call::code_set;
 use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::call::tokens::grouped;
+use crate::domain::conversation::mark::LeaseTurns;
 use serde::{Deserialize, Serialize};
 
 /// Why an item is included or left out. Each reason has one English sentence.
@@ -37,7 +38,7 @@ pub enum Reason {
     Sticky,
     /// In: leased.
     Leased {
-        /// Turns left.
+        /// Turns left, as [`LeaseTurns`] stores them.
         left: u32,
         /// Whether the program created the lease.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -359,7 +360,7 @@ impl Reason {
     /// Returns the reason in two or three words; for a lease, also the turns that it lasts.
     pub fn label(&self) -> String {
         if let Self::Leased { left, .. } = self {
-            return format!("leased, {left} {} left", if *left == 1 { "turn" } else { "turns" });
+            return format!("leased, {}", LeaseTurns::from(*left).label());
         }
         match self.name() {
             "open" => "open turn",
@@ -485,7 +486,7 @@ fn touchpoint_sentence(rank: u32, because: &str) -> String {
 
 fn leased_sentence(left: u32, engine: bool) -> String {
     let by = if engine { " automatically, because it was mentioned" } else { "" };
-    format!("Leased{by}: included for {left} more {}.", if left == 1 { "turn" } else { "turns" })
+    format!("Leased{by}: included {}.", LeaseTurns::from(left).duration())
 }
 
 fn earned_sentence(renewals: u32) -> String {

@@ -4,7 +4,7 @@
 use super::acts::Act;
 use super::draft::ItemName;
 use crate::config::commands::mark::{Items, MarkCommand};
-use crate::domain::conversation::mark::MarkKind;
+use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 
 /// Returns the items that a command names and the act on them.
 pub fn marks(command: &MarkCommand) -> (Vec<ItemName>, Act) {
@@ -15,7 +15,10 @@ pub fn marks(command: &MarkCommand) -> (Vec<ItemName>, Act) {
             named.extend(note.clone().map(ItemName::Note));
             (named, set(turns.map_or(MarkKind::Sticky, MarkKind::leased)))
         }
-        MarkCommand::Lease { items, turns } => {
+        MarkCommand::Lease { items, until_task: true, .. } => {
+            (all(items), set(MarkKind::Leased { turns: LeaseTurns::TASK }))
+        }
+        MarkCommand::Lease { items, turns, until_task: false } => {
             (all(items), turns.map_or(Act::Lease { toggle: false }, |turns| set(MarkKind::leased(turns))))
         }
         MarkCommand::Unpin(items) => (all(items), Act::Clear),

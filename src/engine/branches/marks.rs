@@ -12,6 +12,7 @@ use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::conversation::task;
 use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::api::{Act, Answer, ItemName};
 use crate::engine::core::Core;
@@ -102,6 +103,9 @@ impl Core {
             Act::Set { kind, toggle } => (kind, toggle),
             Act::Clear | Act::Reply => return Ok(None),
         };
+        if kind == (MarkKind::Leased { turns: LeaseTurns::TASK }) && task::running(&branch.overrides.tasks).is_none() {
+            return Err(Failure::user("No task is running here.").todo("/task start NAME starts one."));
+        }
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
         let ended = |mark: &Mark| mark.kind == MarkKind::Leased { turns: LeaseTurns::Ended };
         let ours = self.tools.project.knows(&target);

@@ -22,7 +22,7 @@ use crate::engine::startup::setup::OpenEmbedder;
 use crate::retrieval::index::passages::passages;
 use crate::retrieval::vectors::memory::Code;
 use crate::store::Store;
-use crate::store::types::{StoreError, Write};
+use crate::store::types::{PassageVector, StoreError, Write};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -361,30 +361,30 @@ impl Vectors {
         let texts = self.texts(batch)?;
         let mut codes = self.stored(&model, &texts)?;
         let mut named = HashSet::new();
-        let fresh: Vec<&(Hash, String)> = texts
+        let fresh: Vec<(NodeId, Hash, &str)> = texts
             .iter()
-            .flat_map(|(_, texts)| texts)
-            .filter(|(key, _)| !codes.contains_key(key) && named.insert(*key))
+            .flat_map(|(wanted, texts)| texts.iter().map(|(key, text)| (wanted.node, *key, text.as_str())))
+            .filter(|(_, key, _)| !codes.contains_key(key) && named.insert(*key))
             .collect();
         let go_on = || {
             let state = self.lock();
             !state.closed && state.removals == *removals
         };
-        let fresh_texts: Vec<&str> = fresh.iter().map(|(_, text)| text.as_str()).collect();
+        let fresh_texts: Vec<&str> = fresh.iter().map(|(.., text)| *text).collect();
         let vectors =
             if fresh_texts.is_empty() { Vec::new() } else { embedder.embed(&fresh_texts, Purpose::Passage, &go_on)? };
         let mut written = Vec::with_capacity(fresh.len());
-        for ((key, _), vector) in fresh.into_iter().zip(vectors) {
+        for ((node, key, _), vector) in fresh.into_iter().zip(vectors) {
             let code = Code::of(&vector).map_err(|error| EmbedError::Answer(error.to_string()))?;
-            written.push((*key, code.encode()));
-            codes.insert(*key, code);
+            written.push(PassageVector { node, key, code: code.encode() });
+            codes.insert(key, code);
         }
         let mut state = self.lock();
         if state.removals != *removals {
             return Ok(());
         }
         if !written.is_empty() && !self.0.store.read_only() {
-            self.0.store.post(vec![Write::PutEmbeddings { model, codes: written }]);
+            self.0.store.post(vec![Write::PutEmbeddings { model, vectors: written }]);
         }
         for (wanted, texts) in texts {
             let all: Option<Vec<Code>> = texts.iter().map(|(key, _)| codes.get(key).cloned()).collect();

@@ -5,11 +5,12 @@
 use super::input::InputAssembly;
 use super::input_builder::{BuiltInput, InputBuilder};
 use super::snapshot::Snapshot;
-use super::sources::{code, error_pairs, memory, retrieval, rules, subjects, suggested_pins};
+use super::sources::{code, error_pairs, memory, retrieval, rules, subjects, suggested_pins, summaries};
 use crate::context;
 use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Fields;
 use crate::domain::conversation::message::NodeHead;
-use crate::domain::planning::plan::Warning;
+use crate::domain::planning::plan::{Reason, Warning};
 
 impl InputBuilder {
     /// Collects a plan's input. If the model's own tokenizer cannot be loaded, another encoding counts and a warning
@@ -24,7 +25,27 @@ impl InputBuilder {
         Ok(built)
     }
 
+    /// Collects the input. If more was searched because a summary lacks what the question names, also collects the
+    /// input without the newest summary, and returns that one if its plan is smaller: an accepted summary never makes a
+    /// request larger.
     fn collect_counted(&mut self, snapshot: &Snapshot) -> Result<BuiltInput, Failure> {
+        let (built, reopened) = self.collect_once(snapshot)?;
+        let newest = built.input.summaries.last().filter(|_| reopened);
+        let Some((snapshot, newest)) = newest.and_then(|newest| snapshot.without_summary(newest.by)) else {
+            return Ok(built);
+        };
+        let mut without = self.collect_counted(&snapshot)?;
+        if !context::is_larger(&built.input, &without.input) {
+            return Ok(built);
+        }
+        without.input.near.push(summaries::omitted(&newest, Reason::SavesNothing));
+        without.input.basis.frozen =
+            Fields::new("saves nothing").hash(without.input.basis.frozen).hash(newest.id).finish();
+        Ok(without)
+    }
+
+    /// Collects the input. Also returns whether turns are searched only because a summary lacks what the question names.
+    fn collect_once(&mut self, snapshot: &Snapshot) -> Result<(BuiltInput, bool), Failure> {
         let joins = snapshot.rules.profile.dialect.strict_alternation;
         let heads: Vec<&NodeHead> =
             snapshot.turns.iter().chain([&snapshot.open]).flat_map(|turn| &turn.heads).collect();
@@ -36,15 +57,17 @@ impl InputBuilder {
         built.contents.subject = subjects::place(self, snapshot, question.as_deref())?;
         memory::add(self, snapshot, question.as_deref(), &mut built)?;
         let search = code::add(self, snapshot, question.as_deref(), &mut built)?;
-        // Sources must not repeat text that the request already contains. The solver determines that text here.
-        if let Some(already_in) = context::already_in(&built.input, built.input.allowance) {
-            error_pairs::add(self, snapshot, &already_in, &mut built)?;
+        // Sources must not repeat what the request contains anyway. This is the only preliminary question to the
+        // solver.
+        let already_in = context::already_in(&built.input, built.input.allowance);
+        if let Some(already_in) = &already_in {
+            error_pairs::add(self, snapshot, already_in, &mut built)?;
             if let Some(search) = search {
-                search.add(self, snapshot, &already_in, &mut built)?;
+                search.add(self, snapshot, already_in, &mut built)?;
             }
-            retrieval::add(self, snapshot, question, &already_in, &mut built)?;
+            retrieval::add(self, snapshot, question, already_in, &mut built)?;
         }
         suggested_pins::add(snapshot, &mut built.input);
-        Ok(built)
+        Ok((built, already_in.is_some_and(|already_in| already_in.reopened)))
     }
 }

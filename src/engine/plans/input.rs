@@ -318,9 +318,7 @@ impl<'a> InputAssembly<'a> {
     }
 
     fn omit_summary(&mut self, summary: &Summary, reason: Reason) {
-        let (atom, title) = (Atom::Section { text: summary.id }, summaries::title(summary));
-        let remedy = ("capsules", "lists the summaries in use");
-        self.near.push(OmittedItem::new(atom, RowKind::Summary, &title, summary.tokens, reason, remedy));
+        self.near.push(summaries::omitted(summary, reason));
     }
 
     /// Returns a person's notes: pinned ones as instructions, texts that were copied from other branches as cards.

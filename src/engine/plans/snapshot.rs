@@ -17,6 +17,7 @@ use crate::domain::planning::input::Gap;
 use crate::domain::planning::mode::SearchChoice;
 use crate::domain::planning::plan::{ContextPlan, Source};
 use crate::domain::planning::tuning::TurnSelection;
+use crate::domain::summary::accepted::Summary;
 use crate::engine::indexing::priority::Priority;
 use crate::engine::sessions::path::{LaneNumber, PathView};
 use crate::engine::sessions::session::Session;
@@ -108,6 +109,15 @@ pub(crate) struct Question {
 }
 
 impl Snapshot {
+    /// Returns the snapshot without an accepted summary, and that summary; `None` if it is not among them.
+    pub(crate) fn without_summary(&self, id: Hash) -> Option<(Self, Arc<Summary>)> {
+        let at = self.summaries.sent.iter().rposition(|sent| sent.summary.id == id)?;
+        let mut without = self.clone();
+        let summary = without.summaries.sent.remove(at).summary;
+        without.summaries.covered.retain(|covered| covered.by != id);
+        Some((without, summary))
+    }
+
     /// Returns the keys of the last nodes of the turns before the open one, newest first.
     pub(crate) fn closed_tips(&self) -> impl Iterator<Item = Hash> + '_ {
         let path = &self.path;

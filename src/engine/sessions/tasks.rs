@@ -1,4 +1,4 @@
-//! Tasks of a branch: start and end, and their effect on the program's own pins. Each is one operation, so that one
+//! Tasks of a branch: start and end, and their effect on leases. Each is one operation, so that one
 //! undo reverts all of it.
 //! Not for: the weight of a task's turns (`context::policy::levels`), or how tasks are shown.
 
@@ -6,7 +6,7 @@ use super::memory::checked_text;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::{Branch, Overrides};
-use crate::domain::conversation::mark::Actor;
+use crate::domain::conversation::mark::{Actor, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::memory::{self, MemoryKind, Scope};
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::task::{self, TaskSpan};
@@ -58,7 +58,8 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.{summary}", super::session::capital(&what))))
     }
 
-    /// Writes a task's change. If a task `ended`, the program's own pins end with it, and its outcome becomes a memory.
+    /// Writes a task's change. If a task `ended`, the program's own pins and the leases that last until then end with it,
+    /// and its outcome becomes a memory.
     fn change_task(
         &mut self,
         branch: &Branch,
@@ -69,7 +70,9 @@ impl Core {
     ) -> Result<Answer, Failure> {
         let (write, change) = overrides_change(branch, overrides);
         let (mut writes, mut changes) = (vec![write], vec![change]);
-        for mark in branch.marks.iter().filter(|mark| ended && mark.by == Actor::Engine) {
+        let for_task = MarkKind::Leased { turns: LeaseTurns::TASK };
+        let ends = |mark: &&Mark| ended && (mark.by == Actor::Engine || mark.kind == for_task);
+        for mark in branch.marks.iter().filter(ends) {
             let update = MarkUpdate { target: mark.target, before: Some(mark.clone()), after: None };
             writes.push(update.write(branch.id));
             let step = (state_of_mark(Some(mark)), ItemState::None);

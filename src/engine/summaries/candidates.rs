@@ -1,16 +1,23 @@
 //! The turns of a branch that can be summarized, and the reasons why a turn is not summarized. Not for: choosing among
 //! them (`context::summary::sources`), or when a summary is due (`automatic`).
 
+use crate::context::policy::levels;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
+use crate::domain::base::secrets;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tree;
+use crate::domain::planning::policy::StateBlock;
+use crate::domain::planning::tuning::TurnSelection;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::domain::summary::draft::{KeepReason, SourceTurn};
 use crate::engine::core::Core;
 use crate::engine::plans::input_builder::send_barrier;
+use crate::engine::plans::labels::state_text;
+use crate::engine::startup::rules::Rules;
+use std::collections::HashSet;
 
 /// The input of a draft: the closed turns of a branch, each with its readable messages, and the lane.
 pub(crate) struct Ready {
@@ -56,6 +63,24 @@ impl Core {
             found.push((source, read));
         }
         Ok(Ready { turns: found, lane })
+    }
+
+    /// Returns the maximum tokens of a summary of these turns (by the keys of their user messages): what the session
+    /// level holds beside the state block and the summaries that stay. No limit if the policy has no levels.
+    pub(crate) fn summary_limit(&self, branch: &Branch, rules: &Rules, turns: &HashSet<Hash>) -> Result<u32, Failure> {
+        let policy = &rules.policy;
+        if policy.choose != TurnSelection::Levels {
+            return Ok(u32::MAX);
+        }
+        let session = self.sessions.of_branch(branch.id)?;
+        let count = |text: &str| self.setup.counter.count(rules.model.encoding, text);
+        let state = session.state_on(branch, session.head(branch)).filter(|_| policy.state_block != StateBlock::Off);
+        let state = state.map_or(0, |state| count(&state_text(&secrets::mask(&state.text).0)));
+        let others = branch.summaries.iter().filter_map(|id| session.summary(*id));
+        let others = others.filter(|held| held.summary.covers.iter().any(|cover| !turns.contains(&cover.user)));
+        let taken = others.fold(state, |sum, held| sum.saturating_add(held.summary.tokens));
+        let total = policy.levels.total.min(rules.budget.prompt);
+        Ok(levels::budgets(total, &policy.levels)[1].saturating_sub(taken))
     }
 }
 

@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub(crate) struct PendingDraft {
     pub(crate) draft: SummaryDraft,
     pub(crate) wanted: Arc<RequiredFacts>,
+    /// Maximum tokens of the summary, so that it fits into the level that it is sent in.
+    pub(crate) most: u32,
     /// Whether it is stored for its branch.
     pub(crate) stored: bool,
 }
@@ -47,7 +49,7 @@ impl PendingDraft {
         summary.tokens = count(&summary_text(&summary, None));
         ratio(summary.original_tokens, summary.tokens)?;
         let draft = SummaryDraft { summary: summary.sealed(), body, dropped: dropped.into(), ..self.draft.clone() };
-        Ok(Self { draft, wanted: self.wanted.clone(), stored: self.stored })
+        Ok(Self { draft, ..self.clone() })
     }
 
     /// Returns the draft as a person sees it, with all warnings.
@@ -55,10 +57,10 @@ impl PendingDraft {
         SummaryDraft { warnings: self.warnings(), ..self.draft.clone() }
     }
 
-    /// Returns the tokens that may still be added by keeping items: the summary stays below half of its sources, and
-    /// below twice its usual size.
+    /// Returns the tokens that may still be added by keeping items: the summary stays below half of its sources,
+    /// below twice its usual size, and in its level.
     pub(crate) fn room(&self) -> u32 {
-        let most = (self.draft.summary.original_tokens / 2).min(Size::default().most * 2);
+        let most = (self.draft.summary.original_tokens / 2).min(Size::default().most * 2).min(self.most);
         most.saturating_sub(self.draft.summary.tokens)
     }
 
@@ -73,6 +75,12 @@ impl PendingDraft {
                 required).",
                 ratio / 1_000,
                 ratio % 1_000 / 100
+            ));
+        }
+        if summary.tokens > self.most {
+            warnings.push(format!(
+                "The summary is not sent: it takes {} est. tokens, and the session level has room for {}.",
+                summary.tokens, self.most
             ));
         }
         if self.draft.masked > 0 {

@@ -22,6 +22,9 @@ use crate::engine::plans::sources::summaries::LoadedSummary;
 use crate::store::types::Write;
 use std::sync::Arc;
 
+/// The minimum tokens of a draft; less would hold no sentence.
+const MIN_SUMMARY: u32 = 64;
+
 impl Core {
     /// Starts a draft. Its ticket is answered when the draft is written. An automatic draft has no ticket but a cause.
     pub(crate) fn start_draft(
@@ -47,12 +50,20 @@ impl Core {
         let choice = sources::choose(&light, up_to, already)?;
         let mut turns: Vec<Option<_>> = turns.into_iter().map(Some).collect();
         let turns: Vec<_> = choice.covered.iter().filter_map(|at| turns[*at].take()).collect();
+        let users = turns.iter().map(|(turn, _)| turn.user).collect();
+        let most = self.summary_limit(&branch, &rules, &users)?;
+        if most < MIN_SUMMARY {
+            return Err(Failure::user("The session level of the policy has no room for a further summary.")
+                .kept("Nothing was changed.")
+                .todo("Revert or shorten a summary, or raise the budget."));
+        }
         let job = Job {
             number: self.summaries.drafts.next_number(),
             ticket,
             kind,
             lane,
             parent,
+            most,
             turns,
             stays: choice.stays,
             by,

@@ -104,12 +104,14 @@ impl Core {
     fn restore_draft(&mut self, branch: &Branch, draft: StoredDraft, own: bool) -> Result<(), Failure> {
         let rules = self.rules(branch)?;
         let turns = self.sources_of(branch, &draft.summary)?;
+        let users = turns.iter().map(|(turn, _)| turn.user).collect();
         let job = Job {
             number: self.summaries.drafts.next_number(),
             ticket: None,
             kind: draft.summary.kind,
             lane: draft.summary.lane.clone(),
             parent: None,
+            most: self.summary_limit(branch, &rules, &users)?,
             turns,
             stays: draft.stays.clone(),
             by: SummaryAuthor::Extractive,

@@ -6,7 +6,7 @@ use super::state::DraftResult;
 use crate::config::prompts;
 use crate::context::render::render_forms;
 use crate::context::summary::survive::RequiredFacts;
-use crate::context::summary::{Size, extract, keep, parts};
+use crate::context::summary::{Size, SummaryError, extract, keep, parts};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
@@ -43,6 +43,8 @@ pub(crate) struct Job {
     pub(crate) kind: SummaryKind,
     pub(crate) lane: String,
     pub(crate) parent: Option<Arc<Summary>>,
+    /// Maximum tokens of the summary as it is sent.
+    pub(crate) most: u32,
     /// The turns without their messages, and for each turn the heads of its readable messages.
     pub(crate) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
     pub(crate) stays: Vec<(u32, KeepReason)>,
@@ -108,15 +110,14 @@ impl Job {
         let wanted = Arc::new(RequiredFacts::of(&sources));
         let covers: Vec<TurnCover> = sources.iter().map(cover).collect();
         let kept = self.kept_items(&covers);
-        let (body, source, warnings) = match self.by {
-            SummaryAuthor::Extractive => {
-                (self.extracted(&sources, original, &kept), SummarySource::Extractive, Vec::new())
-            }
+        let (by_model, warnings) = match self.by {
+            SummaryAuthor::Extractive => (None, Vec::new()),
             SummaryAuthor::Model => {
                 let (text, warnings) = self.summarize_by_model(&sources, runs)?;
-                (text, SummarySource::Llm, warnings)
+                (Some(text), warnings)
             }
         };
+        let source = if by_model.is_some() { SummarySource::Llm } else { SummarySource::Extractive };
         let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
         let blank = Summary {
             id: Hash::default(),
@@ -151,8 +152,11 @@ impl Job {
             cause: self.cause.clone(),
             warnings,
         };
-        let drafted = PendingDraft { draft, wanted, stored: false };
-        Ok(drafted.composed(body, kept, source, &|text| self.count(text))?)
+        let drafted = PendingDraft { draft, wanted, most: self.most, stored: false };
+        match by_model {
+            Some(body) => Ok(drafted.composed(body, kept, source, &|text| self.count(text))?),
+            None => self.extracted(&drafted, &kept),
+        }
     }
 
     /// Restores a stored draft with its sources, which must not have changed since they were read for it.
@@ -177,7 +181,7 @@ impl Job {
             warnings: stored.warnings.clone(),
         };
         let (kept, source) = (stored.summary.kept.clone(), stored.summary.source);
-        let drafted = PendingDraft { draft, wanted, stored: own };
+        let drafted = PendingDraft { draft, wanted, most: self.most, stored: own };
         Ok(drafted.composed(stored.body.clone(), kept, source, &|text| self.count(text))?)
     }
 
@@ -187,10 +191,20 @@ impl Job {
         old.filter(|kept| covers.iter().any(|c| c.nodes.iter().any(|(key, _)| *key == kept.node))).collect()
     }
 
-    fn extracted(&self, sources: &[SourceTurn], original: u32, kept: &[KeptSentence]) -> String {
-        let taken = self.count(&keep::joined("", kept));
-        let target = Size::default().target(original).saturating_sub(taken);
-        extract::extract(sources, target, &|text| self.count(text))
+    /// Returns the draft with sentences of its sources: of the usual size, or shorter so that it is no larger than `most`.
+    fn extracted(&self, drafted: &PendingDraft, kept: &[KeptSentence]) -> Result<PendingDraft, Failure> {
+        let count = |text: &str| self.count(text);
+        let usual = Size::default().target(drafted.draft.summary.original_tokens);
+        let mut target = usual.saturating_sub(count(&keep::joined("", kept)));
+        loop {
+            let body = extract::extract(&drafted.draft.sources, target, &count);
+            let made = drafted.composed(body, kept.to_vec(), SummarySource::Extractive, &count)?;
+            let over = made.draft.summary.tokens.saturating_sub(self.most);
+            if over == 0 {
+                return Ok(made);
+            }
+            target = target.checked_sub(over).ok_or(SummaryError::Empty)?;
+        }
     }
 
     /// Reads the messages of the sources. Secrets are masked before anything else sees the text.

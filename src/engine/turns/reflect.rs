@@ -30,6 +30,7 @@ use crate::engine::plans::sources::code::SYMBOL_TOKENS;
 use crate::engine::sessions::path::PathView;
 use crate::engine::sessions::session::{Session, lineage, reaches};
 use crate::engine::startup::rules::Rules;
+use crate::retrieval::cluster::QuestionPlace;
 use crate::store::types::Write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -214,11 +215,12 @@ impl Core {
         for turn in references::holders(&texts, &self.failed_on(input)?) {
             found.entry(turn).or_default().against = true;
         }
-        let cluster = input.live.solved.contents.subject.map(|placed| placed.id);
+        let subject = input.live.solved.contents.subject;
+        let (cluster, inherited) = (subject.map(|placed| placed.id), subject.is_some_and(QuestionPlace::inherited));
         let touched = found.into_iter().map(|(turn, touch)| Touch { item: input.first(turn), ..touch });
         let code_set = input.live.solved.contents.code_set.as_ref().map(|set| set.id);
         let symbols = self.touched_symbols(input, (&asked, &answer))?;
-        Ok(Touches { cluster, touched: touched.collect(), symbols, code_set })
+        Ok(Touches { cluster, inherited, touched: touched.collect(), symbols, code_set })
     }
 
     /// Returns the symbols in the arguments and the output of tools that failed in this turn.
@@ -258,6 +260,7 @@ impl Core {
         }
         let past = self.past(input, touches)?;
         let clusters: Vec<Option<ClusterId>> = past.iter().map(|touches| touches.cluster).collect();
+        let inherited: Vec<bool> = past.iter().map(|touches| touches.inherited).collect();
         let own = || input.branch.marks.iter().filter(|mark| by_engine(mark));
         let of_turns = past.iter().flat_map(|touches| &touches.touched);
         let mut turns: BTreeSet<usize> = of_turns.filter_map(|touch| input.turn_of(touch.item)).collect();
@@ -286,7 +289,7 @@ impl Core {
         }
         let taken = persons_leases(input, after);
         let (spec, cap) = (&policy.activation, policy.leased_cap_tokens);
-        let context = DecisionContext { spec, creates, cap, taken, clusters: &clusters };
+        let context = DecisionContext { spec, creates, cap, taken, clusters: &clusters, inherited: &inherited };
         let steps = activation::decide(&items, &context);
         let dismissed = &input.branch.overrides.dismissed;
         let wanted = |item: &TouchedItem, step: &Step| {

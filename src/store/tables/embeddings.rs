@@ -5,7 +5,7 @@ use crate::domain::base::hash::Hash;
 use crate::store::Store;
 use crate::store::sql::first_rows;
 use crate::store::transaction::WriteTransaction;
-use crate::store::types::StoreError;
+use crate::store::types::{PassageVector, StoreError};
 use std::collections::HashMap;
 
 impl Store {
@@ -16,13 +16,15 @@ impl Store {
     }
 }
 
-/// Stores vectors, replacing existing ones.
-pub(crate) fn put(tx: &WriteTransaction<'_>, model: &str, codes: &[(Hash, Vec<u8>)]) -> Result<(), StoreError> {
-    for (key, code) in codes {
+/// Stores vectors, replacing existing ones. The message of a vector may have been removed since its text was read; such a
+/// vector is not stored.
+pub(crate) fn put(tx: &WriteTransaction<'_>, model: &str, vectors: &[PassageVector]) -> Result<(), StoreError> {
+    for PassageVector { node, key, code } in vectors {
         tx.run(
-            "INSERT INTO embedding (model, key, code) VALUES (?1, ?2, ?3)
+            "INSERT INTO embedding (model, key, code)
+             SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM node WHERE id = ?4 AND \"end\" <> 'removed')
              ON CONFLICT (model, key) DO UPDATE SET code = excluded.code",
-            &[&model, key, code],
+            &[&model, key, code, &tx.stored_id(*node)],
         )?;
     }
     Ok(())

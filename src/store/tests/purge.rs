@@ -11,7 +11,7 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tag::Tag;
 use crate::domain::tool::trace::{ToolStatus, ToolTrace, sample};
 use crate::store::Store;
-use crate::store::types::Write;
+use crate::store::types::{PassageVector, Write};
 use std::path::Path;
 
 const SECRET: &str = "xyzzyplughsecret";
@@ -222,7 +222,8 @@ fn posted_values_of_a_removed_text_are_not_stored_after_it() {
     limit(50);
     let put = |value: &str| Write::SetValue { key: "note".into(), value: Some(value.repeat(1_000_000)) };
     store.post(vec![Write::PutCounts(vec![(key, Encoding::O200kBase, 5)]), put("n")]);
-    store.post(vec![Write::PutEmbeddings { model: "m".into(), codes: vec![(key, vec![7; 1_000_000])] }]);
+    let vector = PassageVector { node: scene.nodes[0].head.id, key, code: vec![7; 1_000_000] };
+    store.post(vec![Write::PutEmbeddings { model: "m".into(), vectors: vec![vector] }]);
     store
         .write(vec![
             Write::DropEmbeddings(vec![key]),
@@ -235,6 +236,21 @@ fn posted_values_of_a_removed_text_are_not_stored_after_it() {
     assert!(store.setting("note").unwrap().is_some());
     assert!(store.counts(&[key], Encoding::O200kBase).unwrap().is_empty());
     assert!(store.embeddings("m", &[key]).unwrap().is_empty());
+}
+
+/// A vector that is posted between the removal of its message and the moment at which its thread hears of it.
+#[test]
+fn vectors_of_removed_messages_are_not_stored() {
+    let place = TempStore::new();
+    let store = place.open();
+    let scene = scene(&store, [SECRET, "answer", "more"]);
+    let keys = [SECRET, "answer"].map(|text| Hash::of(text.as_bytes()));
+    let vector = |at: usize| PassageVector { node: scene.nodes[at].head.id, key: keys[at], code: vec![7] };
+    let removal = Write::Tombstone { session: scene.session, nodes: vec![scene.nodes[0].head.id] };
+    store.write(vec![Write::DropEmbeddings(vec![keys[0]]), removal]).unwrap();
+    store.post(vec![Write::PutEmbeddings { model: "m".into(), vectors: vec![vector(0), vector(1)] }]);
+    store.close();
+    assert_eq!(store.embeddings("m", &keys).unwrap(), [(keys[1], vec![7])].into());
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Anchor, Form};
 use crate::domain::tool::trace::{ToolStatus, ToolTrace, sample};
 use crate::store::Store;
-use crate::store::types::{OpenRun, StoreError, Write};
+use crate::store::types::{OpenRun, PassageVector, StoreError, Write};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -433,13 +433,18 @@ fn an_unknown_target_changes_nothing() {
 fn vectors_are_stored_by_model_and_text() {
     let place = TempStore::new();
     let store = place.open();
+    let node = scene(&store, ["one two three", "answer", "more"]).nodes[0].head.id;
     let keys = [Hash::of(b"one"), Hash::of(b"two"), Hash::of(b"three")];
-    let codes = vec![(keys[0], vec![1, 2]), (keys[1], vec![3])];
-    store.write(vec![Write::PutEmbeddings { model: "m".into(), codes: codes.clone() }]).unwrap();
-    store.write(vec![Write::PutEmbeddings { model: "n".into(), codes: vec![(keys[0], vec![9])] }]).unwrap();
-    assert_eq!(store.embeddings("m", &keys).unwrap(), codes.into_iter().collect());
+    let put = |model: &str, codes: &[(Hash, Vec<u8>)]| {
+        let vectors = codes.iter().map(|(key, code)| PassageVector { node, key: *key, code: code.clone() }).collect();
+        store.write(vec![Write::PutEmbeddings { model: model.into(), vectors }]).unwrap();
+    };
+    let codes = [(keys[0], vec![1, 2]), (keys[1], vec![3])];
+    put("m", &codes);
+    put("n", &[(keys[0], vec![9])]);
+    assert_eq!(store.embeddings("m", &keys).unwrap(), codes.into());
     assert_eq!(store.embeddings("n", &keys).unwrap(), [(keys[0], vec![9])].into());
-    store.write(vec![Write::PutEmbeddings { model: "n".into(), codes: vec![(keys[0], vec![8])] }]).unwrap();
+    put("n", &[(keys[0], vec![8])]);
     assert_eq!(store.embeddings("n", &keys).unwrap()[&keys[0]], [8]);
     store.write(vec![Write::DropEmbeddings(vec![keys[0], keys[2]])]).unwrap();
     assert_eq!(store.embeddings("m", &keys).unwrap(), [(keys[1], vec![3])].into());

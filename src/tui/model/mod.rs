@@ -16,7 +16,7 @@ pub mod title;
 
 use crate::config::settings::Screen;
 use crate::domain::base::finding::Finding;
-use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::tool::rerun::Rerun;
 use crate::tui::chat::model::branches::BranchPanel;
 use crate::tui::chat::model::complete::CompletionPopup;
@@ -36,7 +36,7 @@ use crate::tui::screens::text_editor::model::Editor;
 use crate::tui::screens::tour::model::Tour;
 use focus::Focus;
 use pending::Pending;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// How long after a frame the search reads more messages, in milliseconds.
 const SEARCH_PAUSE: u64 = 16;
@@ -194,6 +194,8 @@ pub struct Model {
     pub engine: EngineState,
     /// The tour, while it is shown.
     pub tour: Option<Tour>,
+    /// The sessions whose imported system prompts were asked about since the program began.
+    pub asked_about_instructions: HashSet<SessionId>,
     /// Whether the run loop ends.
     pub quit: bool,
 }

@@ -7,7 +7,7 @@ use crate::support::server::{Server, end, stream, words};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::activation::Activation;
 use pleach::domain::conversation::branch::Branch;
-use pleach::domain::conversation::mark::{Actor, Mark, MarkKind};
+use pleach::domain::conversation::mark::{Actor, LeaseTurns, Mark, MarkKind};
 use pleach::domain::conversation::transition::ItemState;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
@@ -624,6 +624,38 @@ fn tasks_on_the_command_line() {
     let pins = home.json(&["pins"]);
     assert_eq!((&pins[0]["pin"], &pins[0]["turns_left"], &pins[0]["turn"]), (&"leased".into(), &3.into(), &1.into()));
     home.assert_sound();
+}
+
+/// A lease until the task ends loses no turns, and ends with the task or when another one starts. Without a task there is
+/// none.
+#[test]
+fn a_lease_can_last_until_the_task_ends() {
+    let bench = Bench::new(&Model::new((1..=10).map(|_| text("Well."))));
+    let mut client = client(&bench, spec());
+    let branch = begun(&mut client);
+    let first = client.open().nodes.iter().find(|head| head.preview.contains("vault")).unwrap().id;
+    let kind = MarkKind::Leased { turns: LeaseTurns::TASK };
+    let lease = Request::Branch(BranchRequest::Mark {
+        branch,
+        items: vec![ItemName::TurnOf(first)],
+        act: Act::Set { kind, toggle: false },
+    });
+    let task = |act| Request::Branch(BranchRequest::Task { branch, act });
+    assert!(client.ask(lease.clone()).unwrap_err().what.contains("No task is running"));
+    for end in [TaskAct::Done(None), TaskAct::Start("roads".into())] {
+        client.must(task(TaskAct::Start("ports".into())));
+        client.must(lease.clone());
+        client.say(branch, "Of milk?");
+        client.say(branch, "Of juice?");
+        let row = row_of(&client.whole_plan(branch, &message("and?")), 1).unwrap();
+        assert!(row.included(), "{row:?}");
+        assert_eq!(row.reason.sentence(), "Leased: included until the task ends.");
+        client.must(task(end));
+        assert_eq!(marks(&mut client, branch), []);
+        client.must(Request::Session(SessionRequest::Undo));
+        assert_eq!(marks(&mut client, branch).iter().map(|mark| mark.kind).collect::<Vec<_>>(), [kind]);
+        client.must(task(TaskAct::Done(None)));
+    }
 }
 
 #[test]

@@ -327,6 +327,37 @@ fn full_levels_summarize_their_oldest_turns() {
     assert!(summary(&plan(&mut client, branch)).unwrap().included());
 }
 
+/// A draft is no larger than what the session level holds beside the other summaries and the state block, however much it
+/// covers and whatever a person keeps, so that it is sent once it is accepted.
+#[test]
+fn drafts_fit_into_the_session_level() {
+    let session = 160;
+    let spec = PolicySpec { levels: Levels { session, ..levels().levels }, ..levels() };
+    let off = AutoSummarySettings { measure: AutoSummaryTrigger::Off, ..spec.auto_summaries };
+    let bench = Bench::new(&model(9));
+    let mut client = client(&bench, &PolicySpec { auto_summaries: off, ..spec });
+    let branch = client.session();
+    say(&mut client, branch, 1..=9);
+    let draft = |client: &mut Client, kind, up_to| {
+        let by = SummaryAuthor::Extractive;
+        match client.ask(Request::Summary { branch, act: SummaryAct::Draft { kind, up_to: Some(up_to), by } }) {
+            Ok(Answer::Draft(Some(draft))) => Ok(draft),
+            Ok(other) => panic!("{other:?}"),
+            Err(failure) => Err(failure),
+        }
+    };
+    let made = draft(&mut client, SummaryKind::Lane, 8).unwrap();
+    assert!(made.summary.tokens <= session && made.summary.tokens * 2 > session, "{}", made.summary.tokens);
+    let Answer::Draft(Some(kept)) = act(&mut client, branch, SummaryAct::KeepAll { draft: made.number }) else {
+        panic!("no draft")
+    };
+    assert!(kept.summary.tokens <= session, "{}", kept.summary.tokens);
+    act(&mut client, branch, SummaryAct::Accept { draft: kept.number });
+    assert!(summary(&plan(&mut client, branch)).unwrap().included());
+    let full = draft(&mut client, SummaryKind::Session, 3).unwrap_err();
+    assert!(full.what.contains("no room"), "{full}");
+}
+
 /// As under the default policy: turns that leave the window are summarized once they are more than a little.
 fn windowed(accept: AutoSummaryAcceptance) -> PolicySpec {
     PolicySpec {

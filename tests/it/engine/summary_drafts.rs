@@ -427,6 +427,58 @@ fn accepting_makes_no_plan_larger() {
     }
 }
 
+/// Questions that name what the summaries lack: more messages are searched then, and policies that choose by score find
+/// others. The request is no larger all the same.
+#[test]
+fn accepting_makes_no_plan_larger_when_more_is_searched() {
+    let mut dice = Dice::new(21);
+    let mut words = |count: usize| -> String {
+        let all =
+            ["cache", "parser", "thread", "socket", "window", "layout", "token", "buffer", "index", "query", "planner"];
+        (0..count).map(|_| *dice.pick(&all)).collect::<Vec<_>>().join(" ")
+    };
+    let turns: Vec<(String, String)> = (0..40)
+        .map(|n| {
+            let (limit, long) = (1_000 + n * 7, [30, 120, 300][n % 3]);
+            let asked = format!("Look at mod_{n}.rs, {}", words(20));
+            let body =
+                format!("In mod_{n}.rs the limit is {limit}. {}. Call setup_{n}() first. {}", words(long), words(60));
+            (asked, body)
+        })
+        .collect();
+    let model = Model::new(turns.iter().map(|(_, answer)| text(answer)));
+    let bench = Bench::new(&model);
+    let all = pleach::config::policies::load(std::path::Path::new("no policies of one's own")).unwrap();
+    let mut client = bench.start_with(|setup| setup.settings.policies.extend(all.clone()));
+    let branch = client.session();
+    for (asked, _) in &turns {
+        client.say(branch, asked);
+    }
+    let measure = |client: &mut Client| -> Vec<(String, u32)> {
+        let ways = ["adaptive", "levels"].iter().flat_map(|policy| [3_000, 5_000].map(|budget| (*policy, budget)));
+        let mut sizes = Vec::new();
+        for (policy, budget) in ways {
+            let (policy, budget) = (Some(policy.to_owned()), Some(budget));
+            let overrides = Overrides { policy: policy.clone(), budget, ..Overrides::default() };
+            client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
+            for question in ["What is in mod_7.rs?", "What about mod_25.rs and setup_7?", "where does 1231 come from"] {
+                let plan = client.whole_plan(branch, &message(question));
+                sizes.push((format!("{policy:?} {budget:?}: {question}"), plan.est_total));
+            }
+        }
+        sizes
+    };
+    let mut before = measure(&mut client);
+    for up_to in [14, 28] {
+        accept(&mut client, branch, Some(up_to));
+        let after = measure(&mut client);
+        for ((way, then), (_, now)) in before.iter().zip(&after) {
+            assert!(now <= then, "{way}: {now} of {then}");
+        }
+        before = after;
+    }
+}
+
 /// A summary of another lane is left out. Naming that lane, or one of its tasks, includes it.
 #[test]
 fn naming_a_lane_or_a_task_brings_its_summary() {

@@ -85,6 +85,8 @@ fn from_stored_conversations() {
         assert_no_foreign_escapes(output.replace('\n', " ").as_bytes());
     }
     let pty = workbench(&home);
+    pty.see("imported system prompt?");
+    pty.keys("\r");
     pty.see("⟨U+E0041⟩");
     pty.keys("\t\x1b[H");
     for (keys, seen) in [("\x0f", "Next request ·"), ("\r", "Instructions"), ("qq", "Answer")] {

@@ -107,11 +107,12 @@ fn a_missing_state_block_is_offered() {
     assert!(!stage.screen(80, 24).contains("is writing"));
 }
 
-/// Switching to a session with an imported system prompt asks what to do with it; the answer is a mark, so undo reverts
-/// it. At the start of the program, when the first keys are text, a notice says it.
+/// Opening a session with an imported system prompt asks what to do with it, at the start of the program too; the answer
+/// is a mark, so undo reverts it. Whoever decides later is not asked again before the program starts again.
 #[test]
 fn an_imported_system_prompt_is_asked_about_until_it_is_decided() {
-    let asked = |marks: Vec<Mark>| {
+    let opens = |request: &Request| matches!(request, Request::Session(SessionRequest::Open { .. }));
+    let started = |marks: Vec<Mark>| {
         let mut one = fixture::text_node(1, None, Role::System, "You help a backend team. Be concrete.");
         one.head.imported = true;
         let two = fixture::text_node(2, Some(&one), Role::User, "hello");
@@ -119,44 +120,49 @@ fn an_imported_system_prompt_is_asked_about_until_it_is_decided() {
         let mut main = fixture::branch(MAIN, "main", Some(&three), None);
         main.marks = marks;
         let nodes = vec![one, two, three];
-        let mut view = fixture::view(&nodes, vec![main]);
+        let view = fixture::view(&nodes, vec![main]);
         let atom = Atom::Message { node: nodes[0].head.key };
-        let opens = |request: &Request| matches!(request, Request::Session(SessionRequest::Open { .. }));
         let mut stage = super::Stage::new();
         stage.bodies = nodes.iter().cloned().map(|node| (node.head.id, std::sync::Arc::new(node))).collect();
         stage.reply(opens, Answer::Opened(std::sync::Arc::new(view.clone())));
-        assert!(stage.model.layers.is_empty());
-        let notice = stage.screen(120, 35);
-        assert_eq!(notice.contains("system prompt is left out"), view.branches[0].marks.is_empty(), "{notice}");
-        stage.wait(10_000);
-        view.card.id = pleach::domain::base::ids::SessionId(uuid::Uuid::from_u128(99));
-        stage.type_text("/open other").press("enter");
-        stage.reply(opens, Answer::Opened(std::sync::Arc::new(view)));
         stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(fixture::settings()) }));
-        (stage, atom)
+        (stage, view, atom)
     };
-    let (mut stage, atom) = asked(Vec::new());
-    let screen = stage.screen(80, 24);
-    insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
-        insta::assert_snapshot!("imported_instructions_80x24", screen);
-    });
+    let switch = |stage: &mut super::Stage, view: &pleach::engine::api::SessionView| {
+        stage.type_text("/open other").press("enter");
+        stage.reply(opens, Answer::Opened(std::sync::Arc::new(view.clone())));
+        stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(fixture::settings()) }));
+    };
+    let (mut stage, first, atom) = started(Vec::new());
     let decided = |kind| {
         let act = Act::Set { kind, toggle: false };
         Request::Branch(BranchRequest::Mark { branch: MAIN, items: vec![ItemName::Atom(atom)], act })
     };
     stage.press("y");
     assert_eq!(*stage.last(), decided(MarkKind::Sticky));
-    let (mut stage, _) = asked(Vec::new());
+    let (mut stage, ..) = started(Vec::new());
     stage.press("x");
     assert_eq!(*stage.last(), decided(MarkKind::Exclude));
-    let (mut stage, _) = asked(Vec::new());
+    let (mut stage, ..) = started(Vec::new());
     stage.press("enter");
     assert!(stage.model.layers.is_empty() && *stage.last() != decided(MarkKind::Sticky), "Enter alone decides nothing");
+    let mut other = first.clone();
+    other.card.id = pleach::domain::base::ids::SessionId(uuid::Uuid::from_u128(99));
+    switch(&mut stage, &other);
+    let screen = stage.screen(80, 24);
+    insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+        insta::assert_snapshot!("imported_instructions_80x24", screen);
+    });
+    stage.press("enter");
+    for known in [&first, &other] {
+        switch(&mut stage, known);
+        assert!(stage.model.layers.is_empty(), "it was asked about since the program began");
+    }
     for kind in [MarkKind::Sticky, MarkKind::Exclude] {
         let (note, inherited_from, counted, origin, code) = (None, None, None, None, None);
         let (by, revision, renewals) = (Actor::User, 1, 0);
         let mark = Mark { target: atom, kind, by, note, inherited_from, revision, counted, renewals, origin, code };
-        assert!(asked(vec![mark]).0.model.layers.is_empty(), "{kind:?} is a decision");
+        assert!(started(vec![mark]).0.model.layers.is_empty(), "{kind:?} is a decision");
     }
 }
 

@@ -21,17 +21,19 @@ struct Look<'a> {
     encoding: Encoding,
     counter: &'a dyn CountTokens,
     bag: Contents,
+    reopened: bool,
 }
 
-/// Adds the results of the search.
+/// Adds the results of the search. Also returns whether turns are searched only because a summary lacks what the
+/// question names.
 pub(super) fn add(
     talk: &Talk,
     encoding: Encoding,
     counter: &dyn CountTokens,
     bag: Contents,
     input: &mut PlanInput,
-) -> Contents {
-    let mut look = Look { talk, encoding, counter, bag };
+) -> (Contents, bool) {
+    let mut look = Look { talk, encoding, counter, bag, reopened: false };
     let wanted = if talk.policy.retrieval { talk.mode } else { Mode::Off };
     let tokens = wanted.limits(input.budget.prompt).retrieval_tokens;
     input.allowance = tokens;
@@ -45,11 +47,16 @@ pub(super) fn add(
         input.near.push(near(search(), RowKind::Search, 0, Reason::ModeOff, "search-anyway"));
     }
     look.suggested(input);
-    look.bag
+    (look.bag, look.reopened)
 }
 
 fn search() -> Atom {
     Atom::Section { text: Hash::of(b"search") }
+}
+
+/// The row of an accepted summary with which the request would be larger.
+pub(super) fn summary_that_saves_nothing() -> OmittedItem {
+    near(Atom::Section { text: Hash::of(b"summary") }, RowKind::Summary, 0, Reason::SavesNothing, "capsules")
 }
 
 fn near(atom: Atom, kind: RowKind, tokens: u32, reason: Reason, action: &str) -> OmittedItem {
@@ -109,6 +116,7 @@ impl Look<'_> {
     /// Cards for matching messages that fit and are not sent in any case.
     fn older(&mut self, tokens: u32, input: &mut PlanInput) {
         let Some(already_in) = context::already_in(input, tokens) else { return };
+        self.reopened = already_in.reopened;
         let fits = self.talk.search_results.fits.iter().copied().filter(|(turn, at)| {
             let candidate = &input.turns[*turn];
             let key = self.talk.key(*turn, *at);

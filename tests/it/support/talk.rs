@@ -2,6 +2,7 @@
 //! they will be sent. Does not use the engine's builder.
 
 use super::look;
+use pleach::context;
 use pleach::context::render::render_forms::{self, WireState};
 use pleach::context::render::{TextSource, tools_json};
 use pleach::domain::base::hash::{Fields, Hash};
@@ -238,10 +239,26 @@ const OPEN: usize = usize::MAX;
 
 /// Builds the input of a plan and the texts of its request.
 pub(crate) fn build_input(talk: &Talk, encoding: Encoding, counter: &dyn CountTokens) -> (PlanInput, Contents) {
-    InputBuilder { talk, counter, encoding, bag: Contents::default() }.build_input()
+    let (input, bag, reopened) = InputBuilder { talk, counter, encoding, bag: Contents::default() }.build_input();
+    let Some(before) = talk.without_newest_summary().filter(|_| reopened) else { return (input, bag) };
+    let (mut without, other_bag) = build_input(&before, encoding, counter);
+    if !context::is_larger(&input, &without) {
+        return (input, bag);
+    }
+    without.near.push(look::summary_that_saves_nothing());
+    (without, other_bag)
 }
 
 impl Talk {
+    /// The talk before its newest summary was accepted; `None` without summaries.
+    pub(crate) fn without_newest_summary(&self) -> Option<Talk> {
+        match (&self.summary, &self.session) {
+            (None, None) => None,
+            (_, Some(_)) => Some(Talk { session: None, ..self.clone() }),
+            (Some(_), None) => Some(Talk { summary: None, ..self.clone() }),
+        }
+    }
+
     /// The key of a message.
     pub(crate) fn key(&self, turn: usize, message: usize) -> Hash {
         let turn = if turn == OPEN { self.turns.len() } else { turn };
@@ -310,7 +327,7 @@ impl Talk {
 }
 
 impl InputBuilder<'_> {
-    fn build_input(mut self) -> (PlanInput, Contents) {
+    fn build_input(mut self) -> (PlanInput, Contents, bool) {
         let talk = self.talk;
         let turns: Vec<TurnInput> = (0..talk.turns.len()).map(|turn| self.turn(turn, &talk.turns[turn])).collect();
         let open = self.turn(OPEN, &talk.open);
@@ -369,8 +386,8 @@ impl InputBuilder<'_> {
             round_before: None,
             warnings: Vec::new(),
         };
-        self.bag = look::add(talk, self.encoding, self.counter, self.bag, &mut input);
-        (input, self.bag)
+        let (bag, reopened) = look::add(talk, self.encoding, self.counter, self.bag, &mut input);
+        (input, bag, reopened)
     }
 
     /// The summaries, the lane's before the session's, each with its section.

@@ -10,9 +10,9 @@ use crate::domain::conversation::mark::{Atom, Mark};
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::task::TaskSpan;
 use crate::domain::conversation::tree::{Slot, Tree};
-use crate::domain::planning::input::{CoveredTurn, Gap};
+use crate::domain::planning::input::{CoveredTurn, Gap, OmittedItem};
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::Warning;
+use crate::domain::planning::plan::{Reason, RowKind, Warning};
 use crate::domain::summary::accepted::{
     MAX_SINCE, MessagesSince, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState,
     SummaryUse,
@@ -223,6 +223,13 @@ pub(crate) fn all_texts(summary: &Summary) -> impl Iterator<Item = String> + '_ 
 pub(crate) fn title(summary: &Summary) -> String {
     let (from, to) = summary.turns;
     format!("{} summary of turns {from}–{to} ({})", summary.kind.name(), summary.source.name())
+}
+
+/// Returns the row of a summary that is not offered.
+pub(crate) fn omitted(summary: &Summary, reason: Reason) -> OmittedItem {
+    let atom = Atom::Section { text: summary.id };
+    let remedy = ("capsules", "lists the summaries in use");
+    OmittedItem::new(atom, RowKind::Summary, &title(summary), summary.tokens, reason, remedy)
 }
 
 /// Returns the state of a summary that a list shows.

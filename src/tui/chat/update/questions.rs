@@ -40,9 +40,9 @@ pub(crate) fn trust(model: &mut Model) {
     open(model, title, vec![folder, words], choices);
 }
 
-/// Asks whether to send the system prompt of an imported conversation, unless that was decided on the branch. At the
-/// start of the program (`asks` is false), a notice mentions it instead, because the first keys are the text of a message.
-pub(crate) fn imported_instructions(model: &mut Model, asks: bool) {
+/// Asks whether to send the system prompt of an imported conversation, unless that was decided on the branch, or asked in
+/// this session since the program began.
+pub(crate) fn imported_instructions(model: &mut Model) {
     let (Some(session), Some(branch)) = (&model.session, model.branch()) else { return };
     let undecided = |head: &&NodeHead| {
         let atom = Atom::Message { node: head.key };
@@ -52,14 +52,8 @@ pub(crate) fn imported_instructions(model: &mut Model, asks: bool) {
     let path = model.conversation.path.iter().map(|slot| session.tree.head(*slot));
     let (atoms, mut words): (Vec<Atom>, Vec<String>) =
         path.filter(undecided).map(|head| (Atom::Message { node: head.key }, head.preview.clone())).unzip();
-    if atoms.is_empty() {
+    if atoms.is_empty() || !model.asked_about_instructions.insert(session.card.id) {
         return;
-    }
-    if !asks {
-        let key = model.keys.key_of(Action::Context).unwrap_or_default();
-        let text =
-            format!("This conversation's imported system prompt is left out; {key} shows it, and a pin sends it.");
-        return model.status.say(Severity::Notice, text, model.now);
     }
     words.truncate(5);
     words.push("Until you decide, it is left out.".to_owned());

@@ -6,7 +6,7 @@ use super::model::{Row, Traces};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::NodeId;
 use crate::domain::base::time;
-use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::mcp::display_name;
 use crate::domain::tool::rerun::{Rerun, RerunState};
@@ -422,6 +422,7 @@ pub(crate) fn difference(change: &FileChange, room: usize) -> Vec<Line> {
 fn describe_mark(kind: MarkKind) -> String {
     match kind {
         MarkKind::Sticky => "pinned".into(),
+        MarkKind::Leased { turns: LeaseTurns::TASK } => "leased until the task ends".into(),
         MarkKind::Leased { turns } => format!("leased for {turns} turns"),
         MarkKind::Exclude => "left out".into(),
         MarkKind::ExcludeOnce => "left out of the next request".into(),
