@@ -50,7 +50,7 @@ fn main() {
         }
         times.sort();
         let (median, worst) = (times[ROUNDS / 2], times[ROUNDS * 95 / 100]);
-        println!("{name}: {used} of {ITEMS} used, median {median:.1?}, 95 % below {worst:.1?}");
+        println!("{name}: {used} of {ITEMS} used, median {median:.1?}, 95% below {worst:.1?}");
         assert!(median < MOST, "{median:?} is more than {MOST:?}");
     }
 }

@@ -148,7 +148,7 @@ fn configurations(presets: &BTreeMap<String, PolicySpec>) -> Vec<Configuration> 
         }
         for refill in [50, 60, 80, 90] {
             let policy = PolicySpec { refill_percent: refill, ..presets["layered"].clone() };
-            way(format!("layered, refill {refill} %"), policy, Layout::CacheFriendly, Mode::Light, budget);
+            way(format!("layered, refill {refill}%"), policy, Layout::CacheFriendly, Mode::Light, budget);
         }
     }
     for mode in [Mode::Off, Mode::Heavy] {
@@ -193,7 +193,7 @@ fn main() {
         let cached = share(sums.cached, sums.tokens);
         let each = sums.tokens / sums.calls;
         print!(
-            "{name:26} {:14} {budget:>7} {:>6} {each:>8} {bytes:>6.1} % {same:>6.1} % {cached:>6.1} %",
+            "{name:26} {:14} {budget:>7} {:>6} {each:>8} {bytes:>6.1}% {same:>6.1}% {cached:>6.1}%",
             layout.name(),
             sums.calls
         );

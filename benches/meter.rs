@@ -132,11 +132,11 @@ fn measure(server: &Server<'_>, encoding: &str) -> (Vec<f64>, Vec<f64>) {
         raw.push(error(est, actual));
         let known = plan["calibration"]["calibrated_total"].as_f64();
         calibrated.extend(known.map(|known| error(known, actual)));
-        let known_error = known.map_or_else(|| "–".into(), |known| format!("{:+.2} %", error(known, actual)));
-        let within = plan["calibration"]["error_pct"].as_f64().map_or_else(|| "–".into(), |e| format!("{e:.1} %"));
+        let known_error = known.map_or_else(|| "–".into(), |known| format!("{:+.2}%", error(known, actual)));
+        let within = plan["calibration"]["error_pct"].as_f64().map_or_else(|| "–".into(), |e| format!("{e:.1}%"));
         let cal = known.map_or_else(|| "–".into(), |known| format!("{known:.0}"));
         println!(
-            "{turn:>4} {est:>9.0} {cal:>9} {actual:>8.0} {:>11.2} % {known_error:>11}   {within}",
+            "{turn:>4} {est:>9.0} {cal:>9} {actual:>8.0} {:>11.2}% {known_error:>11}   {within}",
             error(est, actual)
         );
     }
@@ -156,7 +156,7 @@ fn main() {
             let (raw, calibrated) = measure(server, encoding);
             let (before, after) = (summed(&raw), summed(&calibrated));
             lines.push(format!(
-                "{:<10} {encoding:<12} {:>5} {:>8.2} % {:>8.2} % {:>9.2} % {:>8.2} %",
+                "{:<10} {encoding:<12} {:>5} {:>8.2}% {:>8.2}% {:>9.2}% {:>8.2}%",
                 server.name,
                 raw.len(),
                 before.0,

@@ -86,7 +86,7 @@ fn time(name: &str, turns: usize) -> Duration {
 fn main() {
     for name in ["window", "layered"] {
         for layout in [Layout::Classic, Layout::CacheFriendly] {
-            println!("same prefix  {name:8} {:15} {:5.1} %", layout.name(), share(name, layout) * 100.0);
+            println!("same prefix  {name:8} {:15} {:5.1}%", layout.name(), share(name, layout) * 100.0);
         }
     }
     for name in ["window", "layered"] {

@@ -173,11 +173,11 @@ fn gates(talks: &[Talk], questions: &[Question]) {
         }
     }
     let percent = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
-    println!("gate: {:.2} % of {all} follow-ups that name nothing pull something", percent(pulled, all));
-    println!("gate: {:.1} % of {} questions open it", percent(opened, questions.len()), questions.len());
+    println!("gate: {:.2}% of {all} follow-ups that name nothing pull something", percent(pulled, all));
+    println!("gate: {:.1}% of {} questions open it", percent(opened, questions.len()), questions.len());
     if strangers > 0 {
         println!(
-            "gate: {:.1} % of {strangers} short remarks from other conversations open it",
+            "gate: {:.1}% of {strangers} short remarks from other conversations open it",
             percent(strange, strangers)
         );
     }

@@ -165,7 +165,7 @@ fn session(policy: &PolicySpec, mode: Mode, repository: &Path, counter: &Arc<Tok
 }
 
 fn percent((part, whole): (u64, u64)) -> String {
-    format!("{} %", (part * 100 + whole / 2).checked_div(whole).unwrap_or(0))
+    format!("{}%", (part * 100 + whole / 2).checked_div(whole).unwrap_or(0))
 }
 
 fn yields(count: &UseCount) -> String {

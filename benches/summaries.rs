@@ -161,10 +161,10 @@ fn percent(survival: &Survival, kind: Option<AnchorKind>) -> String {
         None => survival.sum(),
         Some(kind) => survival.kinds.iter().find(|(k, ..)| *k == kind).map_or((0, 0), |(_, all, kept)| (*all, *kept)),
     };
-    if all == 0 { "–".into() } else { format!("{:.1} %", f64::from(kept) * 100.0 / f64::from(all)) }
+    if all == 0 { "–".into() } else { format!("{:.1}%", f64::from(kept) * 100.0 / f64::from(all)) }
 }
 
-const WAYS: [&str; 4] = ["newest only", "extract 20 %", "extract, same room", "with the checker"];
+const WAYS: [&str; 4] = ["newest only", "extract 20%", "extract, same room", "with the checker"];
 
 #[allow(clippy::too_many_lines, reason = "one sequence of steps")]
 fn main() {

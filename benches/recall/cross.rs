@@ -46,7 +46,7 @@ pub fn print(talks: &[Talk], questions: &[Question], budgets: &[u32]) {
         for ([own, other], budget) in sums.into_iter().zip(budgets) {
             if own.1 > 0 && other.1 > 0 {
                 println!(
-                    "cross, {named}: of {budget} tokens an own question brings {:.0}, one of another conversation {:.0} ({:.1} %)",
+                    "cross, {named}: of {budget} tokens an own question brings {:.0}, one of another conversation {:.0} ({:.1}%)",
                     own.mean(),
                     other.mean(),
                     100.0 * other.mean() / own.mean().max(1.0)

@@ -14,7 +14,7 @@ use crate::domain::call::retrieval_set::ClusterId;
 /// Dimensions of a vector.
 pub const WIDTH: usize = 256;
 /// The cosine in percent below which a new cluster begins: between hashed queries, and between embedded ones. With
-/// all-MiniLM-L6-v2, 90 % of the pairs of `LoCoMo`'s questions that the same message answers are above 0.45, and 3 % of
+/// all-MiniLM-L6-v2, 90% of the pairs of `LoCoMo`'s questions that the same message answers are above 0.45, and 3% of
 /// the pairs about different conversations.
 const MIN_COSINE_PERCENT: (i128, i128) = (35, 45);
 /// Vectors are scaled to about this length before they are added to a centroid.

@@ -6,6 +6,7 @@ mod comfort;
 mod composing;
 mod consent;
 mod editor;
+mod empty_lists;
 pub(crate) mod fixture;
 mod journeys;
 mod keys;

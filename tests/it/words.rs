@@ -169,3 +169,25 @@ fn screen_uses_the_vocabulary() {
     let faults: Vec<_> = all.iter().filter_map(|(file, words)| Some((file, words, banned(words)?))).collect();
     assert!(faults.is_empty(), "{faults:#?}");
 }
+
+/// American English: `8%`.
+#[test]
+fn percent_signs_follow_the_number() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = Vec::new();
+    read(&root.join("src"), &mut all);
+    let mut texts = vec![root.join("README.md"), root.join("CHANGELOG.md"), root.join("assets/BENCHMARKS.md")];
+    for folder in ["assets/guides", "assets/guides/policies"] {
+        let inside = std::fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        texts.extend(inside.filter(|path| path.is_file()));
+    }
+    assert!(texts.len() > 10, "{texts:?}");
+    all.extend(texts.iter().map(|path| (path.display().to_string(), std::fs::read_to_string(path).unwrap())));
+    let is_apart = |text: &str| {
+        let mut signs = text.match_indices(" %");
+        signs.any(|(at, _)| text[..at].ends_with(|c: char| c.is_ascii_digit() || c == '}'))
+    };
+    assert!(is_apart("{share} % of 8") && is_apart("8 %") && !is_apart("8% of %APPDATA%"));
+    let faults: Vec<_> = all.iter().filter(|(_, text)| is_apart(text)).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}

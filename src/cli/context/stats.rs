@@ -76,7 +76,7 @@ fn stats_shape(stats: &Stats) -> Value {
 
 fn print_stats(run: &mut Run<'_, '_>, stats: &Stats) {
     let (used, budget) = (number(stats.used), number(stats.budget));
-    run.io.say(&format!("total        {used} / {budget} tokens ({:.1} %)", percent(stats)));
+    run.io.say(&format!("total        {used} / {budget} tokens ({:.1}%)", percent(stats)));
     run.io.say(&format!("messages     {} stored", number(stats.messages)));
     let average =
         stats.ratio_milli.map_or_else(|| "none yet".to_owned(), |milli| format!("{} on average", ratio(milli)));

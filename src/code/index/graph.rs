@@ -12,7 +12,7 @@ const MAX_USERS: usize = 64;
 pub const UNIT: u64 = 1 << 32;
 /// The share of a symbol's weight that it passes on in each round, in hundredths (Brin and Page 1998 use 85).
 const DAMPING_PERCENT: u64 = 85;
-/// Rounds of the power iteration; 0.85^20 is below 4 %.
+/// Rounds of the power iteration; 0.85^20 is below 4%.
 const ROUNDS: usize = 20;
 
 /// A use that was derived from a name.

@@ -32,7 +32,7 @@ pub enum SessionCommand {
         #[arg(required = true, num_args = 1..=2, value_names = ["SESSION", "TITLE"])]
         names: Vec<String>,
     },
-    /// Have the model write a session's title from its first turn.
+    /// Write a session's title with the model, from its first turn.
     #[command(after_help = example("session retitle"))]
     Retitle {
         /// The session. The default is the session used last.

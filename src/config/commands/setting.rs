@@ -19,7 +19,7 @@ const NONE: &str = "none";
 /// A command that shows or changes a setting of the branch.
 #[derive(Subcommand, Clone, Debug)]
 pub enum SettingCommand {
-    /// Show or change the context mode of the branch.
+    /// Show or change the mode of the branch.
     #[command(after_help = example("mode heavy"))]
     Mode {
         /// off, light, or heavy.
@@ -38,21 +38,21 @@ pub enum SettingCommand {
         /// The profile's name.
         name: Option<String>,
     },
-    /// Show or change the context policy of the branch; `none` restores the setting.
+    /// Show or change the policy of the branch; `none` restores the setting.
     #[command(after_help = example("policy window"))]
     Policy {
         /// The policy's name.
         name: Option<String>,
     },
-    /// Show or change the prompt budget of the branch, in tokens; 0 removes the limit.
+    /// Show or change the budget of the branch, in prompt tokens; 0 removes the limit.
     #[command(after_help = example("budget 8000"))]
     Budget {
         /// The limit on the whole prompt in tokens.
         #[arg(value_parser = tokens)]
         tokens: Option<u32>,
     },
-    /// Show or change the section order of the branch's prompt: classic or `cache_friendly`; wide, narrow, and zen
-    /// change the screen layout.
+    /// Show or change the layout of the branch's prompt (the order of its sections): classic or `cache_friendly`; wide,
+    /// narrow, and zen change the screen layout.
     #[command(after_help = example("layout cache_friendly"))]
     Layout {
         /// The layout's name.
@@ -72,7 +72,7 @@ pub enum SettingCommand {
         #[arg(value_name = "off|draft|auto|policy", value_parser = summaries)]
         to: Option<SummariesChoice>,
     },
-    /// Show or change the code focus of the branch: files, folders, and symbols.
+    /// Show or change the focus of the branch's code search: files, folders, and symbols.
     #[command(after_help = example("focus src/auth.rs"))]
     Focus {
         /// Paths and symbol names; `none` clears the focus.

@@ -71,7 +71,7 @@ pub enum McpCommand {
     /// List tools and servers with their state and cost (the default).
     #[command(after_help = example("mcp list"))]
     List,
-    /// Start a server and list its tools.
+    /// Test a server: start it and list its tools.
     #[command(after_help = example("mcp test files"))]
     Test {
         /// The server.
@@ -112,13 +112,13 @@ pub enum RulesCommand {
     /// List the rules with their scopes (the default).
     #[command(after_help = example("rules list"))]
     List,
-    /// Add a rule that approves calls.
+    /// Approve matching calls: add a rule.
     #[command(after_help = example("rules allow run \"cargo test*\""))]
     Allow(RuleArgs),
-    /// Add a rule that asks about calls.
+    /// Ask about matching calls: add a rule.
     #[command(after_help = example("rules ask run"))]
     Ask(RuleArgs),
-    /// Add a rule that denies calls.
+    /// Deny matching calls: add a rule.
     #[command(after_help = example("rules deny write_file"))]
     Deny(RuleArgs),
     /// Remove a rule.
@@ -187,7 +187,7 @@ pub enum ProjectCommand {
         #[arg(long)]
         once: bool,
     },
-    /// Include an excluded rules file again; a file that the settings exclude is included in the next request.
+    /// Include a rules file again; a file that the settings exclude is included in the next request.
     #[command(after_help = example("project include AGENTS.md"))]
     Include {
         /// The path from the list.

@@ -5,8 +5,7 @@
 use super::EXAMPLE_PREFIX;
 use super::args::Args;
 use crate::config::keys::actions::Action;
-use crate::config::keys::groups::ActionGroup;
-use crate::domain::base::plain_text::first_clause;
+use crate::config::keys::groups::{ActionGroup, short_clause};
 use clap::{Arg, Command};
 use std::sync::LazyLock;
 
@@ -51,9 +50,9 @@ impl Row {
         group.map_or(ActionGroup::Session, |(group, _)| *group)
     }
 
-    /// Returns the description's first clause.
+    /// Returns the description for the menus.
     pub fn short(&self) -> &str {
-        first_clause(&self.sentence)
+        short_clause(&self.sentence)
     }
 }
 

@@ -39,24 +39,30 @@ impl ActionGroup {
 }
 
 impl Action {
-    /// Returns the description's first clause; of a longer one than five words, the part before its first phrase with a
-    /// preposition.
+    /// Returns the description for the menus.
     pub fn short(self) -> &'static str {
-        let clause = first_clause(self.sentence()).trim_end();
-        let starts: Vec<usize> =
-            clause.split(' ').scan(0, |at, word| Some(std::mem::replace(at, *at + word.len() + 1))).collect();
-        let words = clause.split(' ').zip(&starts).enumerate();
-        let mut phrases = words.filter(|(at, (word, _))| *at > 1 && PREPOSITIONS.contains(word));
-        match phrases.next() {
-            Some((_, (_, start))) if starts.len() > 5 => clause[..*start].trim_end(),
-            _ => clause,
-        }
+        short_clause(self.sentence())
     }
 }
 
-/// The prepositions before which the description of an action is cut for the menus.
-const PREPOSITIONS: [&str; 12] =
-    ["as", "by", "for", "from", "in", "into", "of", "on", "outside", "to", "under", "with"];
+/// Returns a description's first clause; of a longer one than five words, as many phrases as have at most five.
+pub(in crate::config) fn short_clause(sentence: &str) -> &str {
+    let clause = first_clause(sentence).trim_end();
+    let starts: Vec<usize> =
+        clause.split(' ').scan(0, |at, word| Some(std::mem::replace(at, *at + word.len() + 1))).collect();
+    let words = clause.split(' ').zip(&starts).enumerate();
+    let phrases = words.filter(|(at, (word, _))| (2..=5).contains(at) && ADDITIONS.contains(word));
+    match phrases.last() {
+        Some((_, (_, start))) if starts.len() > 5 => clause[..*start].trim_end(),
+        _ => clause,
+    }
+}
+
+/// The words before which a description is cut for the menus.
+const ADDITIONS: [&str; 17] = [
+    "and", "as", "by", "for", "from", "in", "into", "of", "on", "onto", "or", "outside", "that", "to", "under", "with",
+    "without",
+];
 
 #[cfg(test)]
 mod tests {

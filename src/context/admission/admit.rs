@@ -11,6 +11,7 @@ use super::offers::Offers;
 use super::position::RowPosition;
 use super::sums::Sums;
 use super::window::{self, Costs, OPEN_OLDER, Window};
+use crate::context::explain::blocked::{Required, blocked};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, OmittedItem, PlanInput};
@@ -97,11 +98,13 @@ pub(in crate::context) fn admit_with(
     let required_beside_turns = required_beside_turns(input, &summed);
     let mut plain = Sums::new(input, &marks, &PolicyChoice::all(input, &marks));
     plain.summed = summed.floor;
-    let base_cost = required_beside_turns.saturating_add(window::least(input, &plain));
+    let least = window::least(input, &plain);
+    let base_cost = required_beside_turns.saturating_add(least);
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(base_cost));
     let needed = base_cost.saturating_add(open_cost);
     if needed > room {
-        return Err(crate::context::explain::blocked::blocked(input, &marks, needed, &open));
+        let required = Required { needed, turns: least, window: window::cheapest_window(input, &plain), open };
+        return Err(blocked(input, &marks, &required));
     }
     let persons = {
         let shortest_open = open_cost.min(open_forms(input, &marks, 0).1);

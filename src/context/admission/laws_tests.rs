@@ -19,7 +19,9 @@ use crate::domain::planning::input::{
     RequestShape, SendBarrier, SummaryInput, TurnInput,
 };
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source, Verdict};
+use crate::domain::planning::plan::{
+    Anchor, Basis, BlockedRemedy, Budget, Form, Item, Reason, Row, RowKind, Source, Verdict,
+};
 use crate::domain::planning::policy::{Layout, PolicySpec, Section};
 use crate::domain::planning::tuning::TurnSelection;
 use proptest::prelude::*;
@@ -339,6 +341,17 @@ proptest! {
             }
             Err(blocked) => {
                 prop_assert!(blocked.needed > room);
+                let rows: u32 = blocked.rows.iter().map(row_cost).sum();
+                prop_assert_eq!(rows + AROUND, blocked.needed, "its rows are what it needs: {:?}", blocked.rows);
+                let mut unpinned = PlanInput { marks: Vec::new(), ..input.clone() };
+                unpinned.blocks.retain(|block| block.atom.is_none() || matches!(block.reason, Reason::Leased { .. }));
+                unpinned.budget.prompt = 0;
+                let frees = blocked.choices.iter().find_map(|choice| match choice {
+                    BlockedRemedy::Unpin { frees, .. } => Some(*frees),
+                    _ => None,
+                });
+                let rest = admit::admit(&unpinned).err().map(|rest| rest.needed);
+                prop_assert_eq!(rest, Some(blocked.needed - frees.unwrap_or(0)), "unpinning frees what it says");
                 input.budget.prompt = blocked.needed;
                 prop_assert!(admit::admit(&input).is_ok(), "what it needs is enough");
                 input.budget.prompt = blocked.needed - 1;
@@ -625,9 +638,25 @@ fn counted(input: &PlanInput, admitted: &Admitted<'_>) -> u32 {
         | RowPosition::Repeated
         | RowPosition::NoLease { .. } => 0,
     });
-    // Instructions, cards, and the framing of the answer.
-    let around = 2 * MESSAGE_FRAMING + ANSWER_FRAMING;
-    blocks + turns.sum::<u32>() + cost_of(&input.open, &admitted.open) + around
+    blocks + turns.sum::<u32>() + cost_of(&input.open, &admitted.open) + AROUND
+}
+
+/// The framing of instructions, cards, and the answer.
+const AROUND: u32 = 2 * MESSAGE_FRAMING + ANSWER_FRAMING;
+
+/// Returns the tokens of a required row with the framing of its messages.
+fn row_cost(row: &Row) -> u32 {
+    let framing = |item: &Item| match item.form {
+        Form::Gone | Form::Out => 0,
+        Form::Elided => MESSAGE_FRAMING,
+        _ => MESSAGE_FRAMING + CALL_FRAMING * u32::from(item.calls),
+    };
+    row.tokens
+        + match row.kind {
+            RowKind::Card => MESSAGE_FRAMING,
+            RowKind::Turn => row.items.iter().map(framing).sum(),
+            _ => 0,
+        }
 }
 
 /// The forms and cost of a turn with a call, at each degree of shortening.

@@ -87,6 +87,15 @@ pub(in crate::context) fn least(input: &PlanInput, costs: &impl Costs) -> u32 {
     cheapest(input, costs, floor(input, costs.summed()))
 }
 
+/// Returns the cheapest window; of several, the one with the fewest turns and the least shortening.
+pub(in crate::context) fn cheapest_window(input: &PlanInput, costs: &impl Costs) -> Window {
+    let (turns, floor) = (input.turns.len(), floor(input, costs.summed()));
+    let each = (floor..=turns).rev().flat_map(|start| tool_forms(input).map(move |form| (start, form)));
+    let (start, form) =
+        each.min_by_key(|(start, form)| costs.total(*start, turns, *form)).unwrap_or((turns, Form::Full));
+    window(input, start, form, floor)
+}
+
 fn cheapest(input: &PlanInput, costs: &impl Costs, low: usize) -> u32 {
     let turns = input.turns.len();
     let each = (low..=turns).flat_map(|start| tool_forms(input).map(move |form| (start, form)));

@@ -2,21 +2,35 @@
 //! blocked (`admission`).
 
 use crate::context::admission::forms::{Marks, cost_of, turn_cost};
-use crate::context::admission::window::OPEN_OLDER;
+use crate::context::admission::window::{OPEN_OLDER, Window};
 use crate::context::explain::{self, excluded};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{MESSAGE_FRAMING, PlanInput};
+use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::{Blocked, BlockedRemedy, Form, Reason};
 use crate::domain::planning::policy::Section;
 
-/// Makes the report of a call that needs `needed` tokens, more than the budget, with the open turn in the forms `open`.
-pub(in crate::context) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &[Form]) -> Box<Blocked> {
+/// The smallest request.
+pub(in crate::context) struct Required {
+    /// Its tokens.
+    pub(in crate::context) needed: u32,
+    /// The tokens that its closed turns take, with framing: nothing without pinned turns.
+    pub(in crate::context) turns: u32,
+    /// Its window. Pinned turns before the window are cards.
+    pub(in crate::context) window: Window,
+    /// The forms of the open turn's messages.
+    pub(in crate::context) open: Vec<Form>,
+}
+
+/// Makes the report of a call whose smallest request exceeds the budget.
+pub(in crate::context) fn blocked(input: &PlanInput, marks: &Marks<'_>, required: &Required) -> Box<Blocked> {
+    let Required { needed, turns, window, open } = required;
+    let needed = *needed;
     let larger = input.budget.cap_for(needed).map(|at_least| BlockedRemedy::LargerBudget { at_least });
     let mut choices: Vec<BlockedRemedy> = larger.into_iter().chain([BlockedRemedy::OtherModel]).collect();
     let pinned = pinned(input, marks);
     if !pinned.is_empty() {
-        let frees = pinned.iter().fold(0_u32, |sum, (_, tokens)| sum.saturating_add(*tokens));
+        let frees = pinned.iter().fold(*turns, |sum, (_, tokens)| sum.saturating_add(*tokens));
         choices.push(BlockedRemedy::Unpin { atoms: pinned.into_iter().map(|(atom, _)| atom).collect(), frees });
     }
     let shorter = turn_cost(&input.open, Form::Cut(OPEN_OLDER), marks);
@@ -31,16 +45,16 @@ pub(in crate::context) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: 
     if input.open.messages.iter().any(|message| message.role == Role::User && message.tokens > by) {
         choices.push(BlockedRemedy::ShorterMessage { by });
     }
-    let rows = explain::required_rows(input, marks, open);
+    let rows = explain::required_rows(input, marks, *window, open);
     let left_out = excluded::without_room(input, marks, &rows);
     Box::new(Blocked { basis: input.basis, needed, budget: input.budget, choices, rows, left_out })
 }
 
-/// Returns the items that a person's marks require, and their tokens.
+/// Returns the items that a person's marks require, and the tokens of those that are no turns.
 fn pinned(input: &PlanInput, marks: &Marks<'_>) -> Vec<(Atom, u32)> {
     let turns = input.turns.iter().filter_map(|turn| {
         let mark = marks.turn(turn).filter(|mark| matches!(mark.kind, MarkKind::Sticky | MarkKind::IncludeOnce))?;
-        turn.card.map(|(_, tokens)| (mark.target, tokens.saturating_add(MESSAGE_FRAMING)))
+        turn.card.map(|_| (mark.target, 0))
     });
     let required = input.blocks.iter().filter(|block| !matches!(block.reason, Reason::Leased { .. }));
     let pins = required.filter(|block| matches!(block.section, Section::StickyPins | Section::LeasedPins));

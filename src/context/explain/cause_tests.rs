@@ -510,16 +510,16 @@ fn figures_of_two_plans_side_by_side() {
     assert_eq!((names(&figures.gained), names(&figures.lost)), (vec![(Some(3), 30), (Some(4), 40)], vec![]));
     assert_eq!((figures.sums, figures.items, figures.changed), ([(2, 70), (0, 0)], 4, 2));
     assert_eq!((figures.est, figures.same), (86, Some(86)), "no more is the same than there is");
-    assert_eq!(figures.same_text(), "100 %");
+    assert_eq!(figures.same_text(), "100%");
     let back = PlanFigures::of(&present, &other, Some(10), None);
     assert_eq!(
         (names(&back.lost), back.sums, back.items, back.changed),
         (vec![(Some(3), 30), (Some(4), 40)], [(0, 0), (2, 70)], 2, 2)
     );
-    assert_eq!((back.est, back.same_text().as_str()), (37, "27 %"));
+    assert_eq!((back.est, back.same_text().as_str()), (37, "27%"));
     let itself = PlanFigures::of(&present, &present, None, None);
     assert_eq!((itself.sums, itself.changed, itself.same_text().as_str()), ([(0, 0); 2], 0, "?"));
-    assert_eq!(PlanFigures::of(&plan(vec![]), &plan(vec![]), Some(5), None).same_text(), "0 %");
+    assert_eq!(PlanFigures::of(&plan(vec![]), &plan(vec![]), Some(5), None).same_text(), "0%");
     let many = plan((0..250).map(|n| card(n + 10, n + 10, RowKind::Turn, 1)).collect());
     let figures = PlanFigures::of(&many, &present, None, None);
     assert_eq!((figures.gained.len(), figures.sums), (200, [(250, 250), (2, 30)]));

@@ -16,9 +16,9 @@ pub mod variant;
 
 use crate::context::admission::admit::Admitted;
 use crate::context::admission::choose;
-use crate::context::admission::forms::{Marks, tokens_in};
+use crate::context::admission::forms::{Marks, tokens_in, turn_forms};
 use crate::context::admission::position::RowPosition;
-use crate::context::admission::window::anchor;
+use crate::context::admission::window::{Window, anchor};
 use crate::context::render;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
@@ -144,15 +144,27 @@ pub(in crate::context) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
     rows
 }
 
-/// Returns the rows of required items, for a call that is blocked.
-pub(in crate::context) fn required_rows(input: &PlanInput, marks: &Marks<'_>, open: &[Form]) -> Vec<Row> {
+/// Returns the rows of required items, for a call that is blocked: pinned turns are cards, or part of `window` where
+/// that takes fewer tokens.
+pub(in crate::context) fn required_rows(
+    input: &PlanInput,
+    marks: &Marks<'_>,
+    window: Window,
+    open: &[Form],
+) -> Vec<Row> {
     let required = input.blocks.iter().filter(|block| !is_optional(block));
     let mut rows: Vec<Row> = required.map(|block| block_row(input, block)).collect();
-    rows.extend(input.turns.iter().filter_map(|turn| match marks.turn(turn)?.kind {
+    rows.extend(input.turns[..window.start].iter().filter_map(|turn| match marks.turn(turn)?.kind {
         MarkKind::Sticky => Some(card_row(turn, marks, Section::StickyPins, MarkKind::Sticky)),
         MarkKind::IncludeOnce => Some(card_row(turn, marks, Section::LeasedPins, MarkKind::IncludeOnce)),
         MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => None,
     }));
+    let in_window = input.turns[window.start..].iter();
+    rows.extend(
+        in_window
+            .filter(|turn| !marks.turn(turn).is_some_and(|mark| mark.kind.excludes()))
+            .filter_map(|turn| window_row(turn, &turn_forms(turn, window.form, marks), marks, Reason::Recent)),
+    );
     rows.push(open_row(input, open));
     rows
 }
@@ -210,22 +222,28 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
     turns
         .filter(|(_, place)| **place == RowPosition::Window)
         .filter_map(|((index, turn), _)| {
-            let own = admitted.marks.turn(turn).or_else(|| admitted.marks.including_mark(turn));
-            let mark = own.map(|mark| mark.kind);
-            let reason = match mark {
-                Some(MarkKind::Sticky) => Reason::Sticky,
-                Some(MarkKind::Leased { turns: LeaseTurns::Left(turns) }) => {
-                    Reason::Leased { left: turns.get(), engine: by_engine(own) }
-                }
-                Some(MarkKind::Ephemeral) => Reason::Ephemeral,
-                Some(MarkKind::IncludeOnce) => Reason::IncludedOnce,
-                Some(MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Exclude | MarkKind::ExcludeOnce)
-                | None => admitted.choice.takes(index),
-            };
-            let row = turn_row(turn, &admitted.forms(index), Section::Recent, reason, mark);
-            (!row.items.is_empty()).then_some(row)
+            window_row(turn, &admitted.forms(index), &admitted.marks, admitted.choice.takes(index))
         })
         .collect()
+}
+
+/// Makes the row of a turn in the window, with `reason` unless a mark keeps it; `None` if nothing of it is sent.
+fn window_row(turn: &TurnInput, forms: &[Form], marks: &Marks<'_>, reason: Reason) -> Option<Row> {
+    let own = marks.turn(turn).or_else(|| marks.including_mark(turn));
+    let mark = own.map(|mark| mark.kind);
+    let reason = match mark {
+        Some(MarkKind::Sticky) => Reason::Sticky,
+        Some(MarkKind::Leased { turns: LeaseTurns::Left(turns) }) => {
+            Reason::Leased { left: turns.get(), engine: by_engine(own) }
+        }
+        Some(MarkKind::Ephemeral) => Reason::Ephemeral,
+        Some(MarkKind::IncludeOnce) => Reason::IncludedOnce,
+        Some(MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => {
+            reason
+        }
+    };
+    let row = turn_row(turn, forms, Section::Recent, reason, mark);
+    (!row.items.is_empty()).then_some(row)
 }
 
 /// Adds activations to the scores of items that the program pinned.

@@ -566,24 +566,20 @@ mod tests {
     #[test]
     fn the_oldest_turns_are_summarized_when_levels_are_full() {
         let turns = [unsummed(2_000, 900), unsummed(2_000, 600), unsummed(2_000, 300), unsummed(2_000, 0)];
-        assert_eq!(due(&turns, 4_800, 16_000, 70, &spec()), None, "12,800 are not more than 80 %");
+        assert_eq!(due(&turns, 4_800, 16_000, 70, &spec()), None, "12,800 are not more than 80%");
         assert_eq!(
             due(&turns, 4_801, 16_000, 70, &spec()),
             Some(DueSummary { used: 12_801, upto: 1, lost: false }),
             "10,801 are left"
         );
-        assert_eq!(due(&turns, 5_201, 16_000, 70, &spec()).map(|due| due.upto), Some(2), "11,201 are more than 70 %");
+        assert_eq!(due(&turns, 5_201, 16_000, 70, &spec()).map(|due| due.upto), Some(2), "11,201 are more than 70%");
         assert_eq!(due(&turns, 9_000, 16_000, 70, &spec()).map(|due| due.upto), Some(3), "the newest stays");
         let young = turns.map(|turn| UnsummarizedTurn { age: 299, ..turn });
         assert_eq!(due(&young, 6_000, 16_000, 70, &spec()), None, "14,000 are within the first three budgets");
         assert_eq!(due(&young, 6_001, 16_000, 70, &spec()).map(|due| due.upto), Some(3), "turns leave at any age");
         let small = Levels { working: 2_000, ..spec() };
         assert_eq!(due(&turns, 0, 16_000, 70, &small), None, "8,000 of 8,000");
-        assert_eq!(
-            due(&turns, 1, 16_000, 70, &small).map(|due| due.upto),
-            Some(2),
-            "below 80 %, but 5,600 is the goal"
-        );
+        assert_eq!(due(&turns, 1, 16_000, 70, &small).map(|due| due.upto), Some(2), "below 80%, but 5,600 is the goal");
         assert_eq!(due(&turns[3..], 16_000, 16_000, 70, &spec()), None, "nothing but the newest");
         let mut out = turns.map(|turn| UnsummarizedTurn { age: 0, ..turn });
         out[1].left_out = true;
@@ -699,7 +695,7 @@ mod tests {
         let fixed = FixedTokens { permanent: 2_000, session: 4_000, working: 500, volatile: 0 };
         let turns = [turn(2_000, 1_000, 60, 0), turn(2_000, 2_000, 40, 500), turn(2_000, 1_000, 1, 900)];
         let decision = decide(&turns, fixed, 16_000, &spec());
-        assert_eq!(decision.turns, [Ok(Form::Cut(300)); 3], "down to 80 %, however young");
+        assert_eq!(decision.turns, [Ok(Form::Cut(300)); 3], "down to 80%, however young");
         assert_eq!(decision.used, [2_000, 4_000, 6_500, 0]);
         let less = Levels { trigger_percent: 70, ..spec() };
         let decision = decide(&turns, fixed, 16_000, &less);

@@ -182,12 +182,12 @@ pub struct Ledger {
     pub uses: UseTotals,
 }
 
-/// Returns thousandths as percent, such as `2.3 %`.
+/// Returns thousandths as percent, such as `2.3%`.
 pub fn percent(milli: u64) -> String {
-    if milli >= 1_000 { format!("{} %", milli / 10) } else { format!("{}.{} %", milli / 10, milli % 10) }
+    if milli >= 1_000 { format!("{}%", milli / 10) } else { format!("{}.{}%", milli / 10, milli % 10) }
 }
 
-/// Returns thousandths as percent with a sign, such as `+2.3 %`.
+/// Returns thousandths as percent with a sign, such as `+2.3%`.
 pub fn signed_percent(milli: i64) -> String {
     let sign = match milli {
         0 => "",
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn percents_as_text() {
-        assert_eq!((percent(0).as_str(), percent(23).as_str(), percent(1_000).as_str()), ("0.0 %", "2.3 %", "100 %"));
-        assert_eq!((signed_percent(-23).as_str(), signed_percent(0).as_str()), ("-2.3 %", "0.0 %"));
+        assert_eq!((percent(0).as_str(), percent(23).as_str(), percent(1_000).as_str()), ("0.0%", "2.3%", "100%"));
+        assert_eq!((signed_percent(-23).as_str(), signed_percent(0).as_str()), ("-2.3%", "0.0%"));
     }
 }

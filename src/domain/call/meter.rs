@@ -74,12 +74,12 @@ impl Calibration {
         (f64::from(est) * self.factor + f64::from(self.offset)).round() as u32
     }
 
-    /// Returns the calibrated estimate with its label and error, such as `5,480 cal ±2 %`.
+    /// Returns the calibrated estimate with its label and error, such as `5,480 cal ±2%`.
     pub fn to_text(&self, est: u32) -> String {
         format!("{} {}{}", grouped(self.apply(est).into()), Certainty::Calibrated.label(), self.error_text())
     }
 
-    /// Returns the calibration as text, such as `× 1.051 ±2 % from 20 calls`.
+    /// Returns the calibration as text, such as `× 1.051 ±2% from 20 calls`.
     pub fn sentence(&self) -> String {
         let calls = if self.samples == 1 { "call" } else { "calls" };
         let offset = match self.offset {
@@ -95,10 +95,10 @@ impl Calibration {
     }
 }
 
-/// Returns a percentage as text, such as `2 %` or `0.4 %`. It is at least `0.1 %`, since a median of 0 does not mean
+/// Returns a percentage as text, such as `2%` or `0.4%`. It is at least `0.1%`, since a median of 0 does not mean
 /// that there is no error.
 fn percent(error: f64) -> String {
-    if error >= 0.95 { format!("{error:.0} %") } else { format!("{:.1} %", error.max(0.1)) }
+    if error >= 0.95 { format!("{error:.0}%") } else { format!("{:.1}%", error.max(0.1)) }
 }
 
 /// Returns slope, offset, and median deviation of the best fit: the median quotient, or a line if that halves the
@@ -247,7 +247,7 @@ mod tests {
         let odd = Calibration::learn(&samples(&[(100, 110), (100, 900), (100, 105), (100, 120), (100, 100)])).unwrap();
         assert_eq!((odd.factor, odd.samples), (1.1, 5));
         let ahead = f64::midpoint(0.2, 1.0 - 1.05 / 1.1) * 100.0;
-        assert!((odd.error_pct.unwrap() - ahead).abs() < 1e-9, "missed by 2.2, 757, 4.5 and 20 %; within 9.1 %");
+        assert!((odd.error_pct.unwrap() - ahead).abs() < 1e-9, "missed by 2.2, 757, 4.5 and 20%; within 9.1%");
         let even = Calibration::learn(&samples(&[(10, 10), (10, 20)])).unwrap();
         assert_eq!((even.factor, even.error_pct), (1.5, None));
         let newest: Vec<Sample> = samples(&[(10, 20); NEWEST]).into_iter().chain(samples(&[(10, 90); 50])).collect();
@@ -272,12 +272,12 @@ mod tests {
     #[test]
     fn calibrated_numbers_are_labeled() {
         let known = Calibration { factor: 1.0512, offset: 0, error_pct: Some(2.04), samples: 20 };
-        assert_eq!(known.to_text(5_213), "5,480 cal ±2 %");
-        assert_eq!(known.sentence(), "× 1.051 ±2 % from 20 calls");
+        assert_eq!(known.to_text(5_213), "5,480 cal ±2%");
+        assert_eq!(known.sentence(), "× 1.051 ±2% from 20 calls");
         let first = Calibration { factor: 1.2, offset: 0, error_pct: None, samples: 1 };
         assert_eq!((first.to_text(10).as_str(), first.sentence().as_str()), ("12 cal", "× 1.200 from 1 call"));
         let steady = Calibration { factor: 1.0, offset: 0, error_pct: Some(0.31), samples: 4 };
-        assert_eq!(steady.to_text(100), "100 cal ±0.3 %");
+        assert_eq!(steady.to_text(100), "100 cal ±0.3%");
     }
 
     #[test]
@@ -403,14 +403,14 @@ mod tests {
     #[test]
     fn errors_and_offsets_as_text() {
         let words = [0.0, 0.04, 0.1, 0.5, 0.94, 0.95, 1.4, 1.6, 12.0].map(percent);
-        assert_eq!(words, ["0.1 %", "0.1 %", "0.1 %", "0.5 %", "0.9 %", "1 %", "1 %", "2 %", "12 %"]);
+        assert_eq!(words, ["0.1%", "0.1%", "0.1%", "0.5%", "0.9%", "1%", "1%", "2%", "12%"]);
         let text = |offset, samples| Calibration { factor: 0.5, offset, error_pct: None, samples }.sentence();
         assert_eq!(text(0, 2), "× 0.500 from 2 calls");
         assert_eq!(text(1, 1), "× 0.500 + 1 from 1 call");
         assert_eq!(text(-40, 5), "× 0.500 − 40 from 5 calls");
         let known = Calibration { factor: 2.0, offset: -30, error_pct: Some(5.0), samples: 5 };
         assert_eq!(([0, 10, 15, 16, 100].map(|est| known.apply(est))), [0, 0, 0, 2, 170]);
-        assert_eq!(known.to_text(1_000), "1,970 cal ±5 %");
+        assert_eq!(known.to_text(1_000), "1,970 cal ±5%");
     }
 
     #[test]

@@ -134,12 +134,12 @@ impl Warning {
             }
             Self::ToolsShortened { count: 1 } => "1 tool result is shortened to make room.".into(),
             Self::ToolsShortened { count } => format!("{count} tool results are shortened to make room."),
-            Self::MarksAsleep { count: 1 } => "1 mark inactive: its message is on another branch.".into(),
+            Self::MarksAsleep { count: 1 } => "1 mark inactive: its message is not on this branch.".into(),
             Self::MarksAsleep { count } => {
-                format!("{count} marks inactive: their messages are on another branch.")
+                format!("{count} marks inactive: their messages are not on this branch.")
             }
             Self::DecisionLeftOut { title, tokens, why } => {
-                format!("Left out although you included it: {title} ({} tokens). {why}", count(*tokens))
+                format!("Left out although you marked it: {title} ({} tokens). {why}", count(*tokens))
             }
             Self::HiddenCharacters { count } => format!("The request contains {count} invisible characters."),
             Self::StateMissing => "The last answer had no state block; the previous state is sent.".into(),
@@ -178,7 +178,7 @@ impl Warning {
             }
             Self::LevelsCannotFit { over, percent } => {
                 let over = count(*over);
-                format!("The levels exceed {percent} % by {over} tokens, and no other item is old enough to remove.")
+                format!("The levels exceed {percent}% by {over} tokens, and no other item is old enough to remove.")
             }
         }
     }

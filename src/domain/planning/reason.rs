@@ -27,8 +27,11 @@ pub enum Reason {
     Guideline,
     /// In: a request to the model to keep a state block.
     StateRequested {
-        /// Whether it is sent because turns of the conversation are left out or the branch has a state block.
+        /// Whether the setting is `auto`: asked only because the branch has a state block or turns are left out.
         older: bool,
+        /// With `auto`: whether the branch has a state block. `None` in plans of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        has_state: Option<bool>,
     },
     /// In: the newest state on this path.
     CurrentState,
@@ -257,11 +260,16 @@ impl Reason {
                 "The imported system prompt, which you chose to keep; sent with every request.".into()
             }
             Self::Guideline => "Tells the model how to read the history.".into(),
-            Self::StateRequested { older: false } => {
-                "Asks the model to keep a state block; your settings turn this on.".into()
+            Self::StateRequested { older: false, .. } => {
+                "Asks the model to keep a state block: state_block is on or optional, so every request asks.".into()
             }
-            Self::StateRequested { older: true } => {
-                "Asks the model to keep a state block: this branch has one, or turns are left out.".into()
+            Self::StateRequested { older: true, has_state } => {
+                let why = match has_state {
+                    Some(true) => "this branch has one",
+                    Some(false) => "turns are left out",
+                    None => "this branch has one, or turns are left out",
+                };
+                format!("Asks the model to keep a state block: state_block is auto, and {why}.")
             }
             Self::CurrentState => "The newest state block on this branch's path.".into(),
             Self::Open => "The open turn; always included.".into(),
@@ -298,12 +306,12 @@ impl Reason {
             Self::OutsideWindow => "Older than the window of recent turns.".into(),
             Self::Superseded { .. } => "An accepted summary replaces this.".into(),
             Self::SavesNothing => "The request would be larger with this summary than without it.".into(),
-            Self::StaleSummary => "A turn in this summary changed, was left out, or is on another branch.".into(),
+            Self::StaleSummary => "A turn in this summary changed, was left out, or is not on this branch.".into(),
             Self::UserExcluded { once: false } => "You left this out.".into(),
             Self::UserExcluded { once: true } => "You left this out of the next request.".into(),
             Self::TtlExpired => "Its lease ended.".into(),
             Self::LeaseCap { cap } => format!("All leases together exceed their cap of {} tokens.", count(*cap)),
-            Self::OffPath => "Inactive mark: the message is on another branch.".into(),
+            Self::OffPath => "Inactive mark: the message is not on this branch.".into(),
             Self::Hidden => "Hidden in the imported file.".into(),
             Self::ForeignInstructions => "An imported system prompt; left out unless you include it.".into(),
             Self::ModelCannot => "The model does not accept this kind of content; one line of text replaces it.".into(),
@@ -327,7 +335,7 @@ impl Reason {
                 format!("The working level's {budget} tokens hold the newest turns and those that score higher.")
             }
             Self::SessionFull { budget } => format!("No room in the session level: {} tokens at most.", count(*budget)),
-            Self::LevelsOver { percent } => format!("Levels over {percent} % full; this scored lowest of older items."),
+            Self::LevelsOver { percent } => format!("Levels over {percent}% full; this scored lowest of older items."),
             Self::Oriented => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint_sentence(*rank, because),
             Self::KeptCode { .. } => "Kept from the previous question: this message asks for nothing new.".into(),
@@ -365,6 +373,7 @@ impl Reason {
         match self.name() {
             "open" => "open turn",
             "configured" => "your settings",
+            "state_requested" if matches!(self, Self::StateRequested { older: true, .. }) => "state block auto",
             "state_requested" => "state block on",
             "sticky" => "pinned",
             "ephemeral" => "kept for one turn",
@@ -381,7 +390,7 @@ impl Reason {
             "user_excluded" if matches!(self, Self::UserExcluded { once: true }) => "left out once",
             "user_excluded" => "left out by you",
             "ttl_expired" => "lease ended",
-            "off_path" => "inactive mark",
+            "off_path" => "not on this branch",
             "switched_off" => "disabled",
             "foreign_instructions" => "imported system prompt",
             "model_cannot" => "not accepted by model",

@@ -124,10 +124,10 @@ impl PlanFigures {
         }
     }
 
-    /// Returns the share of the prompt that may be cached, such as `82 %`; `?` if it is unknown.
+    /// Returns the share of the prompt that may be cached, such as `82%`; `?` if it is unknown.
     pub fn same_text(&self) -> String {
         let percent = |same: u32| u64::from(same) * 100 / u64::from(self.est.max(1));
-        self.same.map_or_else(|| "?".to_owned(), |same| format!("{} %", percent(same)))
+        self.same.map_or_else(|| "?".to_owned(), |same| format!("{}%", percent(same)))
     }
 }
 

@@ -46,8 +46,8 @@ impl ModuleCard {
     pub fn trust(&self) -> String {
         let percent = self.confidence / 10;
         match self.source {
-            SummarySource::Extractive => format!("covers {percent} % of it"),
-            SummarySource::Llm => format!("{percent} % of its names occur in the files"),
+            SummarySource::Extractive => format!("covers {percent}% of it"),
+            SummarySource::Llm => format!("{percent}% of its names occur in the files"),
             SummarySource::User => "not checked".into(),
         }
     }
@@ -185,10 +185,10 @@ mod tests {
         assert_eq!((many.changed.len(), many.count), (10, 30));
     }
 
-    /// Each case: path, files, and source; the folder, and the meaning of a confidence of 87.9 %.
+    /// Each case: path, files, and source; the folder, and the meaning of a confidence of 87.9%.
     #[test]
     fn folder_and_confidence_of_a_summary() {
-        let (extractive, llm) = ("covers 87 % of it", "87 % of its names occur in the files");
+        let (extractive, llm) = ("covers 87% of it", "87% of its names occur in the files");
         for (path, files, source, folder, trust) in [
             ("src/a.rs", &["src/a.rs"][..], SummarySource::Extractive, None, extractive),
             ("src", &["src/a.rs"], SummarySource::Llm, Some("src"), llm),

@@ -284,7 +284,8 @@ impl<'a> InputAssembly<'a> {
         if rules.policy.choose == TurnSelection::Lane {
             text = format!("{text}\n\n{}", crate::engine::turns::open_question::REQUEST);
         }
-        let (text, reason) = (render_forms::block("Keeping the state", &text), Reason::StateRequested { older });
+        let reason = Reason::StateRequested { older, has_state: older.then_some(self.snapshot.state.is_some()) };
+        let text = render_forms::block("Keeping the state", &text);
         Some(self.block(Section::Guidelines, RowKind::Text, text, "request for a state block", reason))
     }
 

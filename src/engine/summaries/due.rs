@@ -174,7 +174,7 @@ impl DueCheck {
                 return (due.upto, "turns were left out without a summary".to_owned());
             }
             let (used, total) = (grouped(due.used), grouped(self.total.into()));
-            (due.upto, format!("the levels held {used} of {total} est. tokens, more than {} %", spec.trigger_percent))
+            (due.upto, format!("the levels held {used} of {total} est. tokens, more than {}%", spec.trigger_percent))
         }))
     }
 

@@ -22,7 +22,7 @@ pub const MIN_CONVERSATION: u16 = 40;
 pub const MIN_TOOLS: u16 = 4;
 
 /// The default widths of the left and the right sidebar, each with the line next to the conversation. Below 160 columns
-/// there is only the right sidebar, and the conversation has at least 72 %.
+/// there is only the right sidebar, and the conversation has at least 72%.
 fn default_width(columns: u16) -> (u16, u16) {
     match columns {
         0..TWO_SIDEBARS => (0, columns * 7 / 25),

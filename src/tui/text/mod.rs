@@ -89,6 +89,25 @@ impl Line {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
 
+    /// Cuts the line to at most `room` columns, with `ellipsis` where it was cut. A line that is cut has no links.
+    #[must_use]
+    pub fn fit(self, room: usize, ellipsis: &str) -> Self {
+        if self.width() <= room {
+            return self;
+        }
+        let mut out = Self::new();
+        for (at, piece) in self.pieces.iter().enumerate() {
+            let left = room - out.width();
+            if width(&piece.text) >= left {
+                let rest: String = self.pieces[at..].iter().map(|piece| piece.text.as_str()).collect();
+                out.push_safe(piece.ink, &fit(&rest, left, ellipsis));
+                break;
+            }
+            out.push_safe(piece.ink, &piece.text);
+        }
+        out
+    }
+
     /// Sets the ink of every piece.
     #[must_use]
     pub fn inked(mut self, ink: Ink) -> Self {
@@ -201,11 +220,11 @@ pub fn about_money(about: &str, micro: u64) -> String {
     if cost.starts_with('<') { cost } else { format!("{about} {cost}") }
 }
 
-/// A percentage: `19 %`, and `<1 %` for less that is not 0.
+/// A percentage: `19%`, and `<1%` for less that is not 0.
 pub fn percent(part: u32, whole: u32) -> String {
     match u64::from(part) * 100 / u64::from(whole.max(1)) {
-        0 if part > 0 => "<1 %".to_owned(),
-        share => format!("{share} %"),
+        0 if part > 0 => "<1%".to_owned(),
+        share => format!("{share}%"),
     }
 }
 
@@ -222,7 +241,11 @@ mod tests {
         assert_eq!(duration(3_456), "3.4 s");
         assert_eq!([share(1_165, 1_278), share(5_204, 28_000)], ["1,165 of 1,278", "5,204 of 28k"]);
         assert_eq!([share(27_900, 28_100), share(28_000, 28_000)], ["27,900 of 28,100", "28k of 28k"]);
-        assert_eq!([percent(0, 100), percent(261, 28_000), percent(19, 100)], ["0 %", "<1 %", "19 %"]);
+        let line = Line::of(Ink::Text, "main").with(Ink::Dim, "   retry");
+        for (room, expected) in [(12, "main   retry"), (11, "main   ret…"), (5, "main…"), (4, "mai…"), (0, "")] {
+            assert_eq!(line.clone().fit(room, "…").plain(), expected);
+        }
+        assert_eq!([percent(0, 100), percent(261, 28_000), percent(19, 100)], ["0%", "<1%", "19%"]);
     }
 
     #[test]

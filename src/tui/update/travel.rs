@@ -2,6 +2,7 @@
 //! Not for: what a screen does with a move (`screens`).
 
 use crate::tui::model::list::shift;
+use crate::tui::screens::approval::{self, model::ApprovalScreen};
 use crate::tui::screens::screen::Stride;
 use crate::tui::update::prelude::*;
 
@@ -56,11 +57,21 @@ fn travel_pane(model: &mut Model, stride: Stride, by: i64) {
     }
 }
 
-/// Moves the focus to the next visible pane, or the previous one.
+/// Moves the focus to the next visible pane, or the previous one, or between the parts of the topmost screen. A tool call
+/// of the branch that needs approval comes after the composer.
 pub(super) fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
+    let was_on_approval = model.layers.on::<ApprovalScreen>();
+    model.layers.close::<ApprovalScreen>(|_| was_on_approval);
     if let Some(screen) = model.layers.last_mut() {
         screen.next_pane(step).finish(model, out);
         return;
+    }
+    if was_on_approval && step < 0 {
+        return;
+    }
+    let asks = model.branch().and_then(|branch| model.live.get(&branch.id)).is_some_and(|live| live.asks.is_some());
+    if asks && !was_on_approval && step > 0 && model.focus == Focus::Composer {
+        return approval::update::open(model);
     }
     let ring: Vec<Focus> =
         Focus::RING.into_iter().filter(|pane| *pane == model.focus || !model.hidden(*pane)).collect();

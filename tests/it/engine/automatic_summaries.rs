@@ -298,7 +298,7 @@ fn levels() -> PolicySpec {
     }
 }
 
-/// Above 80 % of the total the oldest turns are summarized, down to 70 %.
+/// Above 80% of the total the oldest turns are summarized, down to 70%.
 #[test]
 fn full_levels_summarize_their_oldest_turns() {
     let bench = Bench::new(&model(20));

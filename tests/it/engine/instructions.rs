@@ -73,7 +73,7 @@ fn a_lease_that_is_left_out_is_reported() {
     let note = "word ".repeat(800);
     home.ok(&["pin", "--note", &note, "--turns", "3"]);
     let budget = (needed + 400).to_string();
-    let told = "Left out although you included it: word word";
+    let told = "Left out although you marked it: word word";
     let plan = home.ok(&["--budget", &budget, "plan", "hi"]);
     assert!(plan.contains(&format!("! {told}")), "{plan}");
     let answer = home.run(&["--budget", &budget, "ask", "hi"]);

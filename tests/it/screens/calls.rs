@@ -253,6 +253,24 @@ fn branches_side_by_side_and_picking() {
 }
 
 #[test]
+fn long_names_of_compared_branches_end_with_a_sign() {
+    let long = "a-branch-with-a-name-of-fifty-three-characters-in-all-x";
+    for (names, expected) in [([long, "retry"], "…   retry"), ([long, long], "…   a-branch")] {
+        let mut stage = fixture::opened();
+        stage.type_text("/compare retry").press("enter");
+        let mut both = compared("long ".repeat(40).as_str());
+        both.sides.iter_mut().zip(names).for_each(|(side, name)| side.name = name.into());
+        both.ancestor.as_mut().unwrap().title = "A question of many words ".repeat(9);
+        stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { .. })), Answer::Compared(both));
+        let screen = stage.screen(60, 24);
+        let head = screen.lines().find(|line| line.contains('▸')).unwrap_or_default();
+        assert!(head.contains(expected), "{screen}");
+        let diverge = screen.lines().find(|line| line.contains("They diverge")).unwrap_or_default();
+        assert!(diverge.trim_end().ends_with('…'), "{screen}");
+    }
+}
+
+#[test]
 fn branch_to_compare_with_is_chosen_from_a_list() {
     let mut stage = fixture::opened();
     let third = fixture::third();

@@ -7,6 +7,8 @@ use pleach::domain::tool::consent::{
     Command, Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, ToolEffect, Verdict,
 };
 use pleach::engine::api::{Answer, Event, Request, RuleAct, ToolEvent, ToolRequest, TurnEvent, TurnRequest};
+use pleach::tui::model::focus::Focus;
+use pleach::tui::model::status::Severity;
 use std::sync::Arc;
 
 fn run(line: &str) -> ToolEffect {
@@ -196,7 +198,9 @@ fn the_conversation_shows_the_effect_and_the_footer_the_key() {
     let mut stage = asks("run", run("cargo test --lib"));
     stage.type_text("y and more");
     let screen = stage.screen(100, 30);
-    for words in ["cargo test --lib", "Sandboxed: writes only", "Alt+Y to answer: y approve  n deny", "y and more"] {
+    for words in
+        ["cargo test --lib", "Sandboxed: writes only", "Alt+Y or Tab to answer: y approve  n deny", "y and more"]
+    {
         assert!(screen.contains(words), "{words}: {screen}");
     }
     let footer = screen.lines().last().unwrap().trim();
@@ -210,7 +214,10 @@ fn the_conversation_shows_the_effect_and_the_footer_the_key() {
     assert!(screen.contains("run needs approval (Alt+Y)") && screen.contains("  make"), "{screen}");
     for size in [(80, 24), (120, 35)] {
         let screen = asks("edit_file", change()).screen(size.0, size.1);
-        assert!(screen.contains("src/auth/refresh.rs  (+3 -3)") && screen.contains("Alt+Y to answer: y"), "{screen}");
+        assert!(
+            screen.contains("src/auth/refresh.rs  (+3 -3)") && screen.contains("Alt+Y or Tab to answer: y"),
+            "{screen}"
+        );
         assert!(screen.contains("+const GRACE: u64 = 1_500;"), "changed lines before unchanged ones: {screen}");
     }
 }
@@ -234,6 +241,47 @@ fn unsent_text_stays_visible_and_a_reason_is_typed_inside_the_approval() {
     assert!(stage.screen(80, 24).contains("y approve  n deny"), "Esc leaves the line, not the approval");
     stage.press("n");
     assert_eq!(consents(&stage), [(Consent::No { why: None }, None)]);
+}
+
+/// Letters in the composer are text. Tab goes to the approval, and on to the conversation.
+#[test]
+fn tab_goes_from_the_composer_to_the_approval() {
+    let mut stage = asks("run", run("make all"));
+    stage.type_text("y, n, a");
+    assert!(consents(&stage).is_empty() && stage.screen(80, 24).contains("> y, n, a"));
+    stage.press("tab");
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("y approve  n deny") && screen.contains("Run this command"), "{screen}");
+    stage.press("y");
+    assert!(consents(&stage).is_empty(), "beside unsent text, one letter asks first");
+    stage.press("y");
+    assert_eq!(consents(&stage), [(Consent::Yes { hunks: Vec::new() }, None)]);
+    let mut stage = asks("run", run("make all"));
+    stage.press("tab tab");
+    assert_eq!(stage.model.focus, Focus::Conversation);
+    let mut stage = asks("run", run("make all"));
+    stage.press("tab shift-tab").type_text("y");
+    assert!(consents(&stage).is_empty() && stage.screen(80, 24).contains("> y"), "back in the composer");
+}
+
+/// Beside an approval, a notice has two rows and ends with a sign where it is cut.
+#[test]
+fn a_long_notice_leaves_room_for_the_approval() {
+    let long = "word ".repeat(90);
+    let rows = |stage: &mut Stage| {
+        stage.model.status.say(Severity::Trouble, long.clone(), stage.model.now);
+        let screen = stage.screen(80, 24);
+        screen.lines().filter(|line| line.contains("word word")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&mut fixture::opened()).len(), 4);
+    for opened in [false, true] {
+        let mut stage = asks("run", run("make all"));
+        if opened {
+            stage.press("alt-y");
+        }
+        let rows = rows(&mut stage);
+        assert!(rows.len() == 2 && rows[1].contains('…'), "{rows:?}");
+    }
 }
 
 #[test]

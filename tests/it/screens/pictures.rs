@@ -114,6 +114,19 @@ fn first_start() {
     ];
     stage.reply(|request| matches!(request, Request::Program(ProgramRequest::Doctor)), Answer::Doctor(findings));
     pictures("first_start", &mut stage);
+    let ready = SessionEvent::Settings { branch: MAIN, settings: Box::new(fixture::settings()) };
+    for stage in [
+        &mut stage,
+        &mut fixture::open(Vec::new(), fixture::view(&[], vec![fixture::branch(MAIN, "main", None, None)])),
+    ] {
+        let screen = stage.screen(40, 12);
+        for words in ["pleach shows every request", "take the tour", "choose a model", "send a message"] {
+            assert!(screen.contains(words), "{words}: {screen}");
+        }
+        stage.event(Event::Session(ready.clone()));
+        assert!(!stage.screen(40, 12).contains("No model server"), "with a model");
+        assert!(stage.screen(40, 12).contains("take the tour"), "with a model");
+    }
 }
 
 #[test]

@@ -247,8 +247,8 @@ fn module_is_summarized_compared_and_summarized_again() {
     let old = "src/engine: 60 files, 14,000 lines of rust\nThe engine.\n- core.rs: Its own thread.";
     let new =
         "src/engine: 61 files, 15,000 lines of rust\nThe engine.\n- core.rs: Its own thread.\n- modules.rs: Summaries.";
-    let note = "fresh; 412 est. tokens; by pleach, from names and comments; covers 64 % of it; commit 6916441a";
-    let older = "stale; stale: 2 of 12 files changed since; 201 est. tokens; by a model; 97 % of its names occur \
+    let note = "fresh; 412 est. tokens; by pleach, from names and comments; covers 64% of it; commit 6916441a";
+    let older = "stale; stale: 2 of 12 files changed since; 201 est. tokens; by a model; 97% of its names occur \
         in the files";
     fill(
         &mut stage,

@@ -5,7 +5,7 @@ use super::Stage;
 use super::fixture::{self, MAIN};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::planning::blocked::{Blocked, BlockedRemedy};
+use pleach::domain::planning::blocked::{Blocked, BlockedRemedy, Warning};
 use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Verdict};
 use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{Answer, Event, PlanRequest, Planned, Request};
@@ -59,7 +59,7 @@ fn a_request_that_does_not_fit_lists_what_is_required_and_what_is_left_out() {
     for words in [
         "5 required, 1 left out",
         "9,600 of 8,000, does not fit",
-        "120 %",
+        "120%",
         "exceed the budget by 1,600 tokens",
         "Left out 1, 900 tokens",
         "raise the budget to 11,000 tokens or more (])",
@@ -69,32 +69,32 @@ fn a_request_that_does_not_fit_lists_what_is_required_and_what_is_left_out() {
     assert!(!stage.sent.iter().any(|(_, request)| matches!(request, Request::Plan(PlanRequest::RowText { .. }))));
 }
 
-/// The panel warns of a marked item that is not sent, with the reason if it is the budget; not of one whose content
-/// another item already sends.
+/// The panel and the composer's edge each warn once of a marked item that is not sent, with the reason; not of one whose
+/// content another item already sends. The panel tells of an inactive mark in its own words.
 #[test]
-fn the_warning_of_a_missing_lease_names_the_budget_only_where_it_is_the_cause() {
+fn a_missing_lease_is_told_once_with_its_reason() {
     let cases = [
-        (Reason::Budget { free: 12 }, Some("1 lease left out: over budget")),
-        (Reason::ModeOff, Some("1 lease left out")),
-        (Reason::Duplicate, None),
+        (Reason::Budget { free: 12 }, 2, "1 lease left out: over budget"),
+        (Reason::ModeOff, 2, "1 lease left out: mode off"),
+        (Reason::OffPath, 1, "1 lease left out: not on this branch"),
+        (Reason::Duplicate, 0, ""),
     ];
-    for (reason, expected) in cases {
+    for (reason, times, words) in cases {
         let mut stage = fixture::opened();
         let mut plan = fixture::plan(&fixture::story());
         plan.id = Hash::of(format!("{reason:?}").as_bytes());
         let mut row = plan.rows[6].clone();
         (row.kind, row.atom) = (RowKind::Code, Atom::Section { text: Hash::of(b"code") });
         (row.verdict, row.pin) = (Verdict::Out { needed: 0, remedy: None }, Some(MarkKind::Ephemeral));
+        let (title, why) = (row.title.clone(), reason.sentence());
+        plan.warnings.push(Warning::DecisionLeftOut { title, tokens: row.tokens, why });
         row.reason = reason;
         plan.rows.push(row);
         let generation = stage.model.plan.generation;
         stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(plan) });
         let screen = stage.screen(140, 50);
-        let found = screen.lines().find(|line| line.contains("lease left out"));
-        assert_eq!(found.is_some(), expected.is_some(), "{screen}");
-        for (line, words) in found.into_iter().zip(expected) {
-            assert!(line.contains(words) && line.contains("over budget") == words.contains("over budget"), "{screen}");
-        }
+        assert_eq!(screen.matches("lease left out").count(), times, "{words}: {screen}");
+        assert!(screen.contains(words) && !screen.contains("although you"), "{words}: {screen}");
     }
 }
 

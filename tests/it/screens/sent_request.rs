@@ -110,7 +110,7 @@ fn the_request_of_a_past_message_shows_the_rows_of_its_call() {
     both("sent_request", &mut stage);
     stage.press("v");
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("Server's count: 5,364 tokens, 2.9 % more than"), "{screen}");
+    assert!(screen.contains("Server's count: 5,364 tokens, 2.9% more than"), "{screen}");
     both("sent_request_details", &mut stage);
     stage.press("v esc");
     assert!(stage.model.layers.is_empty());

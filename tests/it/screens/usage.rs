@@ -152,6 +152,6 @@ fn meter_shows_the_excess() {
     };
     stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: Planned::Blocked(Arc::new(blocked)) });
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("! Over budget") && screen.contains("1,600") && screen.contains("120 %"), "{screen}");
+    assert!(screen.contains("! Over budget") && screen.contains("1,600") && screen.contains("120%"), "{screen}");
     picture("meter_over", (120, 35), &mut stage);
 }

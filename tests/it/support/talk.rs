@@ -626,7 +626,13 @@ impl InputBuilder<'_> {
 
     fn state_request(&mut self, text: &str) -> Block {
         let text = render_forms::block("Keeping the state", text);
-        self.block(Section::Guidelines, RowKind::Text, Reason::StateRequested { older: true }, text, None)
+        self.block(
+            Section::Guidelines,
+            RowKind::Text,
+            Reason::StateRequested { older: true, has_state: Some(false) },
+            text,
+            None,
+        )
     }
 
     fn block(&mut self, section: Section, kind: RowKind, reason: Reason, text: String, atom: Option<Atom>) -> Block {

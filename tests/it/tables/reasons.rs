@@ -35,7 +35,7 @@ fn inclusion_reasons() -> Vec<Reason> {
         R::Instructions,
         R::Configured,
         R::Guideline,
-        R::StateRequested { older: true },
+        R::StateRequested { older: true, has_state: Some(false) },
         R::CurrentState,
         R::Open,
         R::Sticky,
@@ -134,7 +134,9 @@ fn reasons_in_words() {
     let mut out = String::new();
     let (inclusions, exclusions) = (inclusion_reasons(), exclusion_reasons());
     let more = [
-        Reason::StateRequested { older: false },
+        Reason::StateRequested { older: false, has_state: None },
+        Reason::StateRequested { older: true, has_state: Some(true) },
+        Reason::StateRequested { older: true, has_state: None },
         Reason::ConversationInstructions { imported: true },
         Reason::Leased { left: 1, engine: false },
         Reason::Touchpoint { rank: 1, because: String::new() },

@@ -162,7 +162,7 @@ fn sources_and_their_parts() {
     for (percent, most, original) in
         [(20, 2_000, 999), (20, 2_000, 100_000), (150, 2_000, 50), (0, 9, 9), (100, u32::MAX, u32::MAX)]
     {
-        let _ = writeln!(out, "{percent} % of {original}, at most {most}: {}", Size { percent, most }.target(original));
+        let _ = writeln!(out, "{percent}% of {original}, at most {most}: {}", Size { percent, most }.target(original));
     }
     for (original, tokens) in [(0, 0), (9, 0), (9, 9), (9, 8), (1_000, 1), (7, 3), (u32::MAX, 1)] {
         let _ =

@@ -220,7 +220,7 @@ fn modules(
             _ => Some(Reason::BelowThreshold),
         };
         let staleness = stale.to_text(card.files.len());
-        let doubt = if sure { String::new() } else { format!(", confidence {} %", card.confidence / 10) };
+        let doubt = if sure { String::new() } else { format!(", confidence {}%", card.confidence / 10) };
         candidates.push(Candidate {
             section: Section::Orientation,
             kind: RowKind::Module,

@@ -109,6 +109,13 @@ mod tests {
     }
 
     #[test]
+    fn descriptions_have_at_most_five_words() {
+        let words = |row: &Row| row.short().split_whitespace().count();
+        let long: Vec<_> = table::all().iter().filter(|row| !(1..=5).contains(&words(row))).collect();
+        assert!(long.is_empty(), "{:#?}", long.iter().map(|row| (&row.name, row.short())).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn usage_is_shown_while_arguments_are_typed() {
         assert_eq!(hint("/context window ").unwrap().usage(), "/context window TURNS");
         assert_eq!(hint("/window 3").unwrap().usage(), "/window TURNS");

@@ -10,6 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::with_bound_keys;
 use crate::tui::model::status::Severity;
+use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::text::wrap;
 use crate::tui::view::MAX_HINTS;
 use crate::tui::view::prelude::*;
@@ -19,6 +20,8 @@ use ratatui::widgets::Widget;
 const MENU_ROWS: u16 = 10;
 /// The most rows of a notice.
 const MAX_NOTICE_ROWS: u16 = 4;
+/// The most rows of a notice while a call needs approval.
+const MAX_NOTICE_ROWS_BESIDE_APPROVAL: u16 = 2;
 
 /// The height that the text would use: at least one row, at most a third of the screen.
 pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
@@ -123,7 +126,7 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
     }
     parts.extend(files(view));
     parts.extend(summary(view));
-    parts.extend(super::next_request::unmet(view).map(|text| (Ink::Warn, text)));
+    parts.extend(super::next_request::unmet(view, |_| true).map(|text| (Ink::Warn, text)));
     let mut line = Line::new();
     for (at, (ink, text)) in parts.iter().enumerate() {
         if at > 0 {
@@ -415,10 +418,12 @@ fn wrapped_notice(model: &Model, width: u16) -> Vec<String> {
 }
 
 /// How many rows the current notice gets at this width, on a screen of this height: at most a sixth of them, and at
-/// most four; 0 without a notice.
+/// most four, or two beside a call that needs approval; 0 without a notice.
 pub(crate) fn notice_rows(model: &Model, width: u16, height: u16) -> u16 {
     let wanted = u16::try_from(wrapped_notice(model, width).len()).unwrap_or(u16::MAX);
-    wanted.min((height / 6).clamp(1, MAX_NOTICE_ROWS))
+    let asks = model.layers.on::<ApprovalScreen>() || model.live.values().any(|live| live.asks.is_some());
+    let most = if asks { MAX_NOTICE_ROWS_BESIDE_APPROVAL } else { MAX_NOTICE_ROWS };
+    wanted.min((height / 6).clamp(1, most))
 }
 
 fn notice_room(model: &Model, width: u16) -> usize {

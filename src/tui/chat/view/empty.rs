@@ -13,6 +13,7 @@ pub(crate) fn opening(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     paint::lines(view.theme, &TextRows::plain(&text, usize::from(area.width), Ink::Dim), area, buf);
 }
 
+const PURPOSE: &str = "pleach shows every request before it is sent, and lets you change it.";
 /// First steps while no model is configured.
 const NOT_SET_UP: [(Action, &str); 4] = [
     (Action::Tour, TOUR),
@@ -27,9 +28,44 @@ const TOUR: &str = "take the tour: nine steps, a few minutes, offline, not saved
 
 pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
+    let room = usize::from(area.height);
+    let mut rows = page(view, session, width);
+    if rows.len() > room {
+        rows = short_page(view, session, width);
+    } else if view.model.facts.first_start || session.settings().is_some_and(|settings| settings.ready.is_err()) {
+        rows.push(Line::new());
+        rows.extend(found(view, width));
+        rows.truncate(room);
+    }
+    let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
+    let wide = u16::try_from(width).unwrap_or(u16::MAX);
+    paint::lines(view.theme, &rows, paint::centered(area, wide, height), buf);
+}
+
+/// The page where the usual one does not fit: the purpose, and one row for each step.
+fn short_page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Line> {
+    let mut rows = TextRows::plain(PURPOSE, width, Ink::Heading);
+    let settings = session.settings();
+    let problem = settings.and_then(|settings| settings.ready.as_ref().err()).map(|failure| &failure.what);
+    rows.extend(problem.map(|what| Line::of(Ink::Warn, what)));
+    let steps = [
+        (Action::Tour, "take the tour"),
+        (Action::UseOffline, "use the offline model"),
+        (Action::Models, "choose a model"),
+    ];
+    let steps = steps.into_iter().filter(|(action, _)| problem.is_some() || *action != Action::UseOffline);
+    let mut steps: Vec<(String, &str)> = steps.map(|(action, text)| (view.key(action), text)).collect();
+    steps.push((view.key_in(Action::Send, When::Composer), "send a message: type it below"));
+    let wide = steps.iter().map(|(key, _)| text::width(key)).max().unwrap_or(0);
+    rows.extend(steps.iter().map(|(key, text)| Line::of(Ink::Accent, &format!("{key:wide$}  ")).with(Ink::Text, text)));
+    rows.into_iter().map(|row| row.fit(width, view.theme.glyphs.ellipsis)).collect()
+}
+
+/// The usual page, without the model servers.
+fn page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     let mut say = |text: &str, ink: Ink| rows.extend(TextRows::plain(text, width, ink));
-    say("pleach shows every request before it is sent, and lets you change it.", Ink::Heading);
+    say(PURPOSE, Ink::Heading);
     say("Branch the conversation anywhere; compare, go back, undo.", Ink::Dim);
     say("", Ink::Text);
     if let Some(Err(failure)) = session.settings().map(|settings| settings.ready.clone()) {
@@ -39,8 +75,6 @@ pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, buf: &
         }
         say("", Ink::Text);
         rows.extend(steps(view, &NOT_SET_UP, width));
-        rows.push(Line::new());
-        rows.extend(found(view, width));
     } else {
         rows.extend(steps(view, &FIRST_STEPS, width));
         let then = if session.settings().is_some_and(|settings| settings.profile == "offline") {
@@ -54,14 +88,8 @@ pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, buf: &
             let text = "This folder is not trusted: no tools, no code. /trust-folder changes that.";
             rows.extend(TextRows::plain(text, width, Ink::Dim));
         }
-        if view.model.facts.first_start {
-            rows.push(Line::new());
-            rows.extend(found(view, width));
-        }
     }
-    let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
-    let wide = u16::try_from(width).unwrap_or(u16::MAX);
-    paint::lines(view.theme, &rows, paint::centered(area, wide, height), buf);
+    rows
 }
 
 /// One row per step: its key and its description.
@@ -95,7 +123,7 @@ fn found(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
     let mut rows = vec![Line::of(Ink::Heading, "Model servers")];
     for (name, finding) in servers(Some(true)) {
         let line = Line::of(Ink::Good, &format!("{} ", glyphs.ok)).with(Ink::Text, name);
-        rows.push(cut(view, &line.with(Ink::Dim, &format!(": {}", finding.text)), width));
+        rows.push(line.with(Ink::Dim, &format!(": {}", finding.text)).fit(width, glyphs.ellipsis));
     }
     for (sign, text, state) in [(glyphs.fail, "not running:", Some(false)), (glyphs.dot, "no key:", None)] {
         let names: Vec<&str> = servers(state).map(|(name, _)| name).collect();
@@ -111,14 +139,4 @@ fn found(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
         rows.extend(TextRows::plain(text, width, Ink::Text));
     }
     rows
-}
-
-/// A line cut to a width.
-fn cut(view: &ViewContext<'_>, line: &Line, width: usize) -> Line {
-    let mut out = Line::new();
-    for piece in &line.pieces {
-        let room = width.saturating_sub(out.width());
-        out.push(piece.ink, &text::fit(&piece.text, room, view.theme.glyphs.ellipsis));
-    }
-    out
 }

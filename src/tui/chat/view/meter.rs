@@ -3,7 +3,7 @@
 //! legend. Tokens over the budget are a separate part.
 //!
 //! ```text
-//! █████████████▌░░░░░░░░░░░░  65 %
+//! █████████████▌░░░░░░░░░░░░  65%
 //! █ Instructions            210
 //! █ Pins 2                  340
 //! ```
@@ -84,7 +84,7 @@ impl Part {
     }
 }
 
-/// The ink of a meter with `used` of `of` tokens: a warning from 90 %, red over the budget.
+/// The ink of a meter with `used` of `of` tokens: a warning from 90%, red over the budget.
 pub(crate) fn ink(used: u32, of: u32) -> Ink {
     if used > of {
         return Ink::MeterHigh;

@@ -12,6 +12,7 @@ use crate::tui::model::focus::Focus;
 use crate::tui::screens::request::model_counts::RowCounts;
 use crate::tui::screens::request::model_titles::row_title;
 use crate::tui::view::prelude::*;
+use std::collections::BTreeSet;
 
 pub(crate) use super::meter::ink as meter_ink;
 
@@ -177,7 +178,9 @@ fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
         rows.push((Line::of(Ink::Accent, &format!("Suggested pins ({suggested}):")), key));
     }
     rows.extend(cached(view, width));
-    let warnings = plan.warnings.iter().map(Warning::sentence).chain(unmet(view));
+    let others = plan.warnings.iter().filter(|warning| !warning.is_about_decision());
+    let unmet = unmet(view, |reason| *reason != Reason::OffPath);
+    let warnings = others.map(Warning::sentence).chain(unmet);
     for text in warnings {
         rows.extend(TextRows::plain(&text, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
     }
@@ -199,58 +202,60 @@ fn levels(plan: &ContextPlan) -> Vec<Pair> {
     level_uses(plan).into_iter().filter_map(one).collect()
 }
 
-/// Marked items that are nevertheless left out: `1 lease left out: over budget`, without a reason if they have
-/// different ones. Items whose content another item already sends do not count.
-pub(crate) fn unmet(view: &ViewContext<'_>) -> Option<String> {
+/// Marked items that are nevertheless left out, for a reason that `counts`: `1 lease left out: over budget`, without a
+/// reason if they have different ones. Items whose content another item already sends do not count.
+pub(crate) fn unmet(view: &ViewContext<'_>, counts: fn(&Reason) -> bool) -> Option<String> {
     let plan = view.model.plan.plan(view.model.branch()?.id)?;
-    let mut counts = [("pin", 0_u64), ("lease", 0), ("include", 0)];
-    let mut all_over_budget = true;
     let is_missing = |row: &&Row| matches!(row.verdict, Verdict::Out { .. }) && row.reason != Reason::Duplicate;
-    for row in plan.rows.iter().filter(is_missing) {
+    let mut whys = BTreeSet::new();
+    let mut counts_by_kind = [("pin", 0_u64), ("lease", 0), ("include", 0)];
+    for row in plan.rows.iter().filter(is_missing).filter(|row| counts(&row.reason)) {
         let Some(mark) = row.pin.filter(|mark| !matches!(mark, MarkKind::Exclude | MarkKind::ExcludeOnce)) else {
             continue;
         };
-        all_over_budget &= is_over_budget(&row.reason);
+        whys.insert(why_left_out(&row.reason));
         match mark {
-            MarkKind::Sticky => counts[0].1 += 1,
-            MarkKind::Leased { .. } | MarkKind::Ephemeral => counts[1].1 += 1,
-            MarkKind::IncludeOnce => counts[2].1 += 1,
+            MarkKind::Sticky => counts_by_kind[0].1 += 1,
+            MarkKind::Leased { .. } | MarkKind::Ephemeral => counts_by_kind[1].1 += 1,
+            MarkKind::IncludeOnce => counts_by_kind[2].1 += 1,
             MarkKind::Exclude | MarkKind::ExcludeOnce => {}
         }
     }
-    let parts: Vec<String> = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
-    let why = if all_over_budget { ": over budget" } else { "" };
-    (!parts.is_empty()).then(|| format!("{} left out{why}", parts.join(", ")))
+    let parts: Vec<String> =
+        counts_by_kind.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
+    let why = if whys.len() == 1 { whys.pop_first().map(|why| format!(": {why}")) } else { None };
+    (!parts.is_empty()).then(|| format!("{} left out{}", parts.join(", "), why.unwrap_or_default()))
 }
 
-/// Whether a size limit left the item out: the budget, or the share of it that its kind may take.
-fn is_over_budget(reason: &Reason) -> bool {
-    matches!(
-        reason,
+/// Why a marked item is left out, in a few words. A size limit is the budget, or the share of it that the item's kind may
+/// take.
+fn why_left_out(reason: &Reason) -> String {
+    match reason {
         Reason::Budget { .. }
-            | Reason::TooLarge
-            | Reason::LeaseCap { .. }
-            | Reason::Allowance { .. }
-            | Reason::SoftTarget { .. }
-            | Reason::LevelFull { .. }
-            | Reason::SessionFull { .. }
-            | Reason::LevelsOver { .. }
-    )
+        | Reason::TooLarge
+        | Reason::LeaseCap { .. }
+        | Reason::Allowance { .. }
+        | Reason::SoftTarget { .. }
+        | Reason::LevelFull { .. }
+        | Reason::SessionFull { .. }
+        | Reason::LevelsOver { .. } => "over budget".to_owned(),
+        other => other.label(),
+    }
 }
 
-/// `Cached prefix ≈ 82 %`, or the loss by an edit: `Cached ≈ 82 %, was 92 % +$0.0123`, without the sign or the cost if
+/// `Cached prefix ≈ 82%`, or the loss by an edit: `Cached ≈ 82%, was 92% +$0.0123`, without the sign or the cost if
 /// they do not fit in `width` columns, and without a cost below $0.0001.
 fn cached(view: &ViewContext<'_>, width: usize) -> Option<Pair> {
     let now = ReusedPrefix::of(view.model.plan.shown.as_ref()?).filter(|now| now.tokens > 0)?;
-    let value = format!("{} {} %", view.theme.glyphs.about, now.percent());
+    let value = format!("{} {}%", view.theme.glyphs.about, now.percent());
     let Some((before, cost)) = view.model.plan.lost_prefix() else {
         return Some((Line::of(Ink::Dim, "Cached prefix"), Line::of(Ink::Dim, &value)));
     };
     let label = Line::of(Ink::Dim, "Cached");
-    let short = format!("{} %, was {before} % +{}", now.percent(), text::money(cost));
+    let short = format!("{}%, was {before}% +{}", now.percent(), text::money(cost));
     let priced = [format!("{} {short}", view.theme.glyphs.about), short];
     let fits = |text: &String| cost >= 100 && label.width() + 1 + text::width(text) <= width;
-    let text = priced.into_iter().find(fits).unwrap_or_else(|| format!("{value}, was {before} %"));
+    let text = priced.into_iter().find(fits).unwrap_or_else(|| format!("{value}, was {before}%"));
     Some((label, Line::of(Ink::Warn, &text)))
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn panel(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 pub(crate) fn draw_empty(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let trusted = view.model.session.as_ref().is_some_and(|session| session.workspace.1);
     let text = if trusted {
-        "No tool calls yet. The model may read files in this folder."
+        "No tool calls yet. A call appears here when the model reads a file, searches, or runs a command."
     } else {
         "No tools: this folder is not trusted. /trust-folder changes that."
     };

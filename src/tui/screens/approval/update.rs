@@ -189,7 +189,7 @@ fn show_rules(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
     };
     let mut entries: Vec<Entry> = rules.into_iter().map(entry).collect();
     if entries.is_empty() {
-        let label = "No rules: reads run; everything else asks.".to_owned();
+        let label = "No rules: reads run, the rest asks. Approve with \"always\" to add one.".to_owned();
         entries.push(Entry { label: label.clone(), detail: String::new(), choice: Choice::Explain(label) });
     }
     if let Some(picker) = model.layers.all_mut::<Picker>().find(|picker| picker.kind == Kind::Rules) {

@@ -6,6 +6,7 @@ use super::view;
 use crate::domain::base::hash::Fields;
 use crate::domain::tool::consent::{FileChange, PendingApproval, ToolEffect};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
+use crate::tui::model::focus::Focus;
 use crate::tui::screens::traces::view::{AROUND, pretty};
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
@@ -105,15 +106,19 @@ fn protection(pending: &PendingApproval) -> Option<(Ink, String)> {
     }
 }
 
-/// `Alt+Y to answer: y approve  n deny  …`
+/// `Alt+Y to answer: y approve  n deny  …`; from the composer, `Alt+Y or Tab`.
 fn keys(view: &ViewContext<'_>, key: &str, width: usize) -> Line {
-    let lead = Line::of(Ink::Accent, key).with(Ink::Dim, " to answer: ");
+    let after = Line::of(Ink::Dim, " to answer: ");
     let words = [
         (Action::AllowTool, "approve"),
         (Action::RefuseTool, "deny"),
         (Action::RefuseWhy, "deny with a message"),
         (Action::AllowAlways, "always"),
     ];
-    let room = width.saturating_sub(lead.width());
-    lead.and(view.keys_line(When::Approval, &words, room))
+    let one = Line::of(Ink::Accent, key);
+    let both = one.clone().with(Ink::Dim, " or ").with(Ink::Accent, &view.key_in(Action::Complete, When::Composer));
+    let keys = view.keys_line(When::Approval, &words, width.saturating_sub(one.width() + after.width()));
+    let fits = both.width() + after.width() + keys.width() <= width;
+    let lead = if fits && view.model.focus == Focus::Composer { both } else { one };
+    lead.and(after).and(keys)
 }

@@ -39,7 +39,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &DiffView, area: Rect, buf: &
     let title = screen.diff.as_ref().map_or_else(|| "What changed".to_owned(), |diff| title(view, diff));
     let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let words = [(Action::Open, "item history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "close")];
-    let inside = view.screen(title, view.keys_line(When::Calls, &words, usize::from(area.width)), area, buf);
+    let words = if screen.entries.is_empty() { &words[2..] } else { &words };
+    let inside = view.screen(title, view.keys_line(When::Calls, words, usize::from(area.width)), area, buf);
     let Some(diff) = &screen.diff else {
         return paint::line(view.theme, &Line::of(Ink::Dim, "Comparing the two plans."), inside, buf);
     };

@@ -33,7 +33,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
     let Some(compared) = &screen.compared else {
         return paint::line(view.theme, &Line::of(Ink::Dim, "Loading both branches."), inside, buf);
     };
-    paint::lines(view.theme, &head(view, compared), inside, buf);
+    let cut = |line: Line, room: u16| line.fit(usize::from(room), view.theme.glyphs.ellipsis);
+    paint::lines(view.theme, &head(view, compared).map(|line| cut(line, inside.width)), inside, buf);
     if inside.height > 1 {
         composer::notice(view, Rect { y: inside.y + 1, height: 1, ..inside }, buf);
     }
@@ -65,6 +66,10 @@ fn hints(view: &ViewContext<'_>, screen: &CompareView, compared: &Comparison, wi
         (Action::BringBack, "return the result"),
         (Action::Open, "compare plans"),
     ];
+    let is_empty = compared.sides[screen.side].turns.is_empty();
+    let needs_turn =
+        |action| matches!(action, Action::PickOver | Action::TakeTurn | Action::TakeRange | Action::BringBack);
+    let words: Vec<_> = words.into_iter().filter(|(action, _)| !is_empty || !needs_turn(*action)).collect();
     view.keys_line(When::Compare, &words, width)
 }
 
@@ -102,11 +107,15 @@ fn column(
     let side = &compared.sides[at];
     let focus = screen.side == at;
     let (ink, sign) = if focus { (Ink::Accent, glyphs.folded) } else { (Ink::Dim, " ") };
-    let mut heading = Line::of(ink, &format!("{sign} {}", side.name));
-    if alone {
-        heading.push(Ink::Dim, &format!("   {}", compared.sides[1 - at].name));
-    }
     let room = usize::from(area.width.saturating_sub(1)).max(1);
+    // Each name gets half of the line, or what the other one leaves of it.
+    let (left, other) = (room.saturating_sub(5), &compared.sides[1 - at].name);
+    let own = if alone { left.saturating_sub(text::width(other)).max(left / 2) } else { room.saturating_sub(2) };
+    let mut heading = Line::of(ink, &format!("{sign} {}", text::fit(&side.name, own, glyphs.ellipsis)));
+    if alone {
+        heading.push(Ink::Dim, &format!("   {other}"));
+    }
+    let heading = heading.fit(room, glyphs.ellipsis);
     let mut rows = vec![heading];
     rows.extend(TextRows::plain(&figures(view, side), room, Ink::Dim));
     rows.push(Line::new());

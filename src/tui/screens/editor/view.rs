@@ -51,6 +51,12 @@ fn split(screen: &EditorScreen, body: Rect) -> (Rect, Rect) {
 }
 
 fn keys(view: &ViewContext<'_>, screen: &EditorScreen, width: usize) -> Line {
+    if screen.items.is_empty() {
+        let create = (screen.kind == EditableKind::Rules).then_some((Action::EditText, "create"));
+        let rest = [(Action::NextPane, "next tab"), (Action::Leave, "close")];
+        let words: Vec<_> = create.into_iter().chain(rest).collect();
+        return view.keys_line(When::Editors, &words, width);
+    }
     let copies = screen.selected().is_some_and(|item| item.editing == Editability::Copy);
     let edit = (Action::EditText, if copies { "copy and edit" } else { "edit" });
     let mut own = match screen.kind {
@@ -104,7 +110,9 @@ fn tabs(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
 
 fn none(view: &ViewContext<'_>, kind: EditableKind) -> String {
     match kind {
-        EditableKind::State => "The model's state block, with its versions, appears here.".to_owned(),
+        EditableKind::State => {
+            "No state block yet. Once an answer contains one, it appears here with its versions.".to_owned()
+        }
         EditableKind::Summaries => {
             let key = view.key(Action::Draft);
             format!("No summaries are in use on this branch. {key} drafts one; once you accept it, it appears here.")
@@ -315,7 +323,7 @@ fn trial(view: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width: 
     rows
 }
 
-/// `The next request with this policy: 4,980 of 8,000 tokens (est) instead of 5,213, cached 80 %, $0.0009; adds 2
+/// `The next request with this policy: 4,980 of 8,000 tokens (est) instead of 5,213, cached 80%, $0.0009; adds 2
 /// items, removes 4.`
 fn describe_preview(view: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String {
     let number = |n: u32| text::number(u64::from(n));

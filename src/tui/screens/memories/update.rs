@@ -73,8 +73,8 @@ fn arrived(model: &mut Model, ticket: u64, all: &[Memory]) {
     let mut entries: Vec<Entry> = sorted.into_iter().map(entry).collect();
     if entries.is_empty() {
         entries.push(Entry {
-            label: "No memories yet.".into(),
-            detail: "/remember TEXT".into(),
+            label: "No memories yet; /remember TEXT or a suggestion of the model adds one.".into(),
+            detail: String::new(),
             choice: Choice::Explain("/remember TEXT adds a memory.".into()),
         });
     }

@@ -7,8 +7,8 @@ use crate::tui::view::prelude::*;
 pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
     let place = place(picker, area);
     let mut title = Line::of(Ink::Heading, title(picker.kind));
-    if !picker.entries.is_empty() {
-        let can_open = |entry: &Entry| !matches!(entry.choice, Choice::Explain(_));
+    let can_open = |entry: &Entry| !matches!(entry.choice, Choice::Explain(_));
+    if picker.entries.iter().any(can_open) {
         let shown = picker.shown.iter().filter_map(|at| picker.entries.get(*at)).filter(|entry| can_open(entry));
         let all = picker.entries.iter().filter(|entry| can_open(entry)).count() as u64;
         let shown = shown.count() as u64;
@@ -18,7 +18,12 @@ pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     if picker.columns.iter().any(|columns| !columns[1].is_empty()) {
         title.push(Ink::Dim, &format!(" {} $ per million tokens", view.theme.glyphs.dot));
     }
-    let keys = view.keys_line(When::Picker, keys(picker.kind), usize::from(place.width));
+    // Without an entry to act on, only the keys that need none.
+    let can_act = picker.shown.iter().any(|at| picker.entries.get(*at).is_some_and(can_open));
+    let needs_none = |action: Action| matches!(action, Action::New | Action::Leave);
+    let words: Vec<_> =
+        keys(picker.kind).iter().copied().filter(|(action, _)| can_act || needs_none(*action)).collect();
+    let keys = view.keys_line(When::Picker, &words, usize::from(place.width));
     let inside = view.screen(title, keys, place, buf);
     if inside.is_empty() {
         return;
@@ -33,7 +38,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     paint::line(view.theme, &line, inside, buf);
     let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
     if picker.shown.is_empty() && !picker.loading {
-        paint::line(view.theme, &Line::of(Ink::Dim, "  no matches"), list, buf);
+        paint::line(view.theme, &Line::of(Ink::Dim, "  No entry matches; shorten the text to see more."), list, buf);
     }
     entries(view, picker, list, buf);
 }

@@ -124,6 +124,12 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
     if overlay.sent().is_some() {
         return view_sent::hints(view, overlay, width);
     }
+    if overlay.entries.is_empty() {
+        let filters = !overlay.filter.is_empty();
+        let filter = filters.then_some((Action::Filter, "change the filter"));
+        let words: Vec<_> = filter.into_iter().chain([(Action::Leave, "close")]).collect();
+        return view.keys_line(When::Overlay, &words, width);
+    }
     let suggests = overlay.entries.iter().any(|entry| matches!(entry, Entry::Suggested(_)));
     let words = [
         (Action::Pin, "pin"),
@@ -155,7 +161,7 @@ fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
             },
         },
         Some(Content::Blocked(blocked)) => {
-            let percent = format!("{} %", u64::from(blocked.needed) * 100 / u64::from(blocked.budget.prompt.max(1)));
+            let percent = text::percent(blocked.needed, blocked.budget.prompt);
             if let Some(row) = rows.next() {
                 let bar = meter_area(row, &percent);
                 meter::bar(view, &meter::over(blocked), (blocked.needed, blocked.budget.prompt), bar, buf);
@@ -261,6 +267,10 @@ fn budget(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
 fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut Buffer) {
     let Some(content) = &overlay.content else { return };
     let rows = content.rows();
+    if overlay.entries.is_empty() && !overlay.filter.is_empty() {
+        let text = "No row matches the filter.";
+        return paint::lines(view.theme, &TextRows::plain(text, usize::from(area.width), Ink::Dim), area, buf);
+    }
     let page = usize::from(area.height);
     let from = paint::first_row(overlay.cursor, overlay.entries.len(), page);
     for ((at, entry), place) in overlay.entries.iter().enumerate().skip(from).zip(area.rows()) {

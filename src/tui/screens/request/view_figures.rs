@@ -20,7 +20,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
         words.extend(view_sent::counts(&found.card, plan.est_total));
     } else if let Some(known) = view.model.plan.calibration() {
         let within =
-            known.error_pct.map_or_else(String::new, |error| format!(", {} {error:.0} %", view.theme.glyphs.within));
+            known.error_pct.map_or_else(String::new, |error| format!(", {} {error:.0}%", view.theme.glyphs.within));
         let calls = text::counted(u64::from(known.samples), "call");
         words.push(format!("Calibrated: {} tokens{within}, from {calls}.", number(known.apply(plan.est_total))));
     }

@@ -119,14 +119,14 @@ pub(crate) fn counts(card: &RunCard, est: u32) -> Vec<String> {
     words
 }
 
-/// `2.9 % more than estimated`
+/// `2.9% more than estimated`
 fn compared(counted: u32, est: u32) -> String {
     let tenths = (u64::from(counted.abs_diff(est)) * 1_000 + u64::from(est) / 2) / u64::from(est.max(1));
     if tenths == 0 {
         return "as estimated".to_owned();
     }
     let way = if counted > est { "more" } else { "fewer" };
-    format!("{}.{} % {way} than estimated", tenths / 10, tenths % 10)
+    format!("{}.{}% {way} than estimated", tenths / 10, tenths % 10)
 }
 
 /// The known facts about a call whose plan cannot be shown.

@@ -22,7 +22,10 @@ const LEAD: usize = 3;
 
 /// Draws the search. Returns how many messages fit.
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &SearchScreen, area: Rect, buf: &mut Buffer) -> usize {
-    let words = [(Action::Open, "go to"), (Action::Back, "go back"), (Action::Leave, "close")];
+    let (any, jumped) = (!screen.found.messages.is_empty(), !view.model.jumps.before.is_empty());
+    let open = any.then_some((Action::Open, "go to"));
+    let back = jumped.then_some((Action::Back, "go back"));
+    let words: Vec<_> = open.into_iter().chain(back).chain([(Action::Leave, "close")]).collect();
     let keys = view.keys_line(When::Picker, &words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, "Search all messages"), keys, area, buf);
     if inside.height < 4 {
@@ -82,7 +85,8 @@ fn nothing(screen: &SearchScreen, width: usize) -> Vec<Line> {
         return Vec::new();
     }
     if !screen.line.trim().is_empty() {
-        return vec![Line::of(Ink::Dim, "No message matches all words and filters.")];
+        let none = "No message matches all words and filters. Fewer of them find more messages.";
+        return TextRows::plain(none, width, Ink::Dim);
     }
     let mut rows = TextRows::plain(
         "Type words from a message of any session; the newest messages come first. Words in \"quotes\" must be \

@@ -18,6 +18,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, b
         (Action::Copy, "copy"),
         (Action::Leave, "close"),
     ];
+    let acts = |action: Action| !accepted.cards.is_empty() || matches!(action, Action::Draft | Action::Leave);
+    let words: Vec<_> = words.into_iter().filter(|(action, _)| acts(*action)).collect();
     let keys = view.keys_line(When::Summaries, &words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, "Summaries of this branch"), keys, area, buf);
     if accepted.cards.is_empty() {
@@ -77,7 +79,7 @@ fn detail(view: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
         writer(summary),
         format!("lane {}", lane_title(view, &Lane::read(&summary.lane))),
         format!("made from {}", text::counted(summary.covers.len() as u64, "turn")),
-        format!("covers {} % of the checked facts", summary.confidence / 10),
+        format!("covers {}% of the checked facts", summary.confidence / 10),
     ];
     if !summary.kept.is_empty() {
         facts.push(format!("{} kept verbatim", text::counted(summary.kept.len() as u64, "line")));

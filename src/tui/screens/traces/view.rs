@@ -131,6 +131,9 @@ fn hints(view: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
         let room = width.saturating_sub(keys.width() + 4);
         return Line::of(Ink::Dim, &text::fit(words, room, view.theme.glyphs.ellipsis)).and(keys);
     }
+    if screen.rows.is_empty() {
+        return view.keys_line(When::Tools, &hints_without_calls(view, screen), width);
+    }
     let whole = if screen.whole { "this branch" } else { "whole session" };
     let group = if screen.grouped { "all calls" } else { "failures" };
     let enter = if screen.opened { "the list" } else { "whole" };
@@ -147,6 +150,19 @@ fn hints(view: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
         (Action::ToMessage, "go to message"),
     ]);
     view.keys_line(When::Tools, &words, width)
+}
+
+/// The keys that do something while no call is listed.
+fn hints_without_calls(view: &ViewContext<'_>, screen: &Traces) -> Vec<(Action, &'static str)> {
+    let mut words = Vec::new();
+    if screen.counts.0 > 0 && screen.filter.is_empty() {
+        words.push((Action::GroupFailures, if screen.grouped { "all calls" } else { "failures" }));
+    }
+    if view.model.session.as_ref().is_some_and(|session| !session.traces.is_empty()) {
+        words.push((Action::WholeSession, if screen.whole { "this branch" } else { "whole session" }));
+    }
+    words.push((Action::Leave, if screen.filter.is_empty() { "close" } else { "remove the filter" }));
+    words
 }
 
 /// Draws the list. Returns its height.

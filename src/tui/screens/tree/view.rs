@@ -39,7 +39,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
     let page = usize::from(list.height).max(1);
     if screen.shown.is_empty() {
         let words = match (screen.filter.is_empty(), screen.looking()) {
-            (true, _) => " Nothing here yet.",
+            (true, _) => " No messages yet. Once you send a message, the tree with its forks appears here.",
             (false, true) => " Searching.",
             (false, false) => " Nothing matches. Filter with words, label:NAME, fav.",
         };
@@ -62,6 +62,11 @@ fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
         return Line::of(Ink::Dim, "words, label:NAME, fav  ").and(keys);
     }
     let key = |action, when| view.key_in(action, when);
+    if screen.shown.is_empty() {
+        let filter = (!screen.filter.is_empty()).then(|| (key(Action::Filter, When::Panel), "change the filter"));
+        let close = (key(Action::Leave, When::Tree), "close");
+        return hints_line(filter.into_iter().chain([close]), width);
+    }
     let fold = format!("{} {}", key(Action::Fold, When::Tree), key(Action::Unfold, When::Tree));
     let words = [
         (key(Action::Open, When::Panel), "go to"),
@@ -95,7 +100,7 @@ fn facts(session: &Session, screen: &TreeScreen) -> Line {
     } else {
         let all = session.forest.rows.len() as u64;
         let words = format!("{} of {} lines ", text::number(screen.shown.len() as u64), text::number(all));
-        if screen.looking() { format!("{} % searched, {words}", screen.filter_progress(session)) } else { words }
+        if screen.looking() { format!("{}% searched, {words}", screen.filter_progress(session)) } else { words }
     };
     Line::of(Ink::Dim, &words)
 }

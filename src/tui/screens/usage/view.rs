@@ -155,8 +155,14 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
     let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let other = if screen.whole { "this branch only" } else { "whole session" };
     let known = screen.ledger.as_ref().is_some_and(|ledger| ledger.uses.calls > 0);
-    let mut words =
-        vec![(Action::CallBefore, "previous call"), (Action::CallAfter, "next call"), (Action::Open, "open it")];
+    let mut words = Vec::new();
+    if !screen.calls().is_empty() {
+        words.extend([
+            (Action::CallBefore, "previous call"),
+            (Action::CallAfter, "next call"),
+            (Action::Open, "open it"),
+        ]);
+    }
     words.extend(known.then_some((Action::Details, "items used")));
     words.extend([(Action::WholeSession, other), (Action::Leave, "close")]);
     let inside = view.screen(title, view.keys_line(When::Usage, &words, usize::from(area.width)), area, buf);

@@ -1,0 +1,111 @@
+//! Empty lists: each says what will be listed and how, and its keys are only those that do something there.
+
+use super::Stage;
+use super::fixture;
+use pleach::domain::conversation::search::FoundMessages;
+use pleach::domain::summary::versions::EditableKind;
+use pleach::engine::api::{
+    Answer, CallRequest, EditableAct, MemoryRequest, Request, RuleAct, SessionRequest, SummaryAct, ToolRequest,
+};
+
+/// Opens a list with `keys` and answers its request with `answer`.
+fn empty(keys: &str, asks: fn(&Request) -> bool, answer: Answer) -> Stage {
+    let mut stage = fixture::opened();
+    stage.press(keys);
+    stage.reply(asks, answer);
+    stage
+}
+
+/// Runs the command of a line.
+fn run(line: &str, asks: fn(&Request) -> bool, answer: Answer) -> Stage {
+    let mut stage = fixture::opened();
+    stage.type_text(line).press("enter");
+    stage.reply(asks, answer);
+    stage
+}
+
+/// The line with the keys: the lowest one that says how to close the list.
+fn keys(stage: &mut Stage) -> String {
+    let screen = stage.screen(100, 30);
+    let line = screen.lines().rev().find(|line| line.contains("close"));
+    line.unwrap_or_else(|| panic!("no keys in {screen}")).trim_matches(['└', '─', '┘', ' ']).to_owned()
+}
+
+#[test]
+fn keys_of_empty_lists_do_something_and_the_body_says_what_will_appear() {
+    let cases: [(&str, Stage, &str, &str); 6] = [
+        (
+            "calls",
+            empty("f9", |r| matches!(r, Request::Call(CallRequest::List)), Answer::Runs(Vec::new())),
+            "Each call is recorded here",
+            "Esc close",
+        ),
+        (
+            "summaries",
+            empty("f6", |r| matches!(r, Request::Summary { act: SummaryAct::List, .. }), Answer::Summaries(Vec::new())),
+            "drafts one",
+            "F5 draft  Esc close",
+        ),
+        (
+            "memories",
+            run(
+                "/memories",
+                |r| matches!(r, Request::Memory(MemoryRequest::List { .. })),
+                Answer::Memories(Vec::new()),
+            ),
+            "No memories yet; /remember TEXT",
+            "Alt+N new  Esc close",
+        ),
+        (
+            "rules",
+            run("/rules", |r| *r == Request::Tool(ToolRequest::Rule(RuleAct::List)), Answer::Rules(Vec::new())),
+            "Approve with \"always\" to add one",
+            "Esc close",
+        ),
+        (
+            "sessions",
+            empty("f3", |r| matches!(r, Request::Session(SessionRequest::List)), Answer::Sessions(Vec::new())),
+            "No entry matches",
+            "Alt+N new  Esc close",
+        ),
+        (
+            "modules",
+            run(
+                "/modules",
+                |r| matches!(r, Request::Editable(EditableAct::List { .. })),
+                Answer::Editables(EditableKind::Modules, Vec::new()),
+            ),
+            "/capsule PATH summarizes",
+            "Tab next tab  Esc close",
+        ),
+    ];
+    for (name, mut stage, body, expected) in cases {
+        assert_eq!(keys(&mut stage), expected, "{name}");
+        assert!(stage.screen(100, 30).contains(body), "{name}: {}", stage.screen(100, 30));
+    }
+}
+
+#[test]
+fn an_empty_search_says_how_to_find_more() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-r").type_text("zebra");
+    let none = Answer::Found(Box::new(FoundMessages::default()));
+    stage.reply(|r| matches!(r, Request::Session(SessionRequest::Find { .. })), none);
+    assert_eq!(keys(&mut stage), "Esc close");
+    assert!(stage.screen(100, 30).contains("Fewer of them find more messages"));
+}
+
+#[test]
+fn a_filter_without_matches_can_be_changed() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o /").type_text("zebra").press("enter");
+    let screen = stage.screen(100, 30);
+    assert!(screen.contains("No row matches the filter."), "{screen}");
+    assert_eq!(keys(&mut stage), "/ change the filter  Esc close");
+    let mut stage = fixture::opened();
+    stage.press("f8 /").type_text("zebra").press("enter");
+    assert_eq!(keys(&mut stage), "/ change the filter  Esc close", "the tree");
+    let mut stage = fixture::opened();
+    stage.press("ctrl-p").type_text("zzqx");
+    assert_eq!(keys(&mut stage), "Esc close", "the palette");
+}
