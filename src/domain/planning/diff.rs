@@ -41,7 +41,7 @@ impl DiffKind {
     pub fn title(self) -> &'static str {
         match self {
             Self::Entered => "added",
-            Self::Left => "removed",
+            Self::Left => "left out",
             Self::Moved => "moved",
             Self::Shortened => "shortened",
             Self::Lengthened => "lengthened",

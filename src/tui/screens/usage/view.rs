@@ -157,11 +157,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
     let known = screen.ledger.as_ref().is_some_and(|ledger| ledger.uses.calls > 0);
     let mut words = Vec::new();
     if !screen.calls().is_empty() {
-        words.extend([
-            (Action::CallBefore, "previous call"),
-            (Action::CallAfter, "next call"),
-            (Action::Open, "open it"),
-        ]);
+        words.extend([(Action::CallBefore, "previous"), (Action::CallAfter, "next"), (Action::Open, "open it")]);
     }
     words.extend(known.then_some((Action::Details, "items used")));
     words.extend([(Action::WholeSession, other), (Action::Leave, "close")]);
