@@ -30,8 +30,8 @@ fn step_of(row: &Row) -> Option<&'static str> {
     }
 }
 
-/// Returns the step of admission in which an included row gets its room. The steps, in their order: `required`, `lease`,
-/// `newest_turn`, `summary`, `rules`, `map`, `retrieved`, `window`, `automatic_lease`.
+/// Returns the step of admission in which an included row gets its room. The steps, in their order: `required`,
+/// `lease`, `newest_turn`, `summary`, `rules`, `map`, `retrieved`, `window`, `automatic_lease`.
 #[allow(clippy::too_many_lines, reason = "one line for each reason")]
 fn priority(plan: &ContextPlan, row: &Row) -> Option<&'static str> {
     use Reason as R;
@@ -116,8 +116,8 @@ fn ttl(row: &Row) -> Option<u32> {
     }
 }
 
-/// Returns the ids of the rows with which a row is sent or left out: a heading and the found items below it, or an earlier
-/// error and its solution.
+/// Returns the ids of the rows with which a row is sent or left out: a heading and the found items below it, or an
+/// earlier error and its solution.
 fn companions(plan: &ContextPlan, row: &Row) -> Vec<Hash> {
     let ids = |is_companion: &dyn Fn(&Row) -> bool| -> Vec<Hash> {
         plan.included().filter(|other| is_companion(other)).map(|other| other.atom.key()).collect()

@@ -40,7 +40,8 @@ pub struct Tuning {
     pub whole: f32,
     /// The factor for modules and impl blocks.
     pub shell: f32,
-    /// The factor for headings and settings: for a query that may be about them, and for one about code or a change.
+    /// The factor for headings and settings: for a query that may be about them, and for a query about code or a
+    /// change.
     pub text: [f32; 2],
     /// The factor for constants and types.
     pub small: f32,

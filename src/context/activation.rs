@@ -12,7 +12,7 @@ use crate::domain::call::retrieval_set::ClusterId;
 use crate::domain::conversation::activation::{Activation, Touch};
 use crate::domain::planning::tuning::Milli;
 
-/// Turns that are considered; older ones weigh less than a hundredth.
+/// Number of turns that are considered; older turns weigh less than a hundredth.
 pub const HORIZON: usize = 16;
 /// Upper bound of an activation, in thousandths.
 const MAX_ACTIVATION: i32 = 10_000;

@@ -247,7 +247,8 @@ impl Workbench {
         if self.model.display.theme != AUTO || !self.ask_background()? {
             return Ok(());
         }
-        // Most terminals answer within a few milliseconds, so that wrong colors do not flash. A later answer is used too.
+        // Most terminals answer within a few milliseconds, so that wrong colors do not flash. A later answer is used
+        // too.
         let asked = Instant::now();
         let mut early = Vec::new();
         while let Some(rest) = BACKGROUND_TIMEOUT.checked_sub(asked.elapsed()) {
@@ -317,7 +318,7 @@ impl Workbench {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The next message, or a tick when the model is due for one. None if all senders have been dropped.
+    /// The next message, or a tick when the model is due for a tick. None if all senders have been dropped.
     fn wait(&self, from: &Receiver<Msg>) -> Option<Msg> {
         let Some(wake) = self.model.next_wake() else { return from.recv().ok() };
         let rest = Duration::from_millis(wake.saturating_sub(self.now()));

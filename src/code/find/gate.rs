@@ -42,8 +42,8 @@ struct MessageSignals {
     known: usize,
     /// The highest number of these words in one of the best symbols.
     together: usize,
-    /// The highest share of the message's weight in one of the best symbols. A word that does not occur in the workspace
-    /// weighs as much as one that occurs once.
+    /// The highest share of the message's weight in one of the best symbols. A word that does not occur in the
+    /// workspace weighs as much as a word that occurs once.
     covered: f32,
     /// Whether a content word is the name of a symbol, file, or folder outside the tests.
     is_named: bool,

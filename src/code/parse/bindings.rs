@@ -187,7 +187,7 @@ fn import_rust(known: &mut Receivers<'_>, tree: Node<'_>) {
 
 fn read_python(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>) {
     let depth = place.depth;
-    // The scope is the whole function: its parameters and its body are one deeper than itself.
+    // The scope is the whole function: its parameters and its body are one level deeper than the function.
     let scope = place.around.iter().rposition(|node| node.kind() == "function_definition").map_or(1, |at| at + 1);
     match node.kind() {
         "assignment" => {

@@ -112,8 +112,8 @@ impl Leases {
         }
     }
 
-    /// Returns the place of each block that is a lease or a summary that is not sent. `in_window` returns whether a turn
-    /// is in the window.
+    /// Returns the place of each block that is a lease or a summary that is not sent. `in_window` returns whether a
+    /// turn is in the window.
     pub(in crate::context) fn place_blocks(
         &mut self,
         input: &PlanInput,

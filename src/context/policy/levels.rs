@@ -784,7 +784,8 @@ mod tests {
     }
 
     proptest! {
-        /// The sums are exact whatever leaves, and either the trigger is met or the shortfall is reported.
+        /// The sums are exact regardless of which turns leave, and either the trigger is met or the shortfall is
+        /// reported.
         #[test]
         fn sums_are_exact(turns in prop::collection::vec((0_u32..4_000, 0_u32..4_000, 0_u64..60, -50_i32..900), 0..30), total in 0_u32..20_000) {
             let turns: Vec<LevelTurn> = turns.into_iter().map(|(text_tokens, body, age, score)| turn(text_tokens, body, age, score)).collect();

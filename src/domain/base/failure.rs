@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// The request is invalid, such as one that names something that does not exist.
+    /// The request is invalid; for example, it names something that does not exist.
     User,
     /// The call does not fit its budget.
     Blocked,

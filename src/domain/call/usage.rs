@@ -63,8 +63,8 @@ impl Usage {
         Self { cached_read: read, cache_write: self.cache_write.map(|written| written.min(room)), ..self }
     }
 
-    /// Returns prompt and answer as text: `441 in (300 cached) · 18 out`, or `450 in (estimated)` if nothing was reported.
-    /// `est` is the estimate of the prompt; `dot` separates the parts.
+    /// Returns prompt and answer as text: `441 in (300 cached) · 18 out`, or `450 in (estimated)` if nothing was
+    /// reported. `est` is the estimate of the prompt; `dot` separates the parts.
     pub fn to_text(&self, est: u32, dot: &str) -> String {
         let parts = |known: &[(Option<u32>, &str)]| -> String {
             let known = known.iter().filter_map(|(n, word)| Some((n.filter(|n| *n > 0)?, word)));

@@ -398,7 +398,7 @@ pub enum NearSymbolReason {
         /// Tokens that it would have taken.
         needed: u32,
     },
-    /// The symbol is inside another one that is sent.
+    /// The symbol is inside another symbol that is sent.
     Inside,
     /// The symbol is already in the request.
     Sent,

@@ -84,8 +84,8 @@ impl Lane {
         }
     }
 
-    /// Completes a reply lane whose root is only a prefix: returns the one among the `known` lanes (given by their
-    /// texts) whose root starts with it; this lane if there is none or several.
+    /// Completes a reply lane whose root is only a prefix: returns the only lane among the `known` lanes (given by
+    /// their texts) whose root starts with the prefix; this lane if there is none or several.
     #[must_use]
     pub fn among<'a>(self, known: impl Iterator<Item = &'a str>) -> Self {
         let Self::Reply(root) = &self else { return self };

@@ -44,8 +44,8 @@ pub enum Warning {
     },
     /// The last answer had no state block, so the old state is sent.
     StateMissing,
-    /// The newest summary cannot be sent (one of its turns left the path, changed, or was excluded), so an older one or
-    /// none is sent.
+    /// The newest summary cannot be sent (one of its turns left the path, changed, or was excluded), so an older
+    /// summary or none is sent.
     SummaryOlder {
         /// The last turn covered by the summary that is sent; `None` if none is.
         to: Option<u32>,

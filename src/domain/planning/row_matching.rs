@@ -22,7 +22,7 @@ pub enum Subject {
     Preamble,
     /// A text, by its hash.
     Text(Hash),
-    /// Turns that are left out together, by the first one.
+    /// Turns that are left out together, by the first turn.
     Range(Hash),
 }
 

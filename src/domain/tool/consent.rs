@@ -44,7 +44,7 @@ impl ToolEffect {
         }
     }
 
-    /// Returns the first changed file that configures the program, with the effect of such a file; `None` if there is
+    /// Returns the first changed file that configures the program, with its effect on the program; `None` if there is
     /// none.
     pub fn config_change(&self) -> Option<(&str, &'static str)> {
         let Self::Change(changes) = self else { return None };

@@ -14,7 +14,7 @@ use std::fmt::{self, Write as _};
 
 /// Prefix of the model's names for tools of servers.
 pub const PREFIX: &str = "mcp__";
-/// The notice shown wherever a person decides about a server's tool.
+/// The notice shown at every decision about a server's tool.
 pub const OUTSIDE: &str = "It runs outside the sandbox that confines commands, and undo does not revert what it \
     does.";
 /// Maximum characters of a tool name that every provider accepts.

@@ -8,7 +8,7 @@ use std::str::Chars;
 
 /// Returns the indices of the words that contain a script that runs a program or writes a file.
 pub(super) fn words_that_run(args: &[String]) -> BTreeSet<usize> {
-    // A plain word is the script unless a script was given by an option, or the script came before.
+    // A plain word is the script unless an option gave a script or the script came earlier.
     let (mut found, mut by_option, mut had_plain) = (BTreeSet::new(), false, false);
     let mut before = None;
     for (at, word) in args.iter().map(String::as_str).enumerate() {
@@ -59,8 +59,8 @@ fn takes_length(word: &str) -> bool {
     long || letters(word).is_some_and(|letters| letters.ends_with('l'))
 }
 
-/// Returns whether a script has a command, or a flag of `s`, that runs a program or writes a file. A script that cannot
-/// be read counts as one that does.
+/// Returns whether a script has a command, or a flag of `s`, that runs a program or writes a file. An unreadable script
+/// counts as a script that does.
 pub(super) fn runs(script: &str) -> bool {
     // In some versions, a delimiter between brackets ends the pattern.
     let read = |brackets| Reader { rest: script.chars().peekable(), brackets }.runs();

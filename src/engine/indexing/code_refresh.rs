@@ -45,8 +45,8 @@ impl Core {
         Some(Arc::new(WithAdded { inner, added: CodeTools { workspace, rules, counter, encoding } }))
     }
 
-    /// Returns the names of symbols that use the named ones or are used by them; empty if the folder is not trusted or
-    /// its code is not loaded.
+    /// Returns the names of symbols that use the named symbols or are used by them; empty if the folder is not trusted
+    /// or its code is not loaded.
     pub(crate) fn neighbor_names(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
         let Ok(branch) = self.sessions.branch(branch) else { return BTreeSet::new() };
         let away = |held: &LoadedWorkspace| {

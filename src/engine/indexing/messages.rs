@@ -207,8 +207,8 @@ impl SessionIndex {
         });
     }
 
-    /// Stores sealed segments and, beyond the first ones, drops their postings from memory, since they can be read from
-    /// the store.
+    /// Stores sealed segments and, except for the first segments, drops their postings from memory, since they can be
+    /// read from the store.
     fn store_sealed_segments(&mut self, store: &Store) {
         if store.read_only() {
             return;
@@ -368,7 +368,7 @@ impl Source for PathIndex<'_> {
     }
 }
 
-/// Returns the positions that must be kept together with this one: a calling message and its results.
+/// Returns the positions that must be kept together with this position: a calling message and its results.
 pub(crate) fn together(path: &[PathNode], at: usize) -> Range<usize> {
     let result = |node: &PathNode| node.role == Role::Tool;
     let mut start = at;

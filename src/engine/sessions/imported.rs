@@ -55,7 +55,7 @@ struct SessionImport {
     /// States that wait for a person's decision.
     states: u64,
     head: Option<NodeId>,
-    /// Records that are not written yet, so that the last ones are written together with the end of the session.
+    /// Records that are not written yet, so that the last records are written together with the end of the session.
     waiting: Vec<PlacedRecord>,
 }
 
@@ -398,7 +398,8 @@ impl SessionImport {
         Ok(())
     }
 
-    /// Adds the writes of another branch: a new one, or one that an earlier import created and nobody has moved since.
+    /// Adds the writes of another branch: a new branch, or a branch that an earlier import created and nobody has moved
+    /// since.
     fn other(
         &self,
         known: &StoreLookup<'_>,

@@ -31,8 +31,8 @@ pub(crate) fn cleared_key(branch: BranchId) -> String {
     format!("cleared:{branch}")
 }
 
-/// Returns the settings key of the messages that were cleared on a branch before the last one. The value is a JSON array
-/// of pairs of time in milliseconds and text, newest first.
+/// Returns the settings key of the messages that were cleared on a branch before the last one. The value is a JSON
+/// array of pairs of time in milliseconds and text, newest first.
 pub(crate) fn earlier_cleared_key(branch: BranchId) -> String {
     format!("cleared:{branch}:earlier")
 }

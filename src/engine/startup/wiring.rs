@@ -191,7 +191,7 @@ fn warm(config: &Config, counter: &Arc<Tokenizers>, models: ModelLookup) {
     drop(jobs::service("vocabulary", work));
 }
 
-/// Returns the failure for a store that could not be opened; for a damaged one it names the available backups.
+/// Returns the failure for a store that could not be opened; for a damaged store, it names the available backups.
 fn unopened(error: StoreError, path: &Path) -> Failure {
     let damaged = matches!(error, StoreError::Corrupt { .. });
     let failure = Failure::from(error);
@@ -234,8 +234,8 @@ pub fn drop_unreadable_plans(config: &Config) -> Result<usize, Failure> {
 /// be read are exported to a file next to it. The caller has asked the person.
 ///
 /// # Errors
-/// Fails, and changes nothing, if the store is not damaged, is open in another program, has no good backup, or cannot be
-/// moved.
+/// Fails, and changes nothing, if the store is not damaged, is open in another program, has no good backup, or cannot
+/// be moved.
 pub fn repair(config: &Config, start: StartWith) -> Result<RepairResult, Failure> {
     let path = &config.paths.store;
     let repaired = damage::set_aside(path, start)?;

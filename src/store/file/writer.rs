@@ -360,8 +360,8 @@ impl WriterThread {
     }
 }
 
-/// Executes writes inside a transaction. Returns whether they delete text. Creates the marker file then, so that the next
-/// start truncates the log even if this process ends right after the commit.
+/// Executes writes inside a transaction. Returns whether they delete text. Creates the marker file then, so that the
+/// next start truncates the log even if this process ends right after the commit.
 fn apply_all<'a>(
     conn: &Connection,
     owners: &OwnersView,

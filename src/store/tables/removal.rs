@@ -57,7 +57,7 @@ impl RemovedNodes {
         self.texts.push(one_line(text));
     }
 
-    /// Returns whether a title in the store was taken from a removed text or contains the beginning of one.
+    /// Returns whether a title in the store was taken from a removed text or contains the beginning of a removed text.
     fn quoted_in(&self, title: &str) -> bool {
         let line = one_line(title.trim_end_matches(['…', '.']));
         let long = |text: &str| text.chars().count() >= MIN_QUOTE;

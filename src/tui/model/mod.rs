@@ -238,7 +238,7 @@ impl Model {
         !self.input.sequence.is_empty() && self.hints_at().is_none()
     }
 
-    /// The displayed theme: the one under the cursor while the list of themes is open.
+    /// The displayed theme: the theme under the cursor while the list of themes is open.
     pub fn shown_theme(&self) -> &str {
         let list = self.layers.all::<Picker>().find(|picker| picker.kind == Kind::Themes);
         let tried = list.and_then(Picker::selected);

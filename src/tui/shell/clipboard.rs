@@ -99,7 +99,7 @@ fn run_tool(native: &Native, text: &str) -> std::io::Result<()> {
         text.as_bytes().to_vec()
     };
     let pipe = child.stdin.take();
-    // A separate thread writes, so that a program that reads nothing cannot block this one.
+    // A separate thread writes, so that a program that reads nothing cannot block this program.
     let writer = thread::Builder::new().name("copy".to_owned()).spawn(move || match pipe {
         Some(mut pipe) => pipe.write_all(&bytes),
         None => Ok(()),

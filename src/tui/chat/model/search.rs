@@ -104,7 +104,8 @@ impl ConversationSearch {
         self.texts.insert(slot, (content, Arc::from(comparable(text))));
     }
 
-    /// Searches for another query. The first match at or after the place where the search began becomes the current one.
+    /// Searches for another query. The first match at or after the place where the search began becomes the current
+    /// one.
     pub fn search(&mut self, query: &str, path: &[Slot]) {
         self.query = comparable(query);
         self.matches = self.find(path);

@@ -41,7 +41,8 @@ pub(crate) fn trust(model: &mut Model) {
 }
 
 /// Asks whether to send the system prompt of an imported conversation, unless that was decided on the branch. At the
-/// start of the program (`asks` is false), a notice mentions it instead, because the first keys are the text of a message.
+/// start of the program (`asks` is false), a notice mentions it instead, because the first keys are the text of a
+/// message.
 pub(crate) fn imported_instructions(model: &mut Model, asks: bool) {
     let (Some(session), Some(branch)) = (&model.session, model.branch()) else { return };
     let undecided = |head: &&NodeHead| {

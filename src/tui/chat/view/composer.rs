@@ -383,7 +383,7 @@ fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
     }
 }
 
-/// Draws the current notice on the rows of the area; a longer one is cut at its end.
+/// Draws the current notice on the rows of the area; a longer notice is cut at its end.
 pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let Some(shown) = view.model.status.shown() else { return };
     paint::clear(area, buf);

@@ -1,6 +1,5 @@
-//! Updates of the overlay while it shows the request of a call: opening it for a message or a call, stepping through the
-//! calls, comparing, replaying, and refusing to mark.
-//! Not for: the list itself (`update`), or the next request.
+//! Updates of the overlay while it shows the request of a call: opening it for a message or a call, stepping through
+//! the calls, comparing, replaying, and refusing to mark. Not for: the list itself (`update`), or the next request.
 
 use super::model::{RequestPending, RequestScreen};
 use crate::domain::base::failure::Failure;
@@ -59,8 +58,8 @@ fn refuse(model: &mut Model, _out: &mut Vec<Cmd>) {
     notice(model, format!("This request was sent; marks act on the next one: {key} from the composer."));
 }
 
-/// Opens the request of the call that the selected message belongs to; if no call does, the next request, with a notice.
-/// Returns false if no message is selected.
+/// Opens the request of the call that the selected message belongs to; if no call does, the next request, with a
+/// notice. Returns false if no message is selected.
 pub(crate) fn of_message(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     if model.focus != Focus::Conversation || !model.layers.is_empty() {
         return false;
