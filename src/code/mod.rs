@@ -1,4 +1,4 @@
-//! The code module: indexes the symbols of a workspace's source files and finds those that a question is about.
+//! The code module: indexes the symbols of a workspace's source files and finds the symbols that a question is about.
 //!
 //! From a file to the index: [`parse::walk`] lists the files that git does not ignore, [`parse::language`] detects the
 //! language, [`parse::file`] reads symbols, words, and references with a tree-sitter grammar, [`index::record`] is the

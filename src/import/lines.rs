@@ -47,7 +47,7 @@ pub struct Stream {
     pub(super) notes: Notes,
     pub(super) format: Option<&'static str>,
     pub(super) buffers: Vec<SessionBuffer>,
-    /// The weight in memory of what is ready in all sessions.
+    /// The weight in memory of the ready messages of all sessions.
     pub(super) weight: u64,
     by_session: HashMap<Option<String>, usize>,
     /// The size of the names of sessions and of branches in bytes.

@@ -15,7 +15,7 @@ pub(super) const MAX_VALUE_WEIGHT: u64 = 12_000_000;
 const ENTRY_BYTES: u64 = 200;
 const OBJECT_BYTES: u64 = 700;
 
-/// Limits of what is kept; sizes are in bytes.
+/// Limits on the kept part; sizes are in bytes.
 struct Limits {
     /// The maximum size of a string.
     text: usize,

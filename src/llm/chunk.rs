@@ -23,7 +23,7 @@ pub enum ChunkItem {
     Fault(Fault),
 }
 
-/// Reads the objects of one answer and keeps track of which piece belongs to which tool call.
+/// Reads the objects of one answer and assigns each piece to its tool call.
 pub struct Chunks {
     run: RunId,
     calls: Vec<CallSlot>,

@@ -40,7 +40,7 @@ const REDUCED_FRAME: Duration = Duration::from_millis(250);
 /// How long the first frame waits for the terminal to report its background.
 const BACKGROUND_TIMEOUT: Duration = Duration::from_millis(80);
 
-/// The settings with which the workbench starts.
+/// The settings at the start of the workbench.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches from the command line and the settings")]
 pub struct Setup {

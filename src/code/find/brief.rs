@@ -1,5 +1,4 @@
-//! A symbol in a few lines: its qualified name, signature, the conditions under which it is compiled, and one line of
-//! documentation.
+//! A symbol in a few lines: its qualified name, signature, its compilation conditions, and one line of documentation.
 //! Not for: touchpoints with lines of code (`cards`).
 
 use super::cards::signature;

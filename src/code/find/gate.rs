@@ -63,7 +63,7 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
     if (query.is_change || query.is_order) && labels_file(index, query) {
         return None;
     }
-    // The first line says what a long message is about; no symbol contains much of the rest.
+    // The first line states the subject of a long message; no symbol contains much of the rest.
     let first: BTreeSet<Box<str>> = query.first_line.intersection(&query.content).cloned().collect();
     let text = query.asks_for_text();
     let has_identifier =

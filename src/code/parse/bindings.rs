@@ -42,7 +42,7 @@ fn children(node: Node<'_>) -> impl DoubleEndedIterator<Item = Node<'_>> {
     (0..node.named_child_count()).filter_map(move |at| node.named_child(to_u32(at)))
 }
 
-/// Returns the type that a declaration states, or else that of its value.
+/// Returns the type that a declaration states, or else the type of its value.
 fn declared_type(known: &Receivers<'_>, node: Node<'_>, value: &str, place: &Place<'_, '_>) -> Option<String> {
     match field(node, "type") {
         Some(of) => known.type_of(of, place),

@@ -64,7 +64,7 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
 }
 
 /// Returns the tokens of the request without further summaries if that request asks the model for a state block because
-/// turns are left out; otherwise no limit. With a summary in place of these turns, the model may not be asked, but
+/// turns are left out; otherwise no limit. With a summary in place of these turns, the model might not be asked, but
 /// other items that use the freed room must not make the request larger.
 fn ceiling(best: &Admitted<'_>, looked_up: AllowanceUse) -> u32 {
     let input = best.input;

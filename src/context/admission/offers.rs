@@ -315,8 +315,8 @@ mod tests {
     use crate::context::admission::laws_tests::{Found, input, offered};
     use crate::domain::planning::policy::PolicySpec;
 
-    /// The heading takes 3 tokens and what follows the last card 2; the third number is what a card takes more when the
-    /// one before it does not go.
+    /// The heading takes 3 tokens and what follows the last card 2; the third number is the additional tokens of a card
+    /// if the previous card is not sent.
     #[test]
     fn offers_cost_at_most_what_any_choice_of_turns_leaves() {
         let found: [(&[Found], u32); 5] = [

@@ -252,7 +252,7 @@ pub struct FixedTokens {
     pub permanent: u32,
     /// Level 2.
     pub session: u32,
-    /// Level 3: the open turn and what is sent with it.
+    /// Level 3: the open turn and the items that are sent with it.
     pub working: u32,
     /// Level 4: retrieved items.
     pub volatile: u32,
@@ -645,7 +645,7 @@ mod tests {
         decision.turns.iter().enumerate().filter(|(_, turn)| turn.is_err()).map(|(at, _)| at).collect()
     }
 
-    /// The volatile level gets what the others leave, not a fixed share.
+    /// The volatile level gets the tokens that the others leave instead of a fixed share.
     #[test]
     fn the_volatile_level_gets_what_the_others_leave() {
         let fixed = FixedTokens { permanent: 1_850, session: 3_200, working: 500, volatile: 0 };

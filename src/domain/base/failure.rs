@@ -66,7 +66,7 @@ impl Failure {
         Self::new(FailureKind::User, what)
     }
 
-    /// Sets what was kept.
+    /// Sets the sentence about the data that was kept.
     #[must_use]
     pub fn kept(mut self, kept: impl Into<String>) -> Self {
         self.kept = kept.into();

@@ -151,8 +151,8 @@ impl UsageReport {
         }
     }
 
-    /// Returns the sample from which the meter learns; `None` if the server did not report the prompt, or read far less
-    /// than was sent.
+    /// Returns the sample for the meter; `None` if the server did not report the prompt, or read far less than was
+    /// sent.
     pub fn sample(&self) -> Option<Sample> {
         let actual = self.usage.prompt_read(self.est_prompt).filter(|_| !self.short)?;
         Some(Sample { est: self.est_prompt, actual })

@@ -60,7 +60,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// Returns the number of the branch's own turns, including those that are not listed.
+    /// Returns the number of the branch's own turns, including unlisted turns.
     pub fn count(&self) -> usize {
         self.turns.iter().filter(|turn| turn.pin.is_none()).count() + self.more as usize
     }

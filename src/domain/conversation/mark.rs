@@ -201,7 +201,7 @@ pub struct Mark {
     /// The text of a free note, if the target is a person's own section.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The name of the branch from which a fork copied the mark.
+    /// The name of the branch that a fork copied the mark from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited_from: Option<String>,
     /// Incremented with every change, so that undo can tell whether it still applies.

@@ -16,7 +16,7 @@ pub const PORTION: u64 = 2 << 20;
 /// Number of records after which a portion ends.
 pub const PORTION_RECORDS: usize = 1_000;
 
-/// The key in a message's `extra` under which files store the message's tag: `{"label": …, "favourite": true}`.
+/// The key of the message's tag in a message's `extra` in files: `{"label": …, "favourite": true}`.
 pub const TAG: &str = "pleach";
 
 /// One imported or exported message.

@@ -84,7 +84,7 @@ pub struct FoundMessages {
 }
 
 impl SearchFilter {
-    /// Parses a search. Days are those of a time zone `offset` seconds east of UTC. A filter without a value is still
+    /// Parses a search. Days are days of a time zone `offset` seconds east of UTC. A filter without a value is still
     /// being typed and is ignored; an invalid one is ignored and reported in [`SearchFilter::problems`].
     #[must_use]
     pub fn read(line: &str, offset: i32) -> Self {

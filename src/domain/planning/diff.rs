@@ -195,7 +195,7 @@ pub struct ItemDiff {
 }
 
 impl ItemDiff {
-    /// Returns the kind under which it is listed.
+    /// Returns the kind that it is listed under.
     pub fn kind(&self) -> DiffKind {
         self.kinds.first().copied().unwrap_or(DiffKind::Reason)
     }

@@ -20,7 +20,7 @@ pub enum SummaryAuthor {
     Extractive,
 }
 
-/// The condition under which a policy makes automatic summaries.
+/// The condition for a policy to make automatic summaries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutoSummaryTrigger {

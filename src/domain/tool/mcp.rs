@@ -118,7 +118,7 @@ pub struct FolderFile {
     pub path: String,
     /// The digest of the file; a changed digest needs a new approval.
     pub digest: Hash,
-    /// The servers, or what is wrong with the file.
+    /// The servers, or the fault of the file.
     pub servers: Result<Vec<ServerSpec>, String>,
 }
 
@@ -278,7 +278,7 @@ pub trait ToolServers: Send + Sync {
     /// any server is started.
     fn tell(&self, changed: Box<dyn Fn() + Send + Sync>);
 
-    /// Sets the servers. New ones are started; those that are no longer configured, or configured differently, are
+    /// Sets the servers. New servers are started; servers that are no longer configured, or configured differently, are
     /// ended. Never blocks.
     fn set(&self, servers: &[ServerSpec]);
 

@@ -29,8 +29,8 @@ impl Core {
         }
     }
 
-    /// Checks that a policy can be saved under a name: it must be valid, unused if the policy is new, and not that of a
-    /// built-in policy.
+    /// Checks that a policy can be saved under a name: the name must be valid, unused if the policy is new, and not the
+    /// name of a built-in policy.
     fn ensure_name_free(&self, name: &str, new: bool) -> Result<(), Failure> {
         let folder = self.policies_dir()?;
         let all = policy_files::list(&folder).map_err(|error| error.failure())?;

@@ -105,7 +105,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Returns what the screen needs of the session.
+    /// Returns the session's data for the screen.
     pub(crate) fn view(
         &self,
         store: &Store,

@@ -39,7 +39,7 @@ pub struct Prompts {
 
 /// Creates providers and knows their servers: the interface between the engine and the network.
 pub trait Servers: Send + Sync {
-    /// Returns a provider that can be called for this profile. The failure says what is missing.
+    /// Returns a provider that can be called for this profile. The failure names the missing part.
     fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure>;
     /// Checks without a call whether the profile can be called, for example whether it has a key.
     fn ready(&self, profile: &Profile) -> Result<(), Failure>;

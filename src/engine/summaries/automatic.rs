@@ -102,7 +102,7 @@ impl Core {
         }
     }
 
-    /// Collects what the check of a branch needs; `None` if no summary can be due.
+    /// Collects the inputs of a branch's check; `None` if no summary can be due.
     fn prepare_due_check(&mut self, branch: BranchId, plan: &ContextPlan, opened: bool) -> Option<DueCheck> {
         if self.store.read_only() || self.summaries.drafts.busy(branch) {
             return None;

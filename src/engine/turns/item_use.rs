@@ -32,8 +32,8 @@ impl Core {
         });
     }
 
-    /// Determines what the queued answers used. Called after everything else that follows from a message: by then the
-    /// answer is on the screen, and a next round is being planned.
+    /// Determines the items that the queued answers used. Called after everything else that follows from a message: by
+    /// then the answer is on the screen, and a next round is being planned.
     pub(crate) fn check_uses(&mut self) {
         for answer in std::mem::take(&mut self.turns.unchecked) {
             let calls: Vec<ToolUse> = answer.traces.iter().map(|trace| self.tool_use(answer.session, trace)).collect();

@@ -461,7 +461,7 @@ mod tests {
         }
     }
 
-    /// A model of the whole machine: the effects of one answer, by what arrived and how it ended.
+    /// A model of the whole machine: the effects of one answer, by the parts that arrived and the way it ended.
     #[test]
     fn the_end_of_a_turn_follows_from_what_arrived_and_how_the_call_ended() {
         let ends = [CallEnd::Complete, CallEnd::Truncated, CallEnd::Errored, CallEnd::Cancelled];

@@ -95,7 +95,7 @@ impl TurnEndInput<'_> {
 }
 
 impl Core {
-    /// Determines what a turn that ends touched and the changes that follow.
+    /// Determines the items that an ending turn touched, and the resulting changes.
     pub(crate) fn reflect(
         &self,
         id: BranchId,

@@ -75,7 +75,8 @@ impl Vocabulary {
         /// The value of `next` for a part that was merged into the part before it.
         const MERGED: usize = 0;
         let end = word.len();
-        // Parts are known by their start; `next` is the start of the following part, and `before` that of the previous.
+        // Parts are known by their start; `next` is the start of the following part, and `before` is the start of the
+        // previous part.
         let mut next: Vec<usize> = (1..=end).collect();
         let mut before: Vec<usize> = (0..=end).map(|at| at.saturating_sub(1)).collect();
         let rank = |from: usize, to: usize| self.ranks.get(&word[from..to]).map(|rank| Reverse((*rank, from, to)));

@@ -57,7 +57,7 @@ pub struct Facts {
     pub mouse: bool,
     /// Whether the program runs inside tmux, which uses Ctrl+B itself.
     pub tmux: bool,
-    /// The suggested file for saving what the store could not write.
+    /// The suggested file for saving the text that the store could not write.
     pub save_to: String,
 }
 

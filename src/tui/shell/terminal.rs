@@ -42,7 +42,7 @@ static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 const BEGIN_UPDATE: &str = "\x1b[?2026h";
 const END_UPDATE: &str = "\x1b[?2026l";
 
-/// The screen on which frames are drawn.
+/// The screen that frames are drawn on.
 pub(crate) struct Screen {
     terminal: Terminal<LinkingBackend<FrameBuffer>>,
     area: Rect,
