@@ -55,7 +55,7 @@ pub struct Tuning {
     pub prefix: f32,
     /// The bonus for a name that is spelled out in the query.
     pub exact: f32,
-    /// How strongly each further symbol of one file counts less.
+    /// How much less each additional symbol of one file counts.
     pub spread: f32,
     /// The same for the few symbols that a plan sends, as shares of the best score: for the first ones, and for the
     /// rest.

@@ -59,7 +59,7 @@ pub struct Stream {
     /// The current conversation.
     pub(super) document: Option<Box<Document>>,
     pub(super) out: VecDeque<Piece>,
-    /// The index of the session whose messages can be placed further.
+    /// The index of the session with more messages to place.
     pending: Option<usize>,
     /// The index of the next session to end, after the file was read.
     ending: Option<usize>,
@@ -93,7 +93,7 @@ impl PieceReader for Stream {
 }
 
 impl Stream {
-    /// Makes a stream over a file with this name, shape, and further lists.
+    /// Makes a stream over a file with this name, shape, and additional lists.
     pub(super) fn new(source: Source, (shape, further): (Shape, Vec<u64>), file_name: &str, file: &str) -> Self {
         let base = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
         let stem = base.rsplit_once('.').map_or(base, |(stem, _)| if stem.is_empty() { base } else { stem });

@@ -19,7 +19,7 @@ const OBJECT_BYTES: u64 = 700;
 struct Limits {
     /// The maximum size of a string.
     text: usize,
-    /// The total size above which further strings are limited to `short`.
+    /// The total size above which later strings are limited to `short`.
     enough: usize,
     /// The maximum size of a string in a value that is already large.
     short: usize,

@@ -38,7 +38,7 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
     }
     let (mut out, mut most) = (HashMap::new(), u32::MAX);
     let ceiling = ceiling(&best, looked_up);
-    // The request's size with all its quotations: no further summary may make it larger.
+    // The request's size with all its quotations: no additional summary may make it larger.
     let mut whole = with_quotations(&best, None, looked_up);
     for summary in &input.summaries {
         if best.summed.used.contains(&summary.by) {
@@ -63,9 +63,9 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
     Ok(best)
 }
 
-/// Returns the tokens of the request without further summaries if that request asks the model for a state block because
-/// turns are left out; otherwise no limit. With a summary in place of these turns, the model might not be asked, but
-/// other items that use the freed room must not make the request larger.
+/// Returns the tokens of the request without additional summaries if that request asks the model for a state block
+/// because turns are left out; otherwise no limit. With a summary in place of these turns, the model might not be
+/// asked, but other items that use the freed room must not make the request larger.
 fn ceiling(best: &Admitted<'_>, looked_up: AllowanceUse) -> u32 {
     let input = best.input;
     let Some(request) = input.state_request.as_ref().filter(|_| state_request::leaves_out_turns(best)) else {

@@ -96,9 +96,9 @@ impl<'a> Offers<'a> {
         room - free
     }
 
-    /// Admits further candidates once it is known which turns are sent: candidates that repeat those turns cost
-    /// nothing, so more may fit into the rest of the allowance and into `free` tokens. Records for all others how much
-    /// room there was. Returns the tokens taken.
+    /// Admits more candidates once it is known which turns are sent: candidates that repeat those turns cost nothing,
+    /// so more may fit into the rest of the allowance and into `free` tokens. Records for all others how much room
+    /// there was. Returns the tokens taken.
     pub(in crate::context) fn settle(&mut self, is_sent: &dyn Fn(usize) -> bool, allowance: u32, free: u32) -> u32 {
         let looked = self.decided.iter().filter(|decided| decided.offer.most.is_some());
         let spent = looked.fold(0_u32, |sum, decided| sum.saturating_add(decided.cost(is_sent)));
@@ -193,7 +193,7 @@ impl OfferDecision<'_> {
         order.into_iter().map(|first| self.companions[first].clone()).collect()
     }
 
-    /// Admits further candidates that repeat no turn, within the rest of the allowance and the room.
+    /// Admits more candidates that repeat no turn, within the rest of the allowance and the room.
     fn admit_more(&mut self, is_sent: &dyn Fn(usize) -> bool, left: u32, free: u32) -> u32 {
         let before = self.cost(is_sent);
         let most = self.allowed(before, left).min(free);

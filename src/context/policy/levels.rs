@@ -232,7 +232,7 @@ fn named_or_default(seconds: u32, spec: &Levels) -> u64 {
     u64::from(if seconds == 0 { spec.default_seconds } else { seconds })
 }
 
-/// A closed turn as the levels see it.
+/// A closed turn, as input for the levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LevelTurn {
     /// Its cost. The cost with cut results belongs to the working level, the rest to the volatile level.

@@ -41,7 +41,7 @@ pub struct Side {
     pub name: String,
     /// The turns, oldest first; then the texts that are pinned on this side only.
     pub turns: Vec<Turn>,
-    /// Number of further turns that are not listed.
+    /// Number of other turns, which are not listed.
     pub more: u32,
     /// Number of calls made for the turns.
     pub calls: u32,

@@ -134,7 +134,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a topic is called, its stored text, its word in a command and its key name it and nothing else.
+        /// Regardless of a topic's name, its stored text, its word in a command, and its key identify only that topic.
         #[test]
         fn every_name_is_read_back(
             name in prop_oneof!["[a-z:]{1,9}", "(root|reply|topic)(:[a-z]{0,3}){0,2}", "\\PC{1,12}"],

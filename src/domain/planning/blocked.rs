@@ -118,7 +118,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Returns whether the plan does not follow a decision of the person.
+    /// Returns whether the warning is about a person's decision that the plan does not follow.
     pub fn is_about_decision(&self) -> bool {
         matches!(self, Self::DecisionLeftOut { .. })
     }

@@ -262,8 +262,8 @@ impl Rule {
     }
 }
 
-/// Decides about a call, and returns the rule that decided. Any matching rule that denies wins, then any that allows,
-/// then any that asks. Without a matching rule, reading is allowed and anything else must be asked.
+/// Decides about a call, and returns the rule that decided. Matching rules take precedence in this order: rules that
+/// deny, rules that allow, rules that ask. Without a matching rule, reading is allowed and anything else must be asked.
 ///
 /// A command line with which a shell could start another program (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or
 /// `<`) is never allowed by a pattern with a star, because the star would match the other program too. The same applies

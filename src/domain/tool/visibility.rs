@@ -72,8 +72,8 @@ impl FileVisibility {
 }
 
 /// Returns whether the pattern of a rule that asks or denies covers a file: by the path of the file or of a folder that
-/// contains it; a pattern without `/` also by the name of the file or folder at any depth. Case is ignored, because
-/// some file systems ignore it.
+/// contains it; a pattern without `/` also covers a file by the name of the file or folder at any depth. Case is
+/// ignored, because some file systems ignore it.
 pub fn covers(pattern: &str, path: &str) -> bool {
     let (pattern, path) = (pattern.to_lowercase(), path.to_lowercase());
     let mut pattern = pattern.as_str();

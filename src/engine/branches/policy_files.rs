@@ -16,8 +16,8 @@ impl Core {
         self.setup.policies_dir.clone().ok_or_else(none)
     }
 
-    /// Saves a policy of the person's own; with `preset`, a new policy that was copied from it. An invalid text is
-    /// refused with the position of the error, and nothing is changed.
+    /// Saves a person's own policy; with `preset`, a new policy that was copied from it. An invalid text is refused
+    /// with the position of the error, and nothing is changed.
     pub(crate) fn save_policy(&mut self, name: &str, text: &str, preset: Option<&str>) -> Result<Answer, Failure> {
         let folder = self.policies_dir()?;
         self.ensure_name_free(name, preset.is_some())?;

@@ -31,7 +31,7 @@ const BATCH: usize = 64;
 const TIME_SLICE: Duration = Duration::from_millis(80);
 /// The number of cached scopes of each session.
 const SCOPES: usize = 3;
-/// The number of segments whose postings stay in memory. Postings of further segments are read from the store.
+/// The number of segments whose postings stay in memory. Postings of other segments are read from the store.
 const RESIDENT: usize = 16;
 /// The minimum growth, in passages, after which the growing segment is stored again.
 const MIN_GROWTH: u32 = 256;

@@ -276,8 +276,8 @@ impl Core {
         Ok(planned)
     }
 
-    /// Stores the drawn plan, and the previous plan if only retrieval differs, so that a person who sends before the
-    /// new plan is on the screen sends the plan that they saw.
+    /// Stores the drawn plan, and the previous plan if only retrieval differs, so that a person who presses Enter
+    /// before the new plan is on the screen sends the plan that they saw.
     fn store_drawn(&mut self, branch: BranchId, new: LastPlan) {
         let same = |old: &LastPlan| old.draft == new.draft && old.revision == new.revision;
         let before = self.plans.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);

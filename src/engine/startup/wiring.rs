@@ -44,7 +44,7 @@ pub fn setup(config: &Config, demo: bool) -> Result<Setup, Failure> {
 /// Creates the setup for a screen. If the store is damaged, a person is asked how to repair it.
 ///
 /// # Errors
-/// Fails if the store cannot be opened, also after a repair.
+/// Fails if the store cannot be opened, even after a repair.
 pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, Failure> {
     let failure = match setup(config, demo) {
         Ok(setup) => return Ok(Setup { patient: false, ..setup }),

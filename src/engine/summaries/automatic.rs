@@ -54,7 +54,7 @@ impl Core {
     }
 
     /// Checks, as after a turn, a branch that was opened or switched to, or whose draft was hidden, once its next call
-    /// is planned. A draft that would need a call of the model is only announced.
+    /// is planned. A draft that would need a model call is only announced.
     pub(crate) fn check_opened(&mut self, branch: BranchId) {
         if self.setup.patient || self.turns.live.contains_key(&branch) {
             return;

@@ -50,7 +50,7 @@ impl PendingDraft {
         Ok(Self { draft, wanted: self.wanted.clone(), stored: self.stored })
     }
 
-    /// Returns the draft as a person sees it, with all warnings.
+    /// Returns the draft for display, with all warnings.
     pub(crate) fn shown(&self) -> SummaryDraft {
         SummaryDraft { warnings: self.warnings(), ..self.draft.clone() }
     }

@@ -1,6 +1,6 @@
 //! Drafts in the store, where they wait for a decision across programs: storing one, restoring it with its sources,
-//! copying it to a fork, and hiding it while its sources differ from those that were read. Not for: acts on a draft
-//! (`drafts`), or writing one (`writer`).
+//! copying it to a fork, and hiding it while its sources differ from the sources that were read. Not for: acts on a
+//! draft (`drafts`), or writing one (`writer`).
 
 use super::draft_text::PendingDraft;
 use super::writer::Job;
@@ -57,8 +57,8 @@ impl Core {
         }
     }
 
-    /// Compares the drafts of changed branches with their sources: hides those whose sources changed, and shows hidden
-    /// drafts whose sources are again as they were read. Called after every message to the engine's thread; single
+    /// Compares the drafts of changed branches with their sources: hides drafts whose sources changed, and shows hidden
+    /// drafts whose sources match the read sources again. Called after every message to the engine's thread; single
     /// commands compare a draft when they use it.
     pub(crate) fn compare_drafts(&mut self) {
         if self.setup.patient {

@@ -172,7 +172,7 @@ pub struct TurnState {
     pub phase: Phase,
     /// The round, from 1.
     pub round: u32,
-    /// The maximum number of rounds; the last one makes no further call.
+    /// The maximum number of rounds; no model call follows the last round.
     pub rounds: u32,
     /// The text received in this round.
     pub arrived: Arrived,

@@ -19,7 +19,7 @@ pub enum ProgramRequest {
     },
     /// List the calibrations of models' token counts.
     Meters,
-    /// Check the setup and report findings (also at first start).
+    /// Check the setup and report findings. Also runs at the first start.
     Doctor,
     /// Forget quirks that were learned from refusals.
     ForgetQuirks {
