@@ -1,6 +1,6 @@
 //! Places the messages of a file into a tree as they arrive: parents before children, siblings in order of arrival.
-//! Only the number of a finished message stays in memory; a message that waits for its parent is read again later. Not
-//! for: the content of messages (`message`).
+//! Only the number of a finished message stays in memory; a message that waits for its parent is read again later.
+//! Not for: the content of messages (`message`).
 
 use super::message::{Draft, Parent};
 use super::notes::Notes;

@@ -1,5 +1,5 @@
-//! Computes the cost of including an item: the tokens it adds, and the turns that would leave the window for it. Not
-//! for: decisions (`admission`) or rows (`excluded`).
+//! Computes the cost of including an item: the tokens it adds, and the turns that would leave the window for it.
+//! Not for: decisions (`admission`) or rows (`excluded`).
 
 use crate::context::admission::admit::{Admitted, admit};
 use crate::context::admission::forms::{cost_of, turn_cost, turn_forms};

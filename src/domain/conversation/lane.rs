@@ -1,5 +1,5 @@
-//! Lanes: the topic or the chain of replies that a message belongs to, as a short text stored with the message. Not
-//! for: the window of a lane (`context`), or branches, which are other continuations rather than other topics.
+//! Lanes: the topic or the chain of replies that a message belongs to, as a short text stored with the message.
+//! Not for: the window of a lane (`context`), or branches, which are other continuations rather than other topics.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;

@@ -1,5 +1,5 @@
-//! The differences between two plans: rows that entered, left, moved, changed in length, or have another reason. Not
-//! for: matching rows (`row_matching`), their causes (`context::explain::cause`), or loading the plans (`engine`).
+//! The differences between two plans: rows that entered, left, moved, changed in length, or have another reason.
+//! Not for: matching rows (`row_matching`), their causes (`context::explain::cause`), or loading the plans (`engine`).
 
 use super::plan::{Form, Row, RowKind};
 use super::policy::Section;

@@ -1,5 +1,5 @@
-//! The effect of a tool call, determined before the call runs; the rules about calls; and the person's approval. Not
-//! for: determining or carrying out the effect (`tools`), or asking (`engine`).
+//! The effect of a tool call, determined before the call runs; the rules about calls; and the person's approval.
+//! Not for: determining or carrying out the effect (`tools`), or asking (`engine`).
 
 use super::folder_settings::config_effect;
 use super::indirect_commands::spells;

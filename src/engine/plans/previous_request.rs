@@ -1,6 +1,6 @@
 //! Restores a branch's previous request from the store after a restart, to determine how much of the next request its
-//! server may have cached. Runs on a separate thread; until it is done, plans contain no figures about caching. Not
-//! for: sending it again (`calls::replay`).
+//! server may have cached. Runs on a separate thread; until it is done, plans contain no figures about caching.
+//! Not for: sending it again (`calls::replay`).
 
 use super::results::PreviousRequest;
 use crate::domain::base::ids::{BranchId, RunId};

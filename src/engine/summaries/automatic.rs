@@ -1,7 +1,7 @@
 //! Automatic summaries: after a turn closes, or a branch is opened, a thread checks whether the branch's policy calls
 //! for a summary; the result is a draft. No turns are summarized twice: not while a draft waits, not if a summary
-//! covers them, and not after a person rejected the draft, until enough turns for another summary have been added. Not
-//! for: writing drafts (`writer`), acts on them (`drafts`), or the check itself (`due`).
+//! covers them, and not after a person rejected the draft, until enough turns for another summary have been added.
+//! Not for: writing drafts (`writer`), acts on them (`drafts`), or the check itself (`due`).
 
 use super::due::{DueCheck, beside_turns, left_out_by_levels, seconds, unsummarized_turns, window_start};
 use super::state::{Due, DueResult};

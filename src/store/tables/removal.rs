@@ -1,5 +1,5 @@
-//! Permanent deletion: a message's text with everything in the store that was made from it, or a whole session. Not
-//! for: backups next to the store's file (`file::copies` edits them).
+//! Permanent deletion: a message's text with everything in the store that was made from it, or a whole session.
+//! Not for: backups next to the store's file (`file::copies` edits them).
 
 use super::{content, journal, sessions, summaries};
 use crate::domain::base::hash::Hash;

@@ -1,5 +1,5 @@
-//! State of the approval screen: the pending tool call, its hunks with their selection, and the scroll position. Not
-//! for: the effect of the call (`domain::tool::consent`) or sending the decision (`update`).
+//! State of the approval screen: the pending tool call, its hunks with their selection, and the scroll position.
+//! Not for: the effect of the call (`domain::tool::consent`) or sending the decision (`update`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::BranchId;
