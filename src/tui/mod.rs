@@ -271,8 +271,8 @@ impl Workbench {
         shell::terminal::ask_background().map(|()| true)
     }
 
-    /// Draws, waits for a message, handles all pending messages, and draws again. The effect of a key is drawn at once
-    /// unless keys arrive faster than frames; events of the engine wait for the next frame.
+    /// Draws, waits for a message, handles all pending messages, and draws again. The effect of a key is drawn
+    /// immediately unless keys arrive faster than frames; events of the engine wait for the next frame.
     fn run_loop(&mut self, from: &Receiver<Msg>) -> Result<Exit, TuiError> {
         let mut shown: Option<Instant> = None;
         loop {

@@ -38,7 +38,7 @@ const RANKED: usize = 600;
 const KEPT: usize = 16;
 /// The maximum number of jobs that wait.
 const MOST: usize = 32;
-/// The file that names the workspace that was indexed last.
+/// The file that names the last indexed workspace.
 const LAST: &str = "last";
 
 /// A job of the thread.

@@ -126,7 +126,7 @@ impl Core {
         *atom == Atom::code_map() || self.code_ref(branch, atom).is_some()
     }
 
-    /// Returns the symbol of a branch's item: from its row in the plan drawn last, from its mark, or from the index of
+    /// Returns the symbol of a branch's item: from its row in the last drawn plan, from its mark, or from the index of
     /// the workspace.
     pub(crate) fn code_ref(&self, branch: &Branch, atom: &Atom) -> Option<Box<CodeRef>> {
         let Atom::Section { text } = atom else { return None };

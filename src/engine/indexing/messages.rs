@@ -48,7 +48,7 @@ pub(crate) struct SessionIndex {
     session: SessionId,
     /// Digests of the segments that the store has or was sent.
     stored: Vec<Hash>,
-    /// The number of passages of the growing segment when it was stored last.
+    /// The number of passages of the growing segment when it was last stored.
     kept: u32,
     scopes: Vec<(Hash, Scope)>,
     /// Vectors by the numbers of passages.

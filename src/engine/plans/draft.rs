@@ -346,7 +346,7 @@ impl Core {
             && self.workers.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
     }
 
-    /// Cancels a pending send of the same draft, so that the draft can be sent at once without a search.
+    /// Cancels a pending send of the same draft, so that the draft can be sent immediately without a search.
     fn cancel_waiting_duplicate(&mut self, branch: BranchId, draft: &Draft) {
         let waits = self.plans.pending_sends.get(&branch).and_then(|id| self.plans.under_way.get(id));
         let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;

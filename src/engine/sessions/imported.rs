@@ -78,7 +78,7 @@ struct SessionEnd {
 }
 
 impl Core {
-    /// Imports the program's own conversation (the demo); its states apply at once.
+    /// Imports the program's own conversation (the demo); its states apply immediately.
     pub(crate) fn import_reading(&mut self, reading: ImportedFile) -> Result<(), Failure> {
         let Answer::Imported { sessions, .. } = self.import(&reading.incoming())? else { return Ok(()) };
         for id in sessions.into_iter().map(|imported| imported.session) {

@@ -22,9 +22,9 @@ pub(crate) struct Sessions {
     pub(crate) states_in_progress: HashSet<BranchId>,
     /// Notices about the store and about recovered answers, for the next session that opens.
     pub(crate) recovered: Vec<String>,
-    /// SQLite's counter of changes by other connections, as it was read last.
+    /// SQLite's counter of changes by other connections, as last read.
     pub(crate) data_version: i64,
-    /// The store's clock of memories, as read last.
+    /// The store's clock of memories, as last read.
     pub(crate) memory_clock: Option<String>,
 }
 

@@ -147,7 +147,7 @@ impl Core {
         self.summaries.drafts.waiting.get(&branch).map(|drafted| Arc::new(drafted.shown()))
     }
 
-    /// Handles the acts that are answered at once.
+    /// Handles the acts that are answered immediately.
     pub(crate) fn act_on_summary(&mut self, branch: BranchId, act: SummaryAct) -> Result<Answer, Failure> {
         if !matches!(act, SummaryAct::List | SummaryAct::Stats) {
             self.sync_draft(branch);

@@ -20,8 +20,8 @@ use crate::store::types::{StoreError, Write};
 
 impl Core {
     /// Brings the draft of a branch in line with the store and with the conversation: drops a draft that another
-    /// program decided on or whose sources changed, and restores a waiting draft. A single command restores it at once,
-    /// the workbench on a thread.
+    /// program decided on or whose sources changed, and restores a waiting draft. A single command restores it
+    /// immediately, the workbench on a thread.
     pub(crate) fn sync_draft(&mut self, id: BranchId) {
         if self.summaries.drafts.making.contains_key(&id) {
             return;

@@ -54,7 +54,8 @@ pub(crate) struct Native {
     path: PathBuf,
 }
 
-/// The program that reaches the clipboard of the person's screen, if there is one. Over SSH only the terminal does.
+/// The program that reaches the clipboard of the person's screen, if there is one. Over SSH, only the terminal reaches
+/// it.
 pub(crate) fn native() -> Option<Native> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let path = std::env::var_os("PATH")?;

@@ -7,8 +7,8 @@ use crate::domain::call::model::Quirk;
 /// A request about the program itself.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ProgramRequest {
-    /// Reload the configuration. Models, policies, prompts, and tools apply at once. Answered by a sentence about the
-    /// changes, empty if there are none; an invalid configuration changes nothing.
+    /// Reload the configuration. Models, policies, prompts, and tools apply immediately. Answered by a sentence about
+    /// the changes, empty if there are none; an invalid configuration changes nothing.
     Reload,
     /// List models by asking the servers of the profiles.
     Models {

@@ -27,7 +27,7 @@ pub struct ConversationSearch {
     current: usize,
     /// Messages of the path whose text is not read yet.
     pub unread: usize,
-    /// The path whose texts were read last: its length and its last message.
+    /// The last path whose texts were read: its length and its last message.
     read: (usize, Option<Slot>),
     /// Whether the current match should become visible.
     pub reveal: bool,

@@ -284,7 +284,7 @@ fn listed(view: &ViewContext<'_>) -> Vec<Listed> {
     rows
 }
 
-/// Draws the commands that complete the line, or the usage of the one whose arguments are being typed.
+/// Draws the commands that complete the line, or the usage of the command whose arguments are being typed.
 fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     let mut list = listed(view);
     // A refusal is shown there instead, since it contains the usage.
