@@ -70,7 +70,7 @@ impl Core {
         self.apply_swaps(onto, swaps, &what)
     }
 
-    /// Merges the result of a branch (its last turn) into another branch, or to its parent branch (undoable). It
+    /// Merges the result of a branch (its last turn) into another branch, or into its parent branch (undoable). It
     /// replaces an earlier result of the same branch there.
     pub(crate) fn return_result(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
         let parent = self.sessions.branch(from)?.parent;

@@ -170,7 +170,7 @@ impl Session {
         Arc::make_mut(&mut self.tree).insert(head);
     }
 
-    /// Returns the branch for changing it.
+    /// Returns a mutable reference to the branch.
     pub(crate) fn branch_mut(&mut self, id: BranchId) -> Option<&mut Branch> {
         self.branches.iter_mut().find(|b| b.id == id)
     }

@@ -41,7 +41,7 @@ impl Sessions {
         self.open.values().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 
-    /// Returns the session that contains a branch, for changing it.
+    /// Returns a mutable reference to the session that contains a branch.
     pub(crate) fn of_branch_mut(&mut self, branch: BranchId) -> Result<&mut Session, Failure> {
         let holds = |session: &&mut Session| session.branches.iter().any(|b| b.id == branch);
         self.open.values_mut().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))

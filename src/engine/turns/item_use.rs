@@ -98,7 +98,7 @@ fn text(row: &Row, contents: &Contents) -> String {
 }
 
 /// Returns the text that the model had in addition to the items: the instructions, and the question and tool results of
-/// the open turn. Omits the model's own messages in the open turn, because their content came from other items.
+/// the open turn. Omits the model's own messages in the open turn, because their content came from another source.
 fn text_of_others(row: &Row, contents: &Contents) -> String {
     let items = row.items.iter().filter(|item| item.role != Role::Assistant).cloned().collect();
     text(&Row { items, ..row.clone() }, contents)

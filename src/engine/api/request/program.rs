@@ -14,7 +14,7 @@ pub enum ProgramRequest {
     Models {
         /// Only this profile; all if `None`.
         profile: Option<String>,
-        /// Whether to list also profiles that lack a key or an address, at the end, each with the missing part.
+        /// Whether to also list profiles that lack a key or an address, at the end, each with the missing part.
         unready: bool,
     },
     /// List the calibrations of models' token counts.
