@@ -128,7 +128,7 @@ pub struct UsageReport {
 }
 
 impl UsageReport {
-    /// Returns the accounting of an ended call, from its card, its plan and its outcome.
+    /// Returns the accounting of an ended call, from its card, its plan, and its outcome.
     #[must_use]
     pub fn of(card: &RunCard, plan: &ContextPlan, outcome: &Outcome) -> Self {
         Self {

@@ -241,7 +241,7 @@ mod tests {
         );
     }
 
-    /// Each case: the frontmatter of a skill, its name and its purpose.
+    /// Each case: the frontmatter of a skill, its name, and its purpose.
     #[test]
     fn skill_headers_in_all_forms() {
         let cases: &[(&str, &str, &str)] = &[

@@ -157,7 +157,7 @@ fn roles(value: &str) -> Vec<Role> {
         .map_or_else(|| all.into_iter().filter(|role| role.name().starts_with(&value)).collect(), |role| vec![role])
 }
 
-/// Returns the days from 1970 to `2026`, `2026-02` or `2026-02-17`; `None` for an invalid date.
+/// Returns the days from 1970 to `2026`, `2026-02`, or `2026-02-17`; `None` for an invalid date.
 fn day(text: &str) -> Option<i64> {
     let mut parts = text.split('-');
     let mut next = |width: usize| match parts.next() {

@@ -87,7 +87,7 @@ impl ItemPlace {
         }
     }
 
-    /// Returns the place as text, such as `recent turns, 412 est. tokens`, `suggested` or `out`.
+    /// Returns the place as text, such as `recent turns, 412 est. tokens`, `suggested`, or `out`.
     pub fn to_text(&self) -> String {
         let form = match self.form {
             Form::Cut(_) | Form::Elided | Form::Gone if self.included => ", shortened",

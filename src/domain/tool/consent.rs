@@ -265,7 +265,7 @@ impl Rule {
 /// Decides about a call, and returns the rule that decided. Matching rules take precedence in this order: rules that
 /// deny, rules that allow, rules that ask. Without a matching rule, reading is allowed and anything else must be asked.
 ///
-/// A command line with which a shell could start another program (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or
+/// A command line with which a shell could start another program (`;`, `|`, `&`, a new line, `$(`, a backquote, `>`, or
 /// `<`) is never allowed by a pattern with a star, because the star would match the other program too. The same applies
 /// to a line whose program would run another one (`git -c core.sshCommand=…`), unless the pattern contains the words
 /// that do so (see [`spells`]). A change to a file that configures the program is never allowed by a rule.

@@ -321,7 +321,7 @@ mod tests {
         Outcome { any: true, error, ..Outcome::of(end) }
     }
 
-    /// Pieces of several calls arrive interleaved: indexes, ids, pieces of names and of arguments.
+    /// Pieces of several calls arrive interleaved: indexes, ids, and pieces of names and arguments.
     #[test]
     fn pieces_of_calls_are_joined() {
         let mut arrived = Arrived::default();
