@@ -1,5 +1,5 @@
-//! The program's entry point: reads the settings, starts the engine, and runs the command line or the workbench. Not
-//! for: any other work.
+//! The program's entry point: reads the settings, starts the engine, and runs the command line or the workbench.
+//! Not for: any other work.
 
 use pleach::cli::{self, Formats, system::repair};
 use pleach::config::{commands::args::Args, load};

@@ -84,7 +84,7 @@ impl<'a> Client<'a> {
     }
 
     /// Sends a long request and waits for the answer. Ctrl+C sends `stop` and waits on; a second Ctrl+C ends the
-    /// command at once.
+    /// command immediately.
     pub(super) fn stoppable(&mut self, request: Request, stop: Request, io: &mut Io<'_>) -> Result<Answer, Stop> {
         let pressed = (io.interrupts)();
         let ticket = self.send(request);

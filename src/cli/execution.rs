@@ -1,4 +1,4 @@
-//! The state of a running command (streams, client, flags), and how a command ends: error messages and the exit code.
+//! The state of a running command (streams, client, flags), and the end of a command: error messages and the exit code.
 //! Not for: any particular command.
 
 use super::client::{Client, unexpected};

@@ -196,7 +196,7 @@ fn spool(
     Ok((kept, from.read(&mut [0]).is_ok_and(|more| more > 0).then(notice)))
 }
 
-/// Makes an unlinked file beside the store that only its owner can read.
+/// Makes an unlinked file next to the store that only its owner can read.
 fn unlinked_file(store: &Path) -> io::Result<File> {
     let folder = store.parent().filter(|folder| folder.is_dir());
     let folder = folder.map_or_else(std::env::temp_dir, Path::to_path_buf);

@@ -31,7 +31,7 @@ pub struct Io<'a> {
     pub joins: bool,
     /// Print JSON.
     pub json: bool,
-    /// Escape invisible characters, also in files and pipes.
+    /// Escape invisible characters even in files and pipes.
     pub escape: bool,
     /// The number of times that Ctrl+C was pressed.
     pub interrupts: &'a dyn Fn() -> usize,

@@ -1,6 +1,6 @@
-//! The fields of a plan's JSON that tell how a row is admitted: its step in the order of admission, the number of calls
-//! for which its mark keeps it, and the rows that are sent or left out together with it.
-//! Not for: the other fields of a row (`shape`), or admission itself (`context`).
+//! The fields of a plan's JSON about the admission of a row: its step in the order of admission, the number of calls
+//! that its mark lasts, and the rows that are sent or left out together with it. Not for: the other fields of a row
+//! (`shape`), or admission itself (`context`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
@@ -30,8 +30,8 @@ fn step_of(row: &Row) -> Option<&'static str> {
     }
 }
 
-/// Returns the step of admission in which an included row gets its room. The steps, in their order: `required`, `lease`,
-/// `newest_turn`, `summary`, `rules`, `map`, `retrieved`, `window`, `automatic_lease`.
+/// Returns the step of admission in which an included row gets its room. The steps, in their order: `required`,
+/// `lease`, `newest_turn`, `summary`, `rules`, `map`, `retrieved`, `window`, `automatic_lease`.
 #[allow(clippy::too_many_lines, reason = "one line for each reason")]
 fn priority(plan: &ContextPlan, row: &Row) -> Option<&'static str> {
     use Reason as R;
@@ -107,7 +107,7 @@ fn in_window(row: &Row) -> bool {
     matches!(row.reason, Reason::Recent | Reason::Relevant | Reason::WorkingLevel)
 }
 
-/// Returns the number of calls for which the row's mark keeps it, including this call; `None` if the mark has no end.
+/// Returns the number of calls that the row's mark lasts, including this call; `None` if the mark has no end.
 fn ttl(row: &Row) -> Option<u32> {
     match row.pin {
         Some(MarkKind::Leased { turns }) => Some(turns.into()).filter(|_| turns != LeaseTurns::TASK),
@@ -116,8 +116,8 @@ fn ttl(row: &Row) -> Option<u32> {
     }
 }
 
-/// Returns the ids of the rows with which a row is sent or left out: a heading and the found items below it, or an earlier
-/// error and its solution.
+/// Returns the ids of the rows that are sent or left out together with a row: a heading and the found items below it,
+/// or an earlier error and its solution.
 fn companions(plan: &ContextPlan, row: &Row) -> Vec<Hash> {
     let ids = |is_companion: &dyn Fn(&Row) -> bool| -> Vec<Hash> {
         plan.included().filter(|other| is_companion(other)).map(|other| other.atom.key()).collect()

@@ -1,17 +1,16 @@
-//! The code module: indexes the symbols of a workspace's source files and finds those that a question is about.
+//! The code module: indexes the symbols of a workspace's source files and finds the symbols that a question is about.
 //!
 //! From a file to the index: [`parse::walk`] lists the files that git does not ignore, [`parse::language`] detects the
 //! language, [`parse::file`] reads symbols, words, and references with a tree-sitter grammar, [`index::record`] is the
 //! record of one file, [`index::records`] makes all records searchable, [`index::build`] creates and updates them, and
 //! [`index::cache`] stores them between starts.
 //!
-//! From a question to code: [`find::query`] turns it into weighted terms, [`find::rank`] scores symbols,
-//! [`find::gate`] decides whether to send any, [`find::choose`] applies the focus, and [`find::cards`] makes touchpoints
-//! of the best that fit a budget. [`find::map`] draws the map of modules, and [`find::names`] finds symbols by part of
-//! their name.
+//! From a question to code: [`find::query`] turns it into weighted terms, [`find::rank`] scores symbols, [`find::gate`]
+//! decides whether to send any, [`find::choose`] applies the focus, and [`find::cards`] makes touchpoints of the best
+//! that fit a budget. [`find::map`] draws the map of modules, and [`find::names`] finds symbols by part of their name.
 //!
-//! Settings and documents (TOML, YAML, Markdown) are indexed too: [`parse::file`] reads their tables, keys, and headings as
-//! symbols. They do not change the scores of code, and rank like code only when a question asks for them.
+//! Settings and documents (TOML, YAML, Markdown) are indexed too: [`parse::file`] reads their tables, keys, and
+//! headings as symbols. They do not change the scores of code, and rank like code only when a question asks for them.
 //!
 //! Not for: deciding what is sent (`context`), counting tokens (the caller passes a counter), or other text files.
 

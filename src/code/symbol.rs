@@ -83,7 +83,7 @@ pub(crate) fn lines(text: &[u8]) -> u32 {
     to_u32(text.split(|byte| *byte == b'\n').count())
 }
 
-/// Returns a number in 32 bits, the largest for one that does not fit.
+/// Returns a number in 32 bits, or the largest 32-bit number if it does not fit.
 pub(crate) fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -1,5 +1,5 @@
-//! The constants of the ranking, tuned on the histories of several projects and validated on the others.
-//! Not for: limits of what is sent, which the caller sets.
+//! The constants of the ranking, tuned on the histories of several projects and validated on the others. Not for:
+//! limits on sent code, which the caller sets.
 
 /// The constants of the ranking.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,8 @@ pub struct Tuning {
     pub whole: f32,
     /// The factor for modules and impl blocks.
     pub shell: f32,
-    /// The factor for headings and settings: for a query that may be about them, and for one about code or a change.
+    /// The factor for headings and settings: for a query that may be about them, and for a query about code or a
+    /// change.
     pub text: [f32; 2],
     /// The factor for constants and types.
     pub small: f32,
@@ -54,7 +55,7 @@ pub struct Tuning {
     pub prefix: f32,
     /// The bonus for a name that is spelled out in the query.
     pub exact: f32,
-    /// How strongly each further symbol of one file counts less.
+    /// How much less each additional symbol of one file counts.
     pub spread: f32,
     /// The same for the few symbols that a plan sends, as shares of the best score: for the first ones, and for the
     /// rest.

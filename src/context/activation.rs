@@ -4,7 +4,7 @@
 //!
 //! An item's activation at the end of a turn is `A' = keep·A + user + model + plan + found + hop − negative`, in
 //! thousandths and clamped to 0..=10. A term counts only where it applies. An item that is sent with every call settles
-//! at 0.667, and one that is also found every time stays below 2.0, so neither of these alone promotes it. Two
+//! at 0.667, and an item that is also found every time stays below 2.0, so neither of these alone promotes it. Two
 //! references within the last five turns, or an activation of 2, create a lease at the end of a turn that touched the
 //! item. A lease that runs out is therefore not created again by the touches that created it.
 
@@ -12,7 +12,7 @@ use crate::domain::call::retrieval_set::ClusterId;
 use crate::domain::conversation::activation::{Activation, Touch};
 use crate::domain::planning::tuning::Milli;
 
-/// Turns that are considered; older ones weigh less than a hundredth.
+/// Number of turns that are considered; older turns weigh less than a hundredth.
 pub const HORIZON: usize = 16;
 /// Upper bound of an activation, in thousandths.
 const MAX_ACTIVATION: i32 = 10_000;
@@ -46,12 +46,12 @@ pub struct Item {
     pub seen: Vec<Touch>,
 }
 
-/// Further inputs of the decision.
+/// Other inputs of the decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DecisionContext<'a> {
     /// The numbers of the policy.
     pub spec: &'a Activation,
-    /// Whether the mode lets the program create leases.
+    /// Whether the mode allows the program to create leases.
     pub creates: bool,
     /// Tokens that all leases may take together.
     pub cap: u32,
@@ -215,7 +215,7 @@ impl DecisionState<'_> {
         self.steps.push(Step { item, to, why });
     }
 
-    /// Renews the program's leases on items that this turn referred to, and ends those whose subject is no longer
+    /// Renews the program's leases on items that this turn referred to, and ends the leases whose subject is no longer
     /// discussed.
     fn renew_or_end(&mut self) {
         for (at, item) in self.items.iter().enumerate() {

@@ -88,8 +88,8 @@ pub struct ToolUse {
     pub changed: Vec<ChangedFile>,
 }
 
-/// Returns for each item the kinds of evidence that the answer used it. `known` is what the model had without the items
-/// (question, tool results, instructions); `answer` is the text of the answer.
+/// Returns for each item the kinds of evidence that the answer used it. `known` is the text that the model had in
+/// addition to the items (question, tool results, instructions); `answer` is the text of the answer.
 pub fn find_uses(items: &[SentItem<'_>], known: &str, answer: &str, calls: &[ToolUse]) -> Vec<Vec<UseKind>> {
     let args: Vec<Value> = calls.iter().map(|call| serde_json::from_str(&call.args).unwrap_or_default()).collect();
     let mut answer_and_args = answer.to_owned();

@@ -5,7 +5,7 @@
 //!   once.
 //! * [`already_in`] returns the turns that are sent regardless of retrieval, so that no source repeats them.
 //! * [`summary`] makes summaries of older turns and checks which facts they dropped.
-//! * After the answer: [`references`] finds what a text refers to, [`activation`] decides what the program leases, and
+//! * After the answer: [`references`] finds the references in a text, [`activation`] decides the program's leases, and
 //!   [`item_use`] determines which items the answer used.
 //!
 //! Not for: collecting candidates (`engine::plans`) or posting (`llm`).
@@ -56,8 +56,8 @@ pub struct AlreadyIn {
     pub reopened: bool,
 }
 
-/// Returns what is sent while `kept` tokens stay free for retrieved candidates, or `None` if the call is blocked.
-/// Ignores the retrieved candidates themselves: sources call this to learn which texts they must not repeat.
+/// Returns the content that is sent while `kept` tokens stay free for retrieved candidates, or `None` if the call is
+/// blocked. Ignores the retrieved candidates themselves: sources call this to learn which texts they must not repeat.
 pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
     let input = &*state_request::with_state_request(input).ok()?;
     // Ignores summaries, so that a newly accepted one does not make its turns searchable.

@@ -1,7 +1,7 @@
 //! The engine's own thread: handles requests and the reports of other threads, one at a time.
 //! Not for: the work itself; each family of requests has its own file.
 //!
-//! Each part of the state is a type in a file that does not import this one (`sessions::state`, `turns::state`,
+//! Each part of the state is a type in a file that does not import this file (`sessions::state`, `turns::state`,
 //! `plans::state`, `summaries::state`, `tools::state`, `workers`). The methods of [`Core`] are in the files that
 //! correspond to their work.
 
@@ -89,8 +89,8 @@ impl Core {
         })
     }
 
-    /// Handles messages until [`Inbox::Stop`] arrives or all senders are gone; then saves the turns in progress, backs
-    /// up the store, and closes it.
+    /// Handles messages until [`Inbox::Stop`] arrives or all senders have been dropped; then saves the turns in
+    /// progress, backs up the store, and closes it.
     pub(super) fn run(mut self, inbox: &Receiver<Inbox>) {
         let tell = self.inbox.clone();
         self.setup.foreign.tell(Box::new(move || drop(tell.send(Inbox::Changed(OutsideChange::Servers)))));

@@ -77,8 +77,8 @@ impl Core {
         }
     }
 
-    /// Handles a request. It is answered at once or later; a request that needs the tool servers waits until they have
-    /// started.
+    /// Handles a request. It is answered immediately or later; a request that needs the tool servers waits until they
+    /// have started.
     pub(super) fn request(&mut self, ticket: Ticket, request: Request) {
         if let Some(request) = self.wait_for_servers(ticket, request) {
             self.request_now(ticket, request);

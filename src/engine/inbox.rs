@@ -1,5 +1,4 @@
-//! The messages to the engine's thread: requests, and reports of other threads.
-//! Not for: how they are handled (`dispatch`).
+//! The messages to the engine's thread: requests, and reports of other threads. Not for: handling them (`dispatch`).
 
 use super::api::{Answer, Request, Ticket};
 use super::branches::state_block::WrittenState;

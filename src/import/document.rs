@@ -60,7 +60,7 @@ struct Header {
 }
 
 impl Stream {
-    /// Begins to read a conversation if the element is one. Otherwise returns the element.
+    /// Begins to read a conversation if the element is a conversation. Otherwise returns the element.
     pub(super) fn enter(&mut self, mut element: Element, place: &str) -> io::Result<Option<Element>> {
         if !may_be_one(&element) {
             return Ok(Some(element));

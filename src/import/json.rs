@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 /// A JSON object.
 pub(super) type Object = Map<String, Value>;
 
-/// Parses a value. Also accepts control characters written as `\xNN`, which is not JSON but which Telegram Desktop writes.
+/// Parses a value. Also accepts control characters written as `\xNN`, which is not JSON but which Telegram Desktop
+/// writes.
 pub(super) fn parse(text: &str) -> serde_json::Result<Value> {
     match serde_json::from_str(text) {
         Err(_) if text.contains("\\x") => serde_json::from_str(&repaired(text)),

@@ -1,5 +1,5 @@
-//! Reads a file value by value and returns its sessions piece by piece.
-//! Not for: splitting a file into values (`split`), the content of messages (`message`), or their order (`tree_builder`).
+//! Reads a file value by value and returns its sessions piece by piece. Not for: splitting a file into values
+//! (`split`), the content of messages (`message`), or their order (`tree_builder`).
 
 use super::document::Document;
 use super::json::{self, Object};
@@ -47,7 +47,7 @@ pub struct Stream {
     pub(super) notes: Notes,
     pub(super) format: Option<&'static str>,
     pub(super) buffers: Vec<SessionBuffer>,
-    /// The weight in memory of what is ready in all sessions.
+    /// The weight in memory of the ready messages of all sessions.
     pub(super) weight: u64,
     by_session: HashMap<Option<String>, usize>,
     /// The size of the names of sessions and of branches in bytes.
@@ -59,7 +59,7 @@ pub struct Stream {
     /// The current conversation.
     pub(super) document: Option<Box<Document>>,
     pub(super) out: VecDeque<Piece>,
-    /// The index of the session whose messages can be placed further.
+    /// The index of the session with more messages to place.
     pending: Option<usize>,
     /// The index of the next session to end, after the file was read.
     ending: Option<usize>,
@@ -93,7 +93,7 @@ impl PieceReader for Stream {
 }
 
 impl Stream {
-    /// Makes a stream over a file with this name, shape, and further lists.
+    /// Makes a stream over a file with this name, shape, and additional lists.
     pub(super) fn new(source: Source, (shape, further): (Shape, Vec<u64>), file_name: &str, file: &str) -> Self {
         let base = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
         let stem = base.rsplit_once('.').map_or(base, |(stem, _)| if stem.is_empty() { base } else { stem });

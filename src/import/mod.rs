@@ -126,7 +126,7 @@ fn named(file_name: &str) -> &str {
     if file_name.is_empty() { "the input" } else { file_name }
 }
 
-/// Returns how the file is split, and the offsets of further lists with chats of an account.
+/// Returns how the file is split, and the offsets of additional lists with chats of an account.
 fn shape(source: &mut Source) -> std::io::Result<(Shape, Vec<u64>)> {
     let prefix = source.prefix(PREFIX as u64)?;
     let text = prefix.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&prefix).trim_ascii_start();

@@ -74,7 +74,7 @@ impl Reader {
     }
 }
 
-/// Removes and returns what a message states about its session: the id, the source, and the title.
+/// Removes and returns a message's facts about its session: the id, the source, and the title.
 pub(super) fn bare(object: &mut Object) -> (Option<String>, Option<String>, Option<String>) {
     (json::id(object, "session"), json::text(object, "source"), json::text(object, "title"))
 }

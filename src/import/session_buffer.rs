@@ -116,8 +116,8 @@ impl Stream {
     }
 
     /// Returns a hash that identifies a session without a name, and the session's first question. Reads its messages
-    /// once more, up to the first answer or the maximum number of messages, because a file with only questions may have
-    /// no end.
+    /// again, up to the first answer or the maximum number of messages, because a file with only questions may have no
+    /// end.
     fn fingerprint(&mut self, session_buffer: &SessionBuffer) -> io::Result<(String, Option<String>)> {
         let mut tree_builder = TreeBuilder::new("", "", session_buffer.tree_builder.tree);
         let (here, shape) = (self.source.place(), self.reader.shape);

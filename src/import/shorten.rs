@@ -15,11 +15,11 @@ pub(super) const MAX_VALUE_WEIGHT: u64 = 12_000_000;
 const ENTRY_BYTES: u64 = 200;
 const OBJECT_BYTES: u64 = 700;
 
-/// Limits of what is kept; sizes are in bytes.
+/// Limits on the kept part; sizes are in bytes.
 struct Limits {
     /// The maximum size of a string.
     text: usize,
-    /// The total size above which further strings are limited to `short`.
+    /// The total size above which later strings are limited to `short`.
     enough: usize,
     /// The maximum size of a string in a value that is already large.
     short: usize,

@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 const MAX_READ: usize = 256 << 10;
 
 /// The size of the first read after a jump in bytes, so that reading single values in any order is cheap. The size
-/// doubles with every further read.
+/// doubles with every subsequent read.
 const FIRST_READ: usize = 8 << 10;
 
 /// An input that can be read from any offset.

@@ -119,8 +119,8 @@ impl Chat {
         Ok(draft)
     }
 
-    /// Returns the lane of a message: the topic that it creates or that its chain of replies belongs to, or otherwise the
-    /// chain itself.
+    /// Returns the lane of a message: the topic that it creates or that its chain of replies belongs to, or otherwise
+    /// the chain itself.
     fn lane(&mut self, id: i64, kind: &str, object: &Object) -> Lane {
         if kind == "service" && object.get("action").and_then(Value::as_str) == Some("topic_created") {
             let title = object.get("title").and_then(Value::as_str).unwrap_or_default();
@@ -134,8 +134,8 @@ impl Chat {
         self.topics.get(&root).map_or_else(|| Lane::Reply(root.to_string()), |name| Lane::Topic(name.clone()))
     }
 
-    /// Adds a topic. If several have the same title, the names of the later ones also contain their ids. Returns `None` for
-    /// a topic that exists or exceeds the limit.
+    /// Adds a topic. If several have the same title, the names of the later ones also contain their ids. Returns `None`
+    /// for a topic that exists or exceeds the limit.
     fn topic(&mut self, id: i64, title: &str) -> Option<Lane> {
         let title = plain(title);
         let name = match title.as_str() {

@@ -1,6 +1,6 @@
 //! Places the messages of a file into a tree as they arrive: parents before children, siblings in order of arrival.
-//! Only the number of a finished message stays in memory; a message that waits for its parent is read again later. Not
-//! for: the content of messages (`message`).
+//! Only the number of a finished message stays in memory; a message that waits for its parent is read again later.
+//! Not for: the content of messages (`message`).
 
 use super::message::{Draft, Parent};
 use super::notes::Notes;
@@ -146,7 +146,7 @@ impl TreeBuilder {
     }
 
     /// Handles the end of the file: messages that wait for a missing parent get an empty message as their parent.
-    /// Returns whether everything is placed; if not, the caller must take what is ready first.
+    /// Returns whether everything is placed; if not, the caller must first take the ready messages.
     pub(super) fn end(&mut self, notes: &mut Notes, fetch: &mut Fetch<'_>) -> io::Result<bool> {
         while self.run(fetch)? {
             let Some(PendingMessage { position, parent, .. }) = self.waiting_messages.get(self.ended).copied() else {
@@ -201,7 +201,7 @@ impl TreeBuilder {
     }
 
     /// Places messages and all messages that waited for them, or keeps them waiting. Returns whether everything is
-    /// done; if not, the caller must take what is ready first.
+    /// done; if not, the caller must first take the ready messages.
     pub(super) fn run(&mut self, fetch: &mut Fetch<'_>) -> io::Result<bool> {
         while !self.is_full() {
             let Some(next) = self.queue.pop_front() else { return Ok(true) };

@@ -23,7 +23,7 @@ pub enum ChunkItem {
     Fault(Fault),
 }
 
-/// Reads the objects of one answer and keeps track of which piece belongs to which tool call.
+/// Reads the objects of one answer and assigns each piece to its tool call.
 pub struct Chunks {
     run: RunId,
     calls: Vec<CallSlot>,
@@ -246,7 +246,7 @@ impl Chunks {
 
 /// Returns whether a piece that equals the whole name so far repeats it, as some servers do with each piece of the
 /// arguments, rather than extending it (`ls` and `ls` for `lsls`). It extends the name only if the name so far is not
-/// an offered tool and the doubled name is the beginning of one.
+/// an offered tool and the doubled name is the beginning of an offered tool's name.
 fn is_repeated(request: &[u8], name: &str) -> bool {
     #[derive(Deserialize)]
     struct Request {

@@ -66,7 +66,7 @@ impl Endpoint {
         secrets.extend(base.query_pairs().map(|(_, value)| value.into_owned()));
         // A short value is not a key, and removing it would damage other text.
         secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
-        // A secret that contains another one is removed first, so that no part of it remains.
+        // A secret that contains another secret is removed first, so that no part of it remains.
         secrets.sort_by_key(|secret| Reverse(secret.len()));
         let local = base.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
         let client = Client::builder()

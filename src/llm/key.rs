@@ -57,7 +57,7 @@ fn run(command: &str, timeout: Duration) -> Result<String, String> {
         kill(&mut child);
         return Err(format!("it took longer than {} s", timeout.as_secs_f32()));
     };
-    // Child processes that the command left behind may keep the pipes open; they are not waited for.
+    // Child processes that the command left running may keep the pipes open; the program does not wait for them.
     let grace = Duration::from_secs(1);
     if !status.success() {
         let message = err.recv_timeout(grace).unwrap_or_default();

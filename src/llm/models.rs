@@ -111,7 +111,7 @@ fn read_model(item: &Value, profile: &Profile) -> Option<ModelInfo> {
     })
 }
 
-/// Reads what a model supports. `OpenRouter` lists the parameters of requests, Mistral has flags.
+/// Reads the features of a model. `OpenRouter` lists the parameters of requests, Mistral has flags.
 fn supports(item: &Value) -> Supports {
     let parameters = item.get("supported_parameters").and_then(Value::as_array);
     let lists = |wanted: &str| parameters.map(|all| all.iter().any(|name| name.as_str() == Some(wanted)));

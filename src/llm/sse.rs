@@ -1,5 +1,5 @@
-//! Decodes server-sent events byte by byte. Accepts the formats that servers send, even beyond the specification. Not
-//! for: the meaning of an event (`chunk`) or the end of a stream (`stream`).
+//! Decodes server-sent events byte by byte. Accepts the formats that servers send, even beyond the specification.
+//! Not for: the meaning of an event (`chunk`) or the end of a stream (`stream`).
 //!
 //! LF, CR LF, and CR end a line. A BOM at the start, comments, a missing space after the colon, and data in several
 //! lines are accepted. A line with invalid UTF-8 is kept with U+FFFD. The last event needs no blank line. Each byte is

@@ -398,7 +398,7 @@ fn empty(finish: Option<&str>) -> ProviderError {
     }
 }
 
-/// Returns the beginning of a text. Secrets must be removed before it is cut, so that no part of one remains.
+/// Returns the beginning of a text. Secrets must be removed before it is cut, so that no part of a secret remains.
 fn beginning(text: &str) -> String {
     clip(text.trim(), MAX_KEPT)
 }

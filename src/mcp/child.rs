@@ -167,7 +167,8 @@ async fn listen(mut errors: ChildStderr, server_output: Arc<ServerOutput>) {
 }
 
 impl Program {
-    /// Waits briefly for the process to end by itself. Returns its exit status after all of its output was read.
+    /// Waits briefly for the process to end by itself. After all of its output was read, returns a clause about its
+    /// exit code or signal; `None` if it did not end in time.
     pub(super) async fn ended(&mut self) -> Option<String> {
         let status = tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await.ok()?.ok()?;
         if let Some(listener) = self.listener.take() {

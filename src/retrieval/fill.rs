@@ -13,7 +13,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Two passages are near duplicates if at least this percentage of the shorter one's word trigrams occur in the other.
+/// Two passages are near duplicates if at least this percentage of the shorter passage's word trigrams occur in the
+/// other.
 const DUPLICATE_PERCENT: usize = 85;
 /// Passages with fewer word trigrams are never duplicates.
 const MIN_TRIGRAMS: usize = 8;

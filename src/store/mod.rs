@@ -76,7 +76,7 @@ impl Store {
         self.0.writer.is_none()
     }
 
-    /// Returns a number that changes when another process or another `Store` writes, but not when this one does.
+    /// Returns a number that changes when another process or another `Store` writes, but not when this store writes.
     pub fn data_version(&self) -> Result<i64, StoreError> {
         let found = match &self.0.writer {
             Some(writer) => writer.call(|conn| version(conn)),

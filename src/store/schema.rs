@@ -26,8 +26,8 @@ pub(super) fn version(steps: &[&str]) -> i64 {
     i64::try_from(steps.len()).unwrap_or(i64::MAX)
 }
 
-/// Migrates a file: runs all missing steps and sets the new version in one transaction, which takes the write lock at
-/// once.
+/// Migrates a file: runs all missing steps and sets the new version in one transaction, which takes the write lock
+/// immediately.
 pub(super) fn migrate(conn: &mut Connection, steps: &[&str]) -> Result<(), StoreError> {
     let current = |conn: &Connection| conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
     if current(conn)? == version(steps) {

@@ -1,5 +1,5 @@
-//! A write transaction in progress: its connection, its state between writes, and statements that all tables need. Not
-//! for: passing a write to its table (`apply`).
+//! A write transaction in progress: its connection, its state between writes, and statements that all tables need.
+//! Not for: passing a write to its table (`apply`).
 
 use super::file::owners::OwnersView;
 use super::sql::{first_row, session_row};

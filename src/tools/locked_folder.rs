@@ -82,8 +82,8 @@ fn remove(path: &Path) {
     }
 }
 
-/// Lets the owner list and change a folder and all folders in it. Follows no links, even if a running program replaces a
-/// folder with one.
+/// Gives the owner permission to list and change a folder and all folders in it. Follows no links, even if a running
+/// program replaces a folder with a link.
 #[cfg(target_os = "linux")]
 fn open_folders(parent: std::os::fd::BorrowedFd<'_>, name: impl rustix::path::Arg) -> rustix::io::Result<()> {
     use rustix::fs::{Dir, Mode, OFlags, chmod, openat};

@@ -40,7 +40,7 @@ const REDUCED_FRAME: Duration = Duration::from_millis(250);
 /// How long the first frame waits for the terminal to report its background.
 const BACKGROUND_TIMEOUT: Duration = Duration::from_millis(80);
 
-/// The settings with which the workbench starts.
+/// The settings at the start of the workbench.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches from the command line and the settings")]
 pub struct Setup {
@@ -247,7 +247,8 @@ impl Workbench {
         if self.model.display.theme != AUTO || !self.ask_background()? {
             return Ok(());
         }
-        // Most terminals answer within a few milliseconds, so that wrong colors do not flash. A later answer is used too.
+        // Most terminals answer within a few milliseconds, so that wrong colors do not flash. A later answer is used
+        // too.
         let asked = Instant::now();
         let mut early = Vec::new();
         while let Some(rest) = BACKGROUND_TIMEOUT.checked_sub(asked.elapsed()) {
@@ -270,8 +271,8 @@ impl Workbench {
         shell::terminal::ask_background().map(|()| true)
     }
 
-    /// Draws, waits for a message, handles all pending messages, and draws again. The effect of a key is drawn at once
-    /// unless keys arrive faster than frames; events of the engine wait for the next frame.
+    /// Draws, waits for a message, handles all pending messages, and draws again. The effect of a key is drawn
+    /// immediately unless keys arrive faster than frames; events of the engine wait for the next frame.
     fn run_loop(&mut self, from: &Receiver<Msg>) -> Result<Exit, TuiError> {
         let mut shown: Option<Instant> = None;
         loop {
@@ -317,7 +318,7 @@ impl Workbench {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The next message, or a tick when the model is due for one. None if all senders have been dropped.
+    /// The next message, or a tick when the model is due for a tick. None if all senders have been dropped.
     fn wait(&self, from: &Receiver<Msg>) -> Option<Msg> {
         let Some(wake) = self.model.next_wake() else { return from.recv().ok() };
         let rest = Duration::from_millis(wake.saturating_sub(self.now()));

@@ -145,7 +145,7 @@ pub struct Fresh {
 pub enum Cmd {
     /// Send a request to the engine.
     Send(Ticket, Request),
-    /// Run a command by the command line's own code: its line and its parsed arguments.
+    /// Run a command with the command line's own code: its line and its parsed arguments.
     Run(String, Box<Args>),
     /// Copy a text.
     Copy(String),

@@ -1,5 +1,5 @@
-//! Appearance: the inks (each names the role of a piece of text and has a style), read from TOML, and the glyphs. Not
-//! for: choosing inks, which views do without knowing colors.
+//! Appearance: the inks (each names the role of a piece of text and has a style), read from TOML, and the glyphs.
+//! Not for: choosing inks, which views do without knowing colors.
 
 use crate::config::error::Place;
 use crate::config::settings::AUTO;

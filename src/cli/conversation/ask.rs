@@ -183,7 +183,7 @@ impl Turn {
         Ok(Step::Continue)
     }
 
-    /// Prints once what the person included and the request leaves out.
+    /// Prints once the items that the person included and the request leaves out.
     fn warn(&mut self, run: &mut Run<'_, '_>, plan: &ContextPlan) {
         for warning in plan.warnings.iter().filter(|warning| warning.is_about_decision()) {
             if !self.warned.contains(warning) {
@@ -197,7 +197,7 @@ impl Turn {
     fn handle_turn(&mut self, run: &mut Run<'_, '_>, event: TurnEvent) -> Step {
         match event {
             TurnEvent::Stream { branch, run: id, text, .. } if branch == self.branch => self.stream(run, id, &text),
-            // Item uses are found after the answer; those of the last call may arrive too late.
+            // Item uses are found after the answer; the uses of the last call may arrive too late.
             TurnEvent::Run(card) if card.uses.is_some() => {}
             TurnEvent::Run(card) if card.branch == self.branch => {
                 match self.cards.iter_mut().find(|c| c.id == card.id) {

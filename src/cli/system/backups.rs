@@ -115,7 +115,8 @@ mod tests {
             let yes = Harness { input: "y\n", tty: true, ..Harness::default() }.execute(line, done);
             assert!(yes.code == 0 && sends(&yes));
             assert!(sends(&execute(&[line, &["--yes"]].concat(), done)));
-            // One backup contains the deleted data. On a terminal the person is asked; a script gets the command to use.
+            // One backup contains the deleted data. On a terminal the person is asked; a script gets the command to
+            // use.
             let backups_with_data = |ticket, request: &Request| match request {
                 Request::Program(ProgramRequest::Backups(act)) => {
                     let backup = BackupCard { path: "/s/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };

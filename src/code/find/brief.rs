@@ -1,6 +1,5 @@
-//! A symbol in a few lines: its qualified name, signature, the conditions under which it is compiled, and one line of
-//! documentation.
-//! Not for: touchpoints with lines of code (`cards`).
+//! A symbol in a few lines: its qualified name, its signature, its compilation conditions, and one line of
+//! documentation. Not for: touchpoints with lines of code (`cards`).
 
 use super::cards::signature;
 use crate::code::index::records::{Index, SymbolId};
@@ -9,8 +8,8 @@ use crate::code::parse::doc;
 /// The maximum characters of each line.
 const LONGEST: usize = 200;
 
-/// Returns a symbol in at most `most` tokens, as `count` counts them; `None` if it is not in the index. Documentation is
-/// left out first, then conditions.
+/// Returns a symbol in at most `most` tokens, as `count` counts them; `None` if it is not in the index. Documentation
+/// is left out first, then conditions.
 #[must_use]
 pub fn brief(index: &Index, id: SymbolId, text: &[u8], (count, most): (&dyn Fn(&str) -> u32, u32)) -> Option<String> {
     let (symbol, _) = index.symbol(id)?;

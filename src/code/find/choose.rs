@@ -14,7 +14,7 @@ const MAX_SAME_NAME: usize = 6;
 /// Maximum symbols that a file in focus adds without matching the words.
 const MAX_OF_FILE: u32 = 60;
 /// The amount that a focus adds to a score, as a share of the best score: for the symbol itself, for its file or
-/// folder, for symbols one use away, and for symbols one use away from those behind the message.
+/// folder, for symbols one use away, and for symbols one use away from the symbols that the message is about.
 const FOCUS_SYMBOL: f32 = 1.5;
 const FOCUS_PLACE: f32 = 0.8;
 const FOCUS_HOP: f32 = 0.5;

@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 
 /// Number of hits that decide whether a message is about code.
 const HITS_CONSIDERED: usize = 12;
-/// Share of a message's weight that one of the best symbols must contain: of a question that names something of the
-/// workspace, of another question, of a statement or its first line, and of a change that names something of the
+/// Share of a message's weight that one of the best symbols must contain: for a question that names something in the
+/// workspace, for another question, for a statement or its first line, and for a change that names something in the
 /// workspace.
 const MIN_COVERED_NAMED: f32 = 0.37;
 const MIN_COVERED_UNNAMED: f32 = 0.6;
@@ -42,8 +42,8 @@ struct MessageSignals {
     known: usize,
     /// The highest number of these words in one of the best symbols.
     together: usize,
-    /// The highest share of the message's weight in one of the best symbols. A word that does not occur in the workspace
-    /// weighs as much as one that occurs once.
+    /// The highest share of the message's weight in one of the best symbols. A word that does not occur in the
+    /// workspace weighs as much as a word that occurs once.
     covered: f32,
     /// Whether a content word is the name of a symbol, file, or folder outside the tests.
     is_named: bool,
@@ -63,7 +63,7 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
     if (query.is_change || query.is_order) && labels_file(index, query) {
         return None;
     }
-    // The first line says what a long message is about; no symbol contains much of the rest.
+    // The first line states the subject of a long message; no symbol contains much of the rest.
     let first: BTreeSet<Box<str>> = query.first_line.intersection(&query.content).cloned().collect();
     let text = query.asks_for_text();
     let has_identifier =
@@ -82,7 +82,7 @@ pub fn pass_reason(index: &Index, query: &Query) -> PassReason {
     if spells_out(index, query) { PassReason::Named } else { PassReason::Matches }
 }
 
-/// Decides from the signals. A single content word must name something of the workspace. A question must be covered,
+/// Decides from the signals. A single content word must name something in the workspace. A question must be covered,
 /// less so if it names something; a statement must also share two words with one symbol, unless it names the change to
 /// make, or may do so and names something.
 fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {

@@ -8,8 +8,8 @@ use crate::code::symbol::to_u32;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
-/// Weight of cosines relative to the other parts of a score, both in standard deviations over the hits, and the number
-/// of standard deviations above the mean from which a cosine counts.
+/// Weight of cosines relative to the other parts of a score, both in standard deviations over the hits, and the minimum
+/// number of standard deviations above the mean for a cosine to count.
 const WEIGHT: f32 = 0.5;
 const BACKGROUND: f32 = 1.0;
 /// The maximum bytes of a text that is embedded: about 120 tokens.

@@ -9,8 +9,8 @@ use std::path::Path;
 /// Maximum characters of an offered name.
 const MAX_NAME_CHARS: usize = 120;
 
-/// How well a name matches; smaller is better. Orders by kind of match, then tests and text files last, then short names
-/// first.
+/// How well a name matches; smaller is better. Orders by kind of match, then tests and text files last, then short
+/// names first.
 type Fit = (u8, bool, usize);
 
 /// Returns the symbols that match the typed text, best first. `Type::name` and `Type.name` also match the type around
@@ -136,7 +136,7 @@ fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
 }
 
-/// Returns the symbol of a file with a qualified name; if there are several, the one nearest to a line.
+/// Returns the symbol of a file with a qualified name; if there are several, the symbol nearest to a line.
 #[must_use]
 pub fn at(index: &Index, path: &str, qualified: &str, line: u32) -> Option<SymbolId> {
     let file = index.file_at(Path::new(path))?;

@@ -57,7 +57,7 @@ pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<H
     hits
 }
 
-/// A term that is searched, and the term of the query behind it.
+/// A term that is searched, and the term of the query that it comes from.
 struct Term {
     text: Box<str>,
     weight: f32,

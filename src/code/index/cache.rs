@@ -1,6 +1,6 @@
 //! Stores records between starts: one append-only file for each workspace. Each entry has a checksum. Entries after a
-//! damaged one are dropped, and their files are read again. A file of another version is replaced.
-//! Not for: encoding records (`codec`), or choosing the file's path (the caller does).
+//! damaged entry are dropped, and their files are read again. A file of another version is replaced. Not for: encoding
+//! records (`codec`), or choosing the file's path (the caller does).
 
 use super::codec::{ByteReader, ByteWriter};
 use super::record::{FileStamp, Record};
@@ -12,7 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// The first bytes of a cache file. The number increases with every change to records or to what is read from sources.
+/// The first bytes of a cache file. The number increases with every change to records or to the reading of sources.
 const MAGIC: &[u8] = b"pleach code index 2\n";
 /// Bytes before each entry: its length and a checksum.
 const FRAME_BYTES: usize = 4 + 16;

@@ -1,5 +1,5 @@
-//! Assigns numbers to strings, and lists the symbols that contain each term.
-//! Not for: what a term is (`words`), or its weight (`rank`).
+//! Assigns numbers to strings, and lists the symbols that contain each term. Not for: making terms (`words`), or their
+//! weights (`rank`).
 
 use super::record::Counts;
 use crate::code::symbol::to_u32;
@@ -81,7 +81,7 @@ impl<T> Lists<T> {
         self.lists.get(number as usize).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Changes each entry, and removes those for which `change` returns false.
+    /// Changes each entry, and removes the entries for which `change` returns false.
     pub(crate) fn retain(&mut self, mut change: impl FnMut(&mut T) -> bool) {
         for list in &mut self.lists {
             list.retain_mut(&mut change);

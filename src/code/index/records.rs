@@ -265,7 +265,7 @@ impl Index {
         self.stale.then(|| Graph::build(self))
     }
 
-    /// Replaces the graph with one that was built from the index in its current state.
+    /// Replaces the graph with a graph that was built from the index in its current state.
     pub fn put_graph(&mut self, graph: Graph) {
         (self.graph, self.stale) = (graph, false);
     }

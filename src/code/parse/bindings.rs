@@ -42,7 +42,7 @@ fn children(node: Node<'_>) -> impl DoubleEndedIterator<Item = Node<'_>> {
     (0..node.named_child_count()).filter_map(move |at| node.named_child(to_u32(at)))
 }
 
-/// Returns the type that a declaration states, or else that of its value.
+/// Returns the type that a declaration states, or else the type of its value.
 fn declared_type(known: &Receivers<'_>, node: Node<'_>, value: &str, place: &Place<'_, '_>) -> Option<String> {
     match field(node, "type") {
         Some(of) => known.type_of(of, place),
@@ -187,7 +187,7 @@ fn import_rust(known: &mut Receivers<'_>, tree: Node<'_>) {
 
 fn read_python(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>) {
     let depth = place.depth;
-    // The scope is the whole function: its parameters and its body are one deeper than itself.
+    // The scope is the whole function: its parameters and its body are one level deeper than the function.
     let scope = place.around.iter().rposition(|node| node.kind() == "function_definition").map_or(1, |at| at + 1);
     match node.kind() {
         "assignment" => {

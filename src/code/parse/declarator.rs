@@ -54,7 +54,7 @@ fn identifier(node: Node<'_>) -> Option<DefinitionName> {
         .then(|| DefinitionName::plain(node))
 }
 
-/// Returns the function that is the value of a variable or property, if its value is one.
+/// Returns the function that is the value of a variable or property, if the value is a function.
 pub(crate) fn function_value(node: Node<'_>) -> Option<Node<'_>> {
     let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"))?;
     is_function(value.kind()).then_some(value)

@@ -1,5 +1,4 @@
-//! Reads source files: which files, which language, which symbols, and which words.
-//! Not for: storing the result (`index`).
+//! Reads source files: the list of files, their languages, symbols, and words. Not for: storing the result (`index`).
 
 mod bindings;
 pub(super) mod declarator;

@@ -173,7 +173,7 @@ pub fn stamp(data: &std::fs::Metadata) -> FileStamp {
     FileStamp { size: data.len(), changed }
 }
 
-/// Minimum age of a change; a more recent one could be followed by another with the same time.
+/// Minimum age of a change; a more recent change could be followed by another change with the same time.
 const MIN_RELIABLE_AGE: Duration = Duration::from_millis(50);
 
 /// Returns a stamp that was taken at or shortly after `at`. Its time becomes -1 when the change is too recent to be

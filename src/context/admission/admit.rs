@@ -180,7 +180,7 @@ struct RoomForParts {
 }
 
 impl RoomForParts {
-    /// Returns the room that `base_cost` leaves, which is the cost of everything required except the open turn.
+    /// Returns the room that `base_cost` leaves. `base_cost` is the cost of everything required except the open turn.
     fn new(input: &PlanInput, costs: &Sums, base_cost: u32, most: Option<u32>) -> Self {
         let taken = base_cost.saturating_add(costs.most_leased());
         let all = input.budget.prompt.saturating_sub(taken);

@@ -290,7 +290,7 @@ fn withheld(earlier: Earlier<'_>, turn: usize, reason: Reason) -> Reason {
     }
 }
 
-/// Returns what an earlier choice by levels decided about the turns from `floor` on.
+/// Returns the decisions of an earlier choice by levels about the turns from `floor` on.
 fn by_level(earlier: &PolicyChoice, floor: usize) -> TurnOutcomes {
     let one = |at: usize| match &earlier.reasons[at] {
         None => Ok(earlier.forms[at]),

@@ -31,9 +31,9 @@ impl<'a> Marks<'a> {
         Self { by_turn, by_message }
     }
 
-    /// Returns the mark on a turn. The turn must begin with the mark's first message and contain its last one, since
-    /// two answers to one question are two turns. Without such a mark, a pin on one of the turn's messages applies to
-    /// the whole turn. A turn with nothing to send cannot be pinned.
+    /// Returns the mark on a turn. The turn must begin with the mark's first message and contain the mark's last
+    /// message, because two answers to one question are two turns. Without such a mark, a pin on one of the turn's
+    /// messages applies to the whole turn. A turn with nothing to send cannot be pinned.
     pub(in crate::context) fn turn(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let first = turn.messages.first()?.key;
         let is_on_turn = |mark: &&Mark| match mark.target {

@@ -1,6 +1,6 @@
-//! Decides which leases are sent. A person's leases get room before turns and offers; the program's leases get what is
-//! left. All of them share one cap, and none blocks a call.
-//! Not for: permanent pins and items included once, which are required (`admit`).
+//! Decides which leases are sent. A person's leases get room before turns and offers; the program's leases get the
+//! remaining room. All of them share one cap, and none blocks a call. Not for: permanent pins and items included once,
+//! which are required (`admit`).
 
 use super::choose::PolicyChoice;
 use super::coverage::SummaryCoverage;
@@ -112,8 +112,8 @@ impl Leases {
         }
     }
 
-    /// Returns the place of each block that is a lease or a summary that is not sent. `in_window` returns whether a turn
-    /// is in the window.
+    /// Returns the place of each block that is a lease or a summary that is not sent. `in_window` returns whether a
+    /// turn is in the window.
     pub(in crate::context) fn place_blocks(
         &mut self,
         input: &PlanInput,

@@ -1,6 +1,6 @@
 //! Admits the candidates that sources offer in addition to the turns, and determines their cost for each start of the
-//! window, their blocks, and the reasons of those left out. Not for: finding candidates (`engine`), the window
-//! (`window`), or the room for offers (`admit`).
+//! window, their blocks, and the reasons of candidates that are left out. Not for: finding candidates (`engine`), the
+//! window (`window`), or the room for offers (`admit`).
 //!
 //! Offers come after everything required and never block a call. Offers without an allowance (rules, the map of the
 //! code) may take any free room; retrieved ones share the mode's allowance, in their order. A candidate that repeats a
@@ -96,9 +96,9 @@ impl<'a> Offers<'a> {
         room - free
     }
 
-    /// Admits further candidates once it is known which turns are sent: candidates that repeat those turns cost
-    /// nothing, so more may fit into the rest of the allowance and into `free` tokens. Records for all others how much
-    /// room there was. Returns the tokens taken.
+    /// Admits more candidates once it is known which turns are sent: candidates that repeat those turns cost nothing,
+    /// so more may fit into the rest of the allowance and into `free` tokens. Records for all others how much room
+    /// there was. Returns the tokens taken.
     pub(in crate::context) fn settle(&mut self, is_sent: &dyn Fn(usize) -> bool, allowance: u32, free: u32) -> u32 {
         let looked = self.decided.iter().filter(|decided| decided.offer.most.is_some());
         let spent = looked.fold(0_u32, |sum, decided| sum.saturating_add(decided.cost(is_sent)));
@@ -193,7 +193,7 @@ impl OfferDecision<'_> {
         order.into_iter().map(|first| self.companions[first].clone()).collect()
     }
 
-    /// Admits further candidates that repeat no turn, within the rest of the allowance and the room.
+    /// Admits more candidates that repeat no turn, within the rest of the allowance and the room.
     fn admit_more(&mut self, is_sent: &dyn Fn(usize) -> bool, left: u32, free: u32) -> u32 {
         let before = self.cost(is_sent);
         let most = self.allowed(before, left).min(free);
@@ -315,8 +315,8 @@ mod tests {
     use crate::context::admission::laws_tests::{Found, input, offered};
     use crate::domain::planning::policy::PolicySpec;
 
-    /// The heading takes 3 tokens and what follows the last card 2; the third number is what a card takes more when the
-    /// one before it does not go.
+    /// The heading takes 3 tokens and what follows the last card 2; the third number is the additional tokens of a card
+    /// if the previous card is not sent.
     #[test]
     fn offers_cost_at_most_what_any_choice_of_turns_leaves() {
         let found: [(&[Found], u32); 5] = [

@@ -146,9 +146,9 @@ fn choose_anew(input: &PlanInput, costs: &impl Costs, room: u32, floor: usize) -
 
 /// Keeps the window of an anchor unchanged while it fits and the history takes at least the policy's refill share of
 /// the room that the rest of the request leaves. If the history takes less (a long message or many cards had made the
-/// window small), older turns come back up to that share. If the window does not fit, results are shortened step by
-/// step, which may also bring back older turns, and then the oldest turns are dropped, down to that share. Returns
-/// `None` if the anchored window cannot fit.
+/// window small), older turns are added again up to that share. If the window does not fit, results are shortened step
+/// by step, which may also add older turns again; then the oldest turns are dropped, down to that share. Returns `None`
+/// if the anchored window cannot fit.
 fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window) -> Option<Window> {
     let rest = cheapest(input, costs, old.start);
     let left = u64::from(room.checked_sub(rest)?) * u64::from(input.policy.refill_percent.min(100)) / 100;

@@ -296,7 +296,7 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
 /// Returns the row of a retrieved or retrievable item that is left out.
 fn omitted_row(admitted: &Admitted<'_>, omitted: &OmittedItem) -> Row {
     let budget = admitted.input.budget.remedy();
-    // Rules are admitted wherever there is room; a mark that includes them makes no room.
+    // Rules are admitted if there is room; a mark that includes them makes no room.
     let is_out_of_room = matches!(omitted.kind, RowKind::Rules | RowKind::Skills | RowKind::Module)
         && matches!(omitted.reason, Reason::Budget { .. });
     let (action, does) = if is_out_of_room { budget } else { (omitted.remedy.0.as_str(), omitted.remedy.1.as_str()) };

@@ -1,5 +1,5 @@
-//! Computes the cost of including an item: the tokens it adds, and the turns that would leave the window for it. Not
-//! for: decisions (`admission`) or rows (`excluded`).
+//! Computes the cost of including an item: the tokens it adds, and the turns that would leave the window for it.
+//! Not for: decisions (`admission`) or rows (`excluded`).
 
 use crate::context::admission::admit::{Admitted, admit};
 use crate::context::admission::forms::{cost_of, turn_cost, turn_forms};
@@ -65,7 +65,7 @@ impl Addition {
 
 /// The consequences of including an item.
 pub(in crate::context) struct Price {
-    /// Tokens and turns that would leave the window. If the item cannot fit at all: the missing tokens, and 0 turns.
+    /// Tokens and turns that would leave the window. If the item cannot fit: the missing tokens, and 0 turns.
     pub(in crate::context) pushes: (u32, u32),
     /// Whether the item would then be in the request.
     pub(in crate::context) is_sent: bool,
@@ -234,7 +234,7 @@ impl Admitted<'_> {
     }
 
     /// Returns how many tokens the cheapest request with the addition exceeds the budget by; `None` if it fits. Ignores
-    /// the policy's choice and offers, which give way before a call is blocked.
+    /// the policy's choice and offers, which are dropped before a call is blocked.
     fn missing(&self, addition: Addition, with: &CostsWithAddition<'_>) -> Option<u32> {
         let (turns, room) = (self.input.turns.len(), self.input.budget.prompt);
         // Usually no turn must be in the window, so there is no need to search for the cheapest.
@@ -257,7 +257,7 @@ impl Admitted<'_> {
     }
 }
 
-/// The same costs without offers and leases, which give way before a call is blocked.
+/// The same costs without offers and leases, which are dropped before a call is blocked.
 struct CostsWithoutOffers<'a>(&'a CostsWithAddition<'a>);
 
 impl Costs for CostsWithoutOffers<'_> {

@@ -1,6 +1,6 @@
-//! The rules of lanes: which turns of a lane are recent, when a summary is due and what it covers, what a message
-//! answers, and which question waits for a typed answer.
-//! Not for: making summaries, or assigning a lane to a new message (`domain::conversation::lane`).
+//! The rules of lanes: the recent turns of a lane, the time and range of a due summary, the focus of a message, and the
+//! question that waits for a typed answer. Not for: making summaries, or assigning a lane to a new message
+//! (`domain::conversation::lane`).
 
 use crate::domain::planning::tuning::Lanes;
 

@@ -232,7 +232,7 @@ fn named_or_default(seconds: u32, spec: &Levels) -> u64 {
     u64::from(if seconds == 0 { spec.default_seconds } else { seconds })
 }
 
-/// A closed turn as the levels see it.
+/// A closed turn, as input for the levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LevelTurn {
     /// Its cost. The cost with cut results belongs to the working level, the rest to the volatile level.
@@ -252,7 +252,7 @@ pub struct FixedTokens {
     pub permanent: u32,
     /// Level 2.
     pub session: u32,
-    /// Level 3: the open turn and what is sent with it.
+    /// Level 3: the open turn and the items that are sent with it.
     pub working: u32,
     /// Level 4: retrieved items.
     pub volatile: u32,
@@ -641,7 +641,7 @@ mod tests {
         decision.turns.iter().enumerate().filter(|(_, turn)| turn.is_err()).map(|(at, _)| at).collect()
     }
 
-    /// The volatile level gets what the others leave, not a fixed share.
+    /// The volatile level gets the tokens that the others leave instead of a fixed share.
     #[test]
     fn the_volatile_level_gets_what_the_others_leave() {
         let fixed = FixedTokens { permanent: 1_850, session: 3_200, working: 500, volatile: 0 };
@@ -780,7 +780,8 @@ mod tests {
     }
 
     proptest! {
-        /// The sums are exact whatever leaves, and either the trigger is met or the shortfall is reported.
+        /// The sums are exact regardless of which turns leave, and either the trigger is met or the shortfall is
+        /// reported.
         #[test]
         fn sums_are_exact(turns in prop::collection::vec((0_u32..4_000, 0_u32..4_000, 0_u64..60, -50_i32..900), 0..30), total in 0_u32..20_000) {
             let turns: Vec<LevelTurn> = turns.into_iter().map(|(text_tokens, body, age, score)| turn(text_tokens, body, age, score)).collect();

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-/// Maximum terms kept per text, the first ones.
+/// Maximum terms kept per text; the first terms are kept.
 const MAX_TERMS: usize = 256;
 /// With fewer turns than this, no term counts as too common.
 const FEW_TURNS: usize = 8;

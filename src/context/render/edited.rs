@@ -69,7 +69,7 @@ pub fn edited(base: PlannedRequest<'_>, body: &str, counter: &dyn CountTokens) -
     Some((plan, outline))
 }
 
-/// Returns for each message of the new body the index of the equal message of the old one; matches keep their order.
+/// Returns for each message of the new body the index of the equal message of the old body; matches keep their order.
 fn match_messages(old: &[Value], new: &[Value]) -> Vec<Option<u32>> {
     let hash = |message: &Value| Fields::new("message").json(message).finish();
     let old: Vec<Hash> = old.iter().map(hash).collect();

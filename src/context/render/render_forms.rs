@@ -30,7 +30,7 @@ pub struct WireState {
     pub labelled: bool,
 }
 
-/// Returns the exact text of a message's content field (or of its piece of one).
+/// Returns the exact text of a message's content field (or of its piece of a joined field).
 pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, state: WireState) -> String {
     let text = message_text(key, role, content, form);
     match role {

@@ -173,7 +173,7 @@ fn is_command(text: &str) -> bool {
         && (!common || words.next().is_some() || first.contains(['-', '.', '_', ':']))
 }
 
-/// Accepts text in backticks, which is meant literally, unless it is a plain short word.
+/// Accepts text in backticks, which is literal, unless it is a plain short word.
 fn is_name(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric) && (text.len() > 3 || text.chars().any(|c| !c.is_alphanumeric()))
 }

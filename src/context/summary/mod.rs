@@ -5,7 +5,7 @@
 //! * [`sources::choose`] selects the turns.
 //! * [`extract::extract`] writes a summary of their own sentences; [`parts`] cuts sources for a model and joins its
 //!   answers.
-//! * [`survive::RequiredFacts`] collects what must be kept, and finds what a text lacks.
+//! * [`survive::RequiredFacts`] collects the facts to keep, and finds the facts that a text lacks.
 //! * [`keep`] appends such facts verbatim.
 
 mod anchors;

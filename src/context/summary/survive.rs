@@ -9,7 +9,7 @@ use crate::domain::conversation::message::Role;
 use crate::domain::summary::draft::{AnchorKind, MissingFact, SourceTurn};
 use std::collections::{BTreeMap, HashSet};
 
-/// Maximum characters of a sentence that is shown and kept; a longer one is cut down to the part around its fact.
+/// Maximum characters of a sentence that is shown and kept; a longer sentence is cut down to the part around its fact.
 const LONGEST: usize = 400;
 
 /// The facts that a summary must contain, in order of first mention.
@@ -214,7 +214,7 @@ fn normal(kind: AnchorKind, text: &str) -> String {
     }
 }
 
-/// Returns the sentence, or for a long one the part around the fact.
+/// Returns the sentence, or the part around the fact if the sentence is long.
 fn excerpt(sentence: &str, what: &str) -> String {
     if sentence.chars().count() <= LONGEST {
         return sentence.to_owned();

@@ -131,7 +131,7 @@ pub(crate) fn contains_phrase(spaced: &str, phrase: &str) -> bool {
     spaced.contains(&format!(" {phrase} "))
 }
 
-/// Returns a text's words between single spaces, with one at both ends.
+/// Returns a text's words between single spaces, with a space at both ends.
 pub(crate) fn spaced(text: &str) -> String {
     let mut out = String::from(" ");
     for word in words(text) {

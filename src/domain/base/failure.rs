@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// The request is invalid, such as one that names something that does not exist.
+    /// The request is invalid; for example, it names something that does not exist.
     User,
     /// The call does not fit its budget.
     Blocked,
@@ -66,7 +66,7 @@ impl Failure {
         Self::new(FailureKind::User, what)
     }
 
-    /// Sets what was kept.
+    /// Sets the sentence about the data that was kept.
     #[must_use]
     pub fn kept(mut self, kept: impl Into<String>) -> Self {
         self.kept = kept.into();

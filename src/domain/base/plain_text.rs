@@ -26,7 +26,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns a line without the block marks at its beginning: `#`, `>`, `-`, `*` or `+` before a space, and a code fence
+/// Returns a line without the block marks at its beginning: `#`, `>`, `-`, `*`, or `+` before a space, and a code fence
 /// with its language.
 fn without_block_marks(text: &str) -> &str {
     let mut rest = text.trim_start();

@@ -20,7 +20,7 @@ const fn checked(kind: &'static str, pattern: &'static str, check: fn(&str) -> b
     Rule { kind, pattern, check }
 }
 
-/// More specific rules come first, because later rules do not see what an earlier rule masked.
+/// More specific rules come first, because later rules do not see text that an earlier rule masked.
 const RULES: &[Rule] = &[
     rule(
         "private-key",

@@ -3,7 +3,7 @@
 
 use super::provider::ProviderError;
 
-/// The purpose for which a text is embedded; some models distinguish these.
+/// The purpose of embedding a text; some models distinguish purposes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Purpose {
     /// A question that is compared with passages.

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 /// Number of the newest reports of a model that are used.
 pub const NEWEST: usize = 20;
-/// Minimum number of reports from which an error is computed.
+/// Minimum number of reports for computing an error.
 const MIN_FOR_ERROR: usize = 3;
-/// Minimum number of reports from which an offset is computed. An offset is independent of the prompt's size, such as
-/// tool schemas that the server does not count, or the server's own template.
+/// Minimum number of reports for computing an offset. An offset is independent of the prompt's size, such as tool
+/// schemas that the server does not count, or the server's own template.
 const MIN_FOR_LINE: usize = 5;
 /// Plausible slopes of a line through the reports.
 const SLOPES: std::ops::RangeInclusive<f64> = 0.25..=4.0;
@@ -167,8 +167,8 @@ pub struct ShortRead {
 impl ShortRead {
     /// Detects a truncated prompt. `read` must be below the expectation by a fifth, or by four standard deviations of
     /// the calibration if that is more (but at most by half), and by at least 256 tokens. It must also be below the raw
-    /// count of the texts alone (without the `fixed` tokens of tool schemas and framing). So neither a factor learned
-    /// from another language nor a server that does not count schemas and framing raises an alarm.
+    /// count of the texts alone (without the `fixed` tokens of tool schemas and framing). Therefore neither a factor
+    /// learned from another language nor a server that does not count schemas and framing raises an alarm.
     #[must_use]
     pub fn find(est: u32, fixed: u32, calibration: Option<&Calibration>, read: u32) -> Option<Self> {
         let expected = calibration.map_or(est, |calibration| calibration.apply(est));

@@ -1,5 +1,5 @@
-//! Model servers as data: profiles, dialects, quirks, prices, and what is known about a model.
-//! Not for: talking to them (`llm`) or reading configuration files (`config`).
+//! Model servers as data: profiles, dialects, quirks, prices, and the known facts about a model. Not for: talking to
+//! them (`llm`) or reading configuration files (`config`).
 
 use super::tokens::Encoding;
 use super::usage::Usage;
@@ -121,7 +121,7 @@ impl Quirk {
         Self::ALL.into_iter().find(|quirk| quirk.name() == name)
     }
 
-    /// Returns whether the request contains what this quirk would change. The refusal of any other request is no
+    /// Returns whether the request contains what this quirk would change. The refusal of any other request is not
     /// evidence for the quirk.
     pub fn applies_to(self, request: &Value) -> bool {
         let has = |field: &str| request.get(field).is_some();
@@ -181,7 +181,7 @@ pub struct Profile {
     pub model: String,
     /// Context window in tokens, used if the server does not report it; 0 means unknown.
     pub context_window: u32,
-    /// Maximum tokens of the answer; 0 lets the program choose.
+    /// Maximum tokens of the answer; with 0, the program chooses.
     pub max_output: u32,
     /// Temperature; `None` sends none.
     pub temperature: Option<f64>,

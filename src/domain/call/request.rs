@@ -303,7 +303,8 @@ fn parsed_messages(body: &str) -> Vec<Value> {
     value.and_then(|mut value| Some(value.get_mut("messages")?.as_array_mut()?.split_off(0))).unwrap_or_default()
 }
 
-/// A message of an edited text: the line where it starts, its number (`None` for a new message), role and text.
+/// A message of an edited text: the line where it starts, its number (`None` for a new message), its role, and its
+/// text.
 struct EditedMessage {
     line: usize,
     number: Option<usize>,

@@ -63,8 +63,8 @@ impl Usage {
         Self { cached_read: read, cache_write: self.cache_write.map(|written| written.min(room)), ..self }
     }
 
-    /// Returns prompt and answer as text: `441 in (300 cached) · 18 out`, or `450 in (estimated)` if nothing was reported.
-    /// `est` is the estimate of the prompt; `dot` separates the parts.
+    /// Returns prompt and answer as text: `441 in (300 cached) · 18 out`, or `450 in (estimated)` if nothing was
+    /// reported. `est` is the estimate of the prompt; `dot` separates the parts.
     pub fn to_text(&self, est: u32, dot: &str) -> String {
         let parts = |known: &[(Option<u32>, &str)]| -> String {
             let known = known.iter().filter_map(|(n, word)| Some((n.filter(|n| *n > 0)?, word)));
@@ -128,7 +128,7 @@ pub struct UsageReport {
 }
 
 impl UsageReport {
-    /// Returns the accounting of an ended call, from its card, its plan and its outcome.
+    /// Returns the accounting of an ended call, from its card, its plan, and its outcome.
     #[must_use]
     pub fn of(card: &RunCard, plan: &ContextPlan, outcome: &Outcome) -> Self {
         Self {
@@ -151,8 +151,8 @@ impl UsageReport {
         }
     }
 
-    /// Returns the sample from which the meter learns; `None` if the server did not report the prompt, or read far less
-    /// than was sent.
+    /// Returns the sample for the meter; `None` if the server did not report the prompt, or read far less than was
+    /// sent.
     pub fn sample(&self) -> Option<Sample> {
         let actual = self.usage.prompt_read(self.est_prompt).filter(|_| !self.short)?;
         Some(Sample { est: self.est_prompt, actual })

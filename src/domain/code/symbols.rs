@@ -222,7 +222,7 @@ pub struct Parts {
     pub file: f32,
     /// Score of the words of its path.
     pub path: f32,
-    /// Score of the symbols that it uses and that use it.
+    /// Score of the symbols that it uses, and of the symbols that use it.
     pub graph: f32,
     /// Score of its surroundings.
     pub near: f32,
@@ -398,7 +398,7 @@ pub enum NearSymbolReason {
         /// Tokens that it would have taken.
         needed: u32,
     },
-    /// The symbol is inside another one that is sent.
+    /// The symbol is inside another symbol that is sent.
     Inside,
     /// The symbol is already in the request.
     Sent,
@@ -459,7 +459,7 @@ pub struct IndexStatus {
     pub elapsed_us: u64,
     /// Peak memory of the process in bytes, if known.
     pub peak_bytes: Option<u64>,
-    /// Further notices, such as a cache that could not be written.
+    /// Other notices, such as a cache that could not be written.
     pub notes: Vec<String>,
 }
 

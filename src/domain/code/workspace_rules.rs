@@ -126,7 +126,7 @@ pub struct ProjectItem {
     pub bytes: u64,
     /// Bytes left out because the file is too large.
     pub left: u64,
-    /// Further notices: links to other files, invisible characters, masked secrets.
+    /// Other notices: links to other files, invisible characters, masked secrets.
     pub notes: Vec<String>,
     /// The text, up to the maximum that is read.
     #[serde(skip)]
@@ -241,7 +241,7 @@ mod tests {
         );
     }
 
-    /// Each case: the frontmatter of a skill, its name and its purpose.
+    /// Each case: the frontmatter of a skill, its name, and its purpose.
     #[test]
     fn skill_headers_in_all_forms() {
         let cases: &[(&str, &str, &str)] = &[

@@ -29,7 +29,7 @@ pub struct Touch {
     /// Whether the turn referred to code that uses the older turn's code, or that the older turn's code uses.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hop: bool,
-    /// Whether a failed tool call named something of it.
+    /// Whether a failed tool call named a part of it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub against: bool,
 }
@@ -94,7 +94,7 @@ pub struct Activation {
     pub found: Milli,
     /// Added when a turn referred to code that uses the item's code, or that the item's code uses.
     pub hop: Milli,
-    /// Subtracted when a failed tool call named something of it.
+    /// Subtracted when a failed tool call named a part of it.
     pub negative: Milli,
     /// Minimum activation at which an item is leased.
     pub promote: Milli,

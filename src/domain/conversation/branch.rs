@@ -194,7 +194,7 @@ pub struct StateVersion {
     pub key: Hash,
     /// Whether a person wrote it.
     pub edited: bool,
-    /// For a version written by a person: the only branch on which it applies.
+    /// For a version written by a person: the only branch that it applies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchId>,
     /// Whether undo has reverted it.

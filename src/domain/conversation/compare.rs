@@ -41,7 +41,7 @@ pub struct Side {
     pub name: String,
     /// The turns, oldest first; then the texts that are pinned on this side only.
     pub turns: Vec<Turn>,
-    /// Number of further turns that are not listed.
+    /// Number of other turns, which are not listed.
     pub more: u32,
     /// Number of calls made for the turns.
     pub calls: u32,
@@ -60,7 +60,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// Returns the number of the branch's own turns, including those that are not listed.
+    /// Returns the number of the branch's own turns, including unlisted turns.
     pub fn count(&self) -> usize {
         self.turns.iter().filter(|turn| turn.pin.is_none()).count() + self.more as usize
     }

@@ -1,5 +1,5 @@
-//! Lanes: the topic or the chain of replies that a message belongs to, as a short text stored with the message. Not
-//! for: the window of a lane (`context`), or branches, which are other continuations rather than other topics.
+//! Lanes: the topic or the chain of replies that a message belongs to, as a short text stored with the message.
+//! Not for: the window of a lane (`context`), or branches, which are other continuations rather than other topics.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
@@ -84,8 +84,8 @@ impl Lane {
         }
     }
 
-    /// Completes a reply lane whose root is only a prefix: returns the one among the `known` lanes (given by their
-    /// texts) whose root starts with it; this lane if there is none or several.
+    /// Completes a reply lane whose root is only a prefix: returns the only lane among the `known` lanes (given by
+    /// their texts) whose root starts with the prefix; this lane if there is none or several.
     #[must_use]
     pub fn among<'a>(self, known: impl Iterator<Item = &'a str>) -> Self {
         let Self::Reply(root) = &self else { return self };
@@ -134,7 +134,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a topic is called, its stored text, its word in a command and its key name it and nothing else.
+        /// Regardless of a topic's name, its stored text, its word in a command, and its key identify only that topic.
         #[test]
         fn every_name_is_read_back(
             name in prop_oneof!["[a-z:]{1,9}", "(root|reply|topic)(:[a-z]{0,3}){0,2}", "\\PC{1,12}"],

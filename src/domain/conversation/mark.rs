@@ -227,7 +227,7 @@ pub struct Mark {
     /// The text of a free note, if the target is a person's own section.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The name of the branch from which a fork copied the mark.
+    /// The name of the branch that a fork copied the mark from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited_from: Option<String>,
     /// Incremented with every change, so that undo can tell whether it still applies.
@@ -238,7 +238,7 @@ pub struct Mark {
     /// Number of times that the program renewed the lease.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub renewals: u32,
-    /// The origin of a text that was picked or brought back from another branch.
+    /// The origin of a text that was picked or merged from another branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
     /// The symbol, for a mark on the workspace's code.
@@ -268,8 +268,8 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Returns whether the branch has grown since its result was brought back. `head` is the key of the branch's
-    /// current head.
+    /// Returns whether the branch has grown since its result was merged. `head` is the key of the branch's current
+    /// head.
     pub fn stale(&self, head: Option<Hash>) -> bool {
         self.result && head != Some(self.head)
     }

@@ -72,7 +72,7 @@ pub enum Change {
         /// The value after.
         after: String,
     },
-    /// The summaries in use changed: one was accepted, or a level was taken back.
+    /// The summaries in use changed: one was accepted, or a level was undone.
     #[serde(rename = "capsules")]
     Summaries {
         /// The branch.

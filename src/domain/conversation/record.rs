@@ -16,7 +16,7 @@ pub const PORTION: u64 = 2 << 20;
 /// Number of records after which a portion ends.
 pub const PORTION_RECORDS: usize = 1_000;
 
-/// The key in a message's `extra` under which files store the message's tag: `{"label": …, "favourite": true}`.
+/// The key of the message's tag in a message's `extra` in files: `{"label": …, "favourite": true}`.
 pub const TAG: &str = "pleach";
 
 /// One imported or exported message.
@@ -49,7 +49,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Returns the name that the lane gives to the message at the root of its chain of replies; `None` if it is no
+    /// Returns the name that the lane gives to the message at the root of its chain of replies; `None` if it is not a
     /// reply lane.
     pub fn reply_root(&self) -> Option<String> {
         match Lane::read(&self.lane) {
@@ -94,7 +94,7 @@ pub struct PlacedRecord {
     pub record: Record,
     /// The parent's number, from 0; `None` for a root.
     pub parent: Option<u32>,
-    /// The number of the record at the root of its chain of replies, if its lane names one of this session.
+    /// The number of the record at the root of its chain of replies, if its lane names a record of this session.
     pub reply_root: Option<u32>,
     /// Whether it is a system message without content. It becomes no message; its children follow its parent.
     pub is_blank: bool,

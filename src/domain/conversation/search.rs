@@ -84,7 +84,7 @@ pub struct FoundMessages {
 }
 
 impl SearchFilter {
-    /// Parses a search. Days are those of a time zone `offset` seconds east of UTC. A filter without a value is still
+    /// Parses a search. Days are days of a time zone `offset` seconds east of UTC. A filter without a value is still
     /// being typed and is ignored; an invalid one is ignored and reported in [`SearchFilter::problems`].
     #[must_use]
     pub fn read(line: &str, offset: i32) -> Self {
@@ -157,7 +157,7 @@ fn roles(value: &str) -> Vec<Role> {
         .map_or_else(|| all.into_iter().filter(|role| role.name().starts_with(&value)).collect(), |role| vec![role])
 }
 
-/// Returns the days from 1970 to `2026`, `2026-02` or `2026-02-17`; `None` for an invalid date.
+/// Returns the days from 1970 to `2026`, `2026-02`, or `2026-02-17`; `None` for an invalid date.
 fn day(text: &str) -> Option<i64> {
     let mut parts = text.split('-');
     let mut next = |width: usize| match parts.next() {

@@ -19,7 +19,7 @@ const MAX_PINS: usize = 8;
 pub struct SuggestedPin {
     /// The key of the message or symbol.
     pub key: Hash,
-    /// The branch on which it was suggested; forks do not inherit suggestions.
+    /// The branch where it was suggested; forks do not inherit suggestions.
     pub branch: BranchId,
     /// The symbol of the workspace's code; `None` for a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -44,8 +44,8 @@ pub enum Warning {
     },
     /// The last answer had no state block, so the old state is sent.
     StateMissing,
-    /// The newest summary cannot be sent (one of its turns left the path, changed, or was excluded), so an older one or
-    /// none is sent.
+    /// The newest summary cannot be sent (one of its turns left the path, changed, or was excluded), so an older
+    /// summary or none is sent.
     SummaryOlder {
         /// The last turn covered by the summary that is sent; `None` if none is.
         to: Option<u32>,
@@ -118,7 +118,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Returns whether the plan does not follow a decision of the person.
+    /// Returns whether the warning is about a person's decision that the plan does not follow.
     pub fn is_about_decision(&self) -> bool {
         matches!(self, Self::DecisionLeftOut { .. })
     }

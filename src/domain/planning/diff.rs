@@ -1,5 +1,5 @@
-//! The differences between two plans: rows that entered, left, moved, changed in length, or have another reason. Not
-//! for: matching rows (`row_matching`), their causes (`context::explain::cause`), or loading the plans (`engine`).
+//! The differences between two plans: rows that entered, left, moved, changed in length, or have another reason.
+//! Not for: matching rows (`row_matching`), their causes (`context::explain::cause`), or loading the plans (`engine`).
 
 use super::plan::{Form, Row, RowKind};
 use super::policy::Section;
@@ -87,7 +87,7 @@ impl ItemPlace {
         }
     }
 
-    /// Returns the place as text, such as `recent turns, 412 est. tokens`, `suggested` or `out`.
+    /// Returns the place as text, such as `recent turns, 412 est. tokens`, `suggested`, or `out`.
     pub fn to_text(&self) -> String {
         let form = match self.form {
             Form::Cut(_) | Form::Elided | Form::Gone if self.included => ", shortened",
@@ -195,7 +195,7 @@ pub struct ItemDiff {
 }
 
 impl ItemDiff {
-    /// Returns the kind under which it is listed.
+    /// Returns the kind that it is listed under.
     pub fn kind(&self) -> DiffKind {
         self.kinds.first().copied().unwrap_or(DiffKind::Reason)
     }

@@ -87,7 +87,7 @@ pub struct TurnFacts {
     pub age: u64,
     /// The kind of work that the conversation was about after the turn.
     pub task: Task,
-    /// The sent messages, in order; empty under policies that do not need them.
+    /// The sent messages, in order; empty if the policy does not use them.
     pub messages: Vec<MessageFacts>,
     /// The number of later turns that mention the turn's names and terms, and the number of all turns.
     pub mentions: (u32, u32),

@@ -25,9 +25,9 @@ impl LevelUse {
     }
 }
 
-/// Returns the tokens of each level in a plan: permanent is instructions, permanent pins (also of turns in the window)
-/// and tool definitions; session is state, summaries, the code map, and leases; working is the turns with message
-/// overhead; volatile is tool results and retrieved items. They sum to the plan's total.
+/// Returns the tokens of each level in a plan: permanent is instructions, permanent pins (including pinned turns in the
+/// window), and tool definitions; session is state, summaries, the code map, and leases; working is the turns with
+/// message overhead; volatile is tool results and retrieved items. They sum to the plan's total.
 pub fn level_uses(plan: &ContextPlan) -> [LevelUse; 4] {
     let mut used = [plan.tools, 0, plan.framing, 0];
     for row in plan.included() {

@@ -39,9 +39,9 @@ pub struct Anchor {
     pub shortened_to: Option<Hash>,
     /// The form of shortened results.
     pub form: Form,
-    /// The prompt budget for which the anchor is valid.
+    /// The prompt budget that the anchor is valid for.
     pub budget: u32,
-    /// The policy for which the anchor is valid.
+    /// The policy that the anchor is valid for.
     pub policy: String,
     /// Summaries that were sent with the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -477,7 +477,7 @@ mod tests {
     }
 
     proptest! {
-        /// Results take their own tokens on top of the cap while the model has room, and never its safety margin.
+        /// Results take their own tokens in addition to the cap while the model has room, and never its safety margin.
         #[test]
         fn results_come_on_top_of_a_cap(window in 0_u32..300_000, cap in 1_u32..300_000, tokens in 0_u32..300_000) {
             let (whole, before) = (Budget::compute(window, None, None, None), Budget::compute(window, None, None, Some(cap)));

@@ -212,7 +212,7 @@ pub enum Reason {
     TooLarge,
     /// Out: in another lane.
     OtherLane,
-    /// Out: in another lane than the only one in the window, which a person chose.
+    /// Out: not in the only lane of the window, which a person chose.
     OutsideLane,
     /// Out: beyond the newest messages of its lane.
     LaneCount {

@@ -22,7 +22,7 @@ pub enum Subject {
     Preamble,
     /// A text, by its hash.
     Text(Hash),
-    /// Turns that are left out together, by the first one.
+    /// Turns that are left out together, by the first turn.
     Range(Hash),
 }
 
@@ -201,7 +201,7 @@ fn positions(plan: &ContextPlan) -> BTreeMap<usize, u32> {
 }
 
 /// Returns the indices of the later plan's rows that are in the same section of both plans and changed their order: all
-/// but those of a longest subsequence that kept its order.
+/// rows except those in a longest subsequence that kept its order.
 fn reordered(before: &ContextPlan, after: &ContextPlan, pairs: &[(Option<usize>, Option<usize>)]) -> HashSet<usize> {
     let both: Vec<(usize, usize)> = pairs
         .iter()

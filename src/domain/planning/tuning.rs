@@ -1,5 +1,4 @@
-//! The numbers of the policies: weights, thresholds, budgets. The defaults are those of the policies' published
-//! sources.
+//! The numbers of the policies: weights, thresholds, budgets. The defaults come from the policies' published sources.
 //! Not for: applying them (`context`) or reading them (`config`).
 
 use super::facts::Task;
@@ -245,7 +244,7 @@ impl Default for Tasks {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Levels {
-    /// Tokens of all levels together. The volatile level gets what the other levels leave.
+    /// Tokens of all levels together. The volatile level gets the tokens that the other levels leave.
     pub total: u32,
     /// Level 1: instructions and permanent pins.
     pub permanent: u32,

@@ -79,7 +79,7 @@ pub fn merge(base: &Overrides, variant: &Overrides) -> Overrides {
     }
 }
 
-/// Returns the settings of `now` that differ from those of `before`, as a variant.
+/// Returns the settings of `now` that differ from `before`, as a variant.
 pub fn difference(before: &Overrides, now: &Overrides) -> Overrides {
     fn changed<T: Clone + PartialEq>(before: Option<&T>, now: Option<&T>) -> Option<T> {
         now.filter(|_| before != now).cloned()

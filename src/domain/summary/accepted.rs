@@ -89,8 +89,8 @@ pub struct FileCover {
     pub hash: Hash,
 }
 
-/// A sentence that is kept verbatim, in this summary and in later ones that replace it. A person or the program chose
-/// it.
+/// A sentence that is kept verbatim, in this summary and in later summaries that replace it. A person or the program
+/// chose it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct KeptSentence {
     /// The sentence.

@@ -20,7 +20,7 @@ pub enum SummaryAuthor {
     Extractive,
 }
 
-/// The condition under which a policy makes automatic summaries.
+/// The condition for a policy to make automatic summaries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutoSummaryTrigger {
@@ -45,7 +45,7 @@ pub enum AutoSummaryAcceptance {
     #[default]
     #[serde(rename(serialize = "ask"), alias = "ask")]
     Draft,
-    /// The summary is accepted at once, which can be undone, unless it is more than half as long as its sources.
+    /// The summary is accepted immediately, which can be undone, unless it is more than half as long as its sources.
     #[serde(rename(serialize = "self"), alias = "self")]
     Auto,
 }
@@ -74,7 +74,7 @@ pub enum AutoSummaryOverride {
     /// Automatic summaries by the policy's measure, as drafts, which wait for a person's decision.
     #[serde(rename(serialize = "ask"), alias = "ask")]
     Draft,
-    /// Automatic summaries by the policy's measure, which are accepted at once.
+    /// Automatic summaries by the policy's measure, which are accepted immediately.
     #[serde(rename(serialize = "self"), alias = "self")]
     Auto,
 }
@@ -260,7 +260,7 @@ pub struct SummaryDraft {
     pub dropped: Arc<[MissingFact]>,
     /// Number of facts checked.
     pub looked_for: u32,
-    /// The source turns, which are displayed beside the draft.
+    /// The source turns, which are displayed next to the draft.
     pub sources: Arc<[SourceTurn]>,
     /// The turns between the sources that are not summarized, by number, with the reasons.
     pub stays: Vec<(u32, KeepReason)>,

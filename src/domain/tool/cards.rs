@@ -24,7 +24,7 @@ pub struct ToolCard {
     pub tokens: u32,
     /// Whether it is switched on.
     pub on: bool,
-    /// Whether it differs from what was approved; it is then offered only after a new approval.
+    /// Whether it differs from its approved version; it is then offered only after a new approval.
     pub waits: bool,
     /// The description when it was approved; `None` for a new tool.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,5 @@
-//! The effect of a tool call, determined before the call runs; the rules about calls; and the person's approval. Not
-//! for: determining or carrying out the effect (`tools`), or asking (`engine`).
+//! The effect of a tool call, determined before the call runs; the rules about calls; and the person's approval.
+//! Not for: determining or carrying out the effect (`tools`), or asking (`engine`).
 
 use super::folder_settings::config_effect;
 use super::indirect_commands::spells;
@@ -44,7 +44,7 @@ impl ToolEffect {
         }
     }
 
-    /// Returns the first changed file that configures the program, with the effect of such a file; `None` if there is
+    /// Returns the first changed file that configures the program, with its effect on the program; `None` if there is
     /// none.
     pub fn config_change(&self) -> Option<(&str, &'static str)> {
         let Self::Change(changes) = self else { return None };
@@ -262,10 +262,10 @@ impl Rule {
     }
 }
 
-/// Decides about a call, and returns the rule that decided. Any matching rule that denies wins, then any that allows,
-/// then any that asks. Without a matching rule, reading is allowed and anything else must be asked.
+/// Decides about a call, and returns the rule that decided. Matching rules take precedence in this order: rules that
+/// deny, rules that allow, rules that ask. Without a matching rule, reading is allowed and anything else must be asked.
 ///
-/// A command line with which a shell could start another program (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or
+/// A command line with which a shell could start another program (`;`, `|`, `&`, a new line, `$(`, a backquote, `>`, or
 /// `<`) is never allowed by a pattern with a star, because the star would match the other program too. The same applies
 /// to a line whose program would run another one (`git -c core.sshCommand=…`), unless the pattern contains the words
 /// that do so (see [`spells`]). A change to a file that configures the program is never allowed by a rule.

@@ -55,7 +55,7 @@ pub struct FolderSettings {
     /// The digest of the content to approve; `None` if no approval is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Hash>,
-    /// The settings that it sets, including those that need no approval.
+    /// The settings that it sets, including settings that need no approval.
     pub keys: Vec<String>,
     /// The changes, relative to the previously approved text, or to the settings without the file if there is none.
     pub changes: Vec<SettingChange>,

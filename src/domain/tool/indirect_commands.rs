@@ -6,12 +6,12 @@
 use super::sed_scripts;
 use std::collections::BTreeSet;
 
-/// A program, with the words that make it run something else. All lists are separated by spaces.
+/// A program, with the words that make it run another program. All lists are separated by spaces.
 struct Program {
     names: &'static str,
     /// Options with a value that count before the first plain word.
     before: &'static str,
-    /// Options that count anywhere. A single letter is also found among other letters behind one dash.
+    /// Options that count anywhere. A single letter is also found among other letters after one dash.
     options: &'static str,
     /// First plain words (subcommands) that count.
     words: &'static str,
@@ -186,7 +186,7 @@ pub(super) fn names(option: &str, word: &str) -> bool {
     own == option || own.strip_prefix('-') == Some(option)
 }
 
-/// Returns the letters of a word that combines short options, with any value behind them; `None` for other words.
+/// Returns the letters of a word that combines short options, with any value after them; `None` for other words.
 pub(super) fn letters(word: &str) -> Option<&str> {
     word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))
 }

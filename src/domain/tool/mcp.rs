@@ -14,7 +14,7 @@ use std::fmt::{self, Write as _};
 
 /// Prefix of the model's names for tools of servers.
 pub const PREFIX: &str = "mcp__";
-/// The notice shown wherever a person decides about a server's tool.
+/// The notice shown at every decision about a server's tool.
 pub const OUTSIDE: &str = "It runs outside the sandbox that confines commands, and undo does not revert what it \
     does.";
 /// Maximum characters of a tool name that every provider accepts.
@@ -118,7 +118,7 @@ pub struct FolderFile {
     pub path: String,
     /// The digest of the file; a changed digest needs a new approval.
     pub digest: Hash,
-    /// The servers, or what is wrong with the file.
+    /// The servers, or the fault of the file.
     pub servers: Result<Vec<ServerSpec>, String>,
 }
 
@@ -278,7 +278,7 @@ pub trait ToolServers: Send + Sync {
     /// any server is started.
     fn tell(&self, changed: Box<dyn Fn() + Send + Sync>);
 
-    /// Sets the servers. New ones are started; those that are no longer configured, or configured differently, are
+    /// Sets the servers. New servers are started; servers that are no longer configured, or configured differently, are
     /// ended. Never blocks.
     fn set(&self, servers: &[ServerSpec]);
 

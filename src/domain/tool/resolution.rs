@@ -113,7 +113,7 @@ pub fn signature(trace: &ToolTrace) -> (String, String) {
     (trace.name.clone(), normal(report(trace)))
 }
 
-/// Returns the line that explains a failure: the one stored with it, otherwise the first line of its result.
+/// Returns the line that explains a failure: the line stored with it, otherwise the first line of its result.
 pub fn report(trace: &ToolTrace) -> &str {
     trace.more.error.as_deref().unwrap_or(&trace.preview)
 }

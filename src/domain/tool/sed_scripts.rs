@@ -8,13 +8,13 @@ use std::str::Chars;
 
 /// Returns the indices of the words that contain a script that runs a program or writes a file.
 pub(super) fn words_that_run(args: &[String]) -> BTreeSet<usize> {
-    // A plain word is the script unless a script was given by an option, or the script came before.
+    // A plain word is the script unless an option gave a script or the script came earlier.
     let (mut found, mut by_option, mut had_plain) = (BTreeSet::new(), false, false);
     let mut before = None;
     for (at, word) in args.iter().map(String::as_str).enumerate() {
         let is_plain = !word.starts_with('-');
         let may_be_length = before.is_some_and(takes_length);
-        // A number alone is no script.
+        // A number alone is not a script.
         let is_number = may_be_length && word.bytes().all(|b| b.is_ascii_digit());
         let script = glued(word)
             .or_else(|| before.is_some_and(ends_with_expression).then_some(word))
@@ -33,7 +33,7 @@ fn is_long_expression(word: &str) -> bool {
     names("--expression", word)
 }
 
-/// Returns the text behind `-e` or `--expression=` in the same word.
+/// Returns the text after `-e` or `--expression=` in the same word.
 fn glued(word: &str) -> Option<&str> {
     let long = word.split_once('=').filter(|_| is_long_expression(word)).map(|(_, script)| script);
     let short = || letters(word)?.split_once('e').map(|(_, script)| script).filter(|script| !script.is_empty());
@@ -46,7 +46,7 @@ fn ends_with_expression(word: &str) -> bool {
     letters(word).map_or_else(long, |letters| letters.ends_with('e'))
 }
 
-/// Returns whether a word certainly contains a script, or makes the next word a script. The letters behind `i` or `l`
+/// Returns whether a word certainly contains a script, or makes the next word a script. The letters after `i` or `l`
 /// are the value of that option.
 fn is_expression(word: &str) -> bool {
     let letters = letters(word).and_then(|letters| letters.split_once('e'));
@@ -59,8 +59,8 @@ fn takes_length(word: &str) -> bool {
     long || letters(word).is_some_and(|letters| letters.ends_with('l'))
 }
 
-/// Returns whether a script has a command, or a flag of `s`, that runs a program or writes a file. A script that cannot
-/// be read counts as one that does.
+/// Returns whether a script has a command, or a flag of `s`, that runs a program or writes a file. An unreadable script
+/// counts as a script that does.
 pub(super) fn runs(script: &str) -> bool {
     // In some versions, a delimiter between brackets ends the pattern.
     let read = |brackets| Reader { rest: script.chars().peekable(), brackets }.runs();
@@ -151,7 +151,7 @@ impl Reader<'_> {
         self.rest.next().filter(|c| !matches!(c, '\n' | '\\'))
     }
 
-    /// Skips a pattern or replacement, and the delimiter behind it.
+    /// Skips a pattern or replacement, and the delimiter after it.
     fn part(&mut self, delimiter: char, brackets: bool) -> Option<()> {
         loop {
             match self.rest.next()? {

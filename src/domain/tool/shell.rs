@@ -1,6 +1,6 @@
-//! Compares command lines: whether a successful one shows that an earlier, failed one would succeed now, because it is
-//! the same run or a wider one. In an uncertain case, assumes nothing. Not for: running commands (`tools`), or other
-//! tool calls (`resolution`).
+//! Compares command lines: whether a successful command line shows that an earlier, failed line would succeed now,
+//! because it is the same or a wider run. In an uncertain case, assumes nothing. Not for: running commands (`tools`),
+//! or other tool calls (`resolution`).
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -26,7 +26,7 @@ const KEYWORDS: [&str; 9] = ["if", "for", "while", "until", "case", "function", 
 /// Parts of the names or first words of programs that run everything unless an argument names a target.
 const RUNNERS: [&str; 13] =
     ["test", "check", "build", "lint", "clippy", "vet", "jest", "tsc", "mypy", "compile", "bench", "spec", "doc"];
-/// Options of such programs that affect only output or speed. A value follows those that end in `=` here.
+/// Options of such programs that affect only output or speed. A value follows the options that end in `=` here.
 const OUTPUT_OPTIONS: &str = "-v -vv -q -s --verbose --quiet --color= --nocapture --no-capture --show-output \
                               --message-format= --offline --locked --frozen --test-threads= --jobs= -j= \
                               --no-fail-fast --keep-going --tb=";

@@ -94,7 +94,7 @@ pub struct ToolTrace {
     /// The files that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// Further details.
+    /// Additional details.
     #[serde(flatten)]
     pub more: TraceDetails,
 }
@@ -279,7 +279,7 @@ pub trait RunTools: Send + Sync {
         0
     }
 
-    /// Returns the paths of the workspace's files that neither an ignore rule nor a rule of the person excludes, sorted
+    /// Returns the paths of the workspace's files that neither an ignore rule nor the person's rules exclude, sorted
     /// and up to a maximum; and whether there are more.
     fn files(&self, _most: usize, _sight: &FileVisibility) -> (Vec<String>, bool) {
         (Vec::new(), false)

@@ -5,7 +5,7 @@
 use super::consent::{Rule, ToolEffect, Verdict, decide, matches};
 use std::sync::Arc;
 
-/// The tool whose rules apply to reading a file's content, whichever tool reads it.
+/// The tool whose rules apply to reading a file's content, regardless of the tool that reads it.
 pub const READS: &str = "read_file";
 
 /// The rules about files for one call, or for one display to a person.
@@ -47,7 +47,7 @@ impl FileVisibility {
         }
     }
 
-    /// Returns the rule that denies a file to a tool, or that denies reading it at all; `None` if there is none.
+    /// Returns the rule that denies a file to a tool, or that denies all reading of it; `None` if there is none.
     pub fn denies(&self, tool: &str, path: &str) -> Option<&Rule> {
         let effect = ToolEffect::Look { what: path.to_owned() };
         let by = |tool: &str| match decide(self.rules.iter(), tool, &effect) {
@@ -72,8 +72,8 @@ impl FileVisibility {
 }
 
 /// Returns whether the pattern of a rule that asks or denies covers a file: by the path of the file or of a folder that
-/// contains it; a pattern without `/` also by the name of the file or folder at any depth. Case is ignored, because
-/// some file systems ignore it.
+/// contains it; a pattern without `/` also covers a file by the name of the file or folder at any depth. Case is
+/// ignored, because some file systems ignore it.
 pub fn covers(pattern: &str, path: &str) -> bool {
     let (pattern, path) = (pattern.to_lowercase(), path.to_lowercase());
     let mut pattern = pattern.as_str();

@@ -1,5 +1,5 @@
 //! Parts of requests: call selectors, and acts on items, memories, tasks, summaries, and files. Not for: the requests
-//! themselves (`request`), drafts and item names (`draft`).
+//! themselves (`request`), or tickets and item names (`draft`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -127,7 +127,7 @@ pub enum Exact {
         body: Arc<str>,
     },
     /// Send a body byte for byte, as one call that answers the draft or, if the draft is empty, the body's last user
-    /// message. Refused if the body is no chat request, names another model, or exceeds the budget.
+    /// message. Refused if the body is not a chat request, names another model, or exceeds the budget.
     Send {
         /// The message that the body answers. It is stored as the person's message unless the body contains different
         /// text.
@@ -290,7 +290,7 @@ pub enum EditableAct {
         /// The kind.
         kind: EditableKind,
     },
-    /// Save a policy of the person's own. Invalid text is refused with the position of the error.
+    /// Save a person's own policy. Invalid text is refused with the position of the error.
     SavePolicy {
         /// The policy's name.
         name: String,

@@ -292,7 +292,7 @@ pub struct AsideView {
     pub failure: Option<Failure>,
 }
 
-/// An open session as the screen needs it, without contents of messages.
+/// An open session for the screen, without contents of messages.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionView {
     /// The session.
@@ -301,7 +301,7 @@ pub struct SessionView {
     pub nodes: Vec<NodeHead>,
     /// All branches, including archived ones.
     pub branches: Vec<Branch>,
-    /// The branch that was used last.
+    /// The last used branch.
     pub current: BranchId,
     /// All calls, oldest first.
     pub runs: Vec<RunCard>,

@@ -1,6 +1,5 @@
-//! Copies items of one branch to another, or brings back the result of a branch. The copy is a pinned text that records
-//! its origin; an item that both branches share is only marked.
-//! Not for: marks on a branch's own messages (`marks`).
+//! Copies items of one branch to another, or merges the result of a branch. The copy is a pinned text that records its
+//! origin; an item that both branches share is only marked. Not for: marks on a branch's own messages (`marks`).
 
 use super::mark_state::{MarkUpdate, pin_on};
 use super::marks::apply_to;
@@ -71,8 +70,8 @@ impl Core {
         self.apply_swaps(onto, swaps, &what)
     }
 
-    /// Copies the result of a branch (its last turn) to another branch, or to its parent branch (undoable). It replaces
-    /// an earlier result of the same branch there.
+    /// Merges the result of a branch (its last turn) into another branch, or into its parent branch (undoable). It
+    /// replaces an earlier result of the same branch there.
     pub(crate) fn return_result(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
         let parent = self.sessions.branch(from)?.parent;
         let onto = onto.or(parent).ok_or_else(|| {

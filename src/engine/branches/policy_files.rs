@@ -16,7 +16,7 @@ impl Core {
         self.setup.policies_dir.clone().ok_or_else(none)
     }
 
-    /// Saves a policy of the person's own; with `preset`, a new one that was copied from it. An invalid text is refused
+    /// Saves a person's own policy; with `preset`, a new policy that was copied from it. An invalid text is refused
     /// with the position of the error, and nothing is changed.
     pub(crate) fn save_policy(&mut self, name: &str, text: &str, preset: Option<&str>) -> Result<Answer, Failure> {
         let folder = self.policies_dir()?;
@@ -29,8 +29,8 @@ impl Core {
         }
     }
 
-    /// Checks that a policy can be saved under a name: it must be valid, unused if the policy is new, and not that of a
-    /// built-in policy.
+    /// Checks that a policy can be saved under a name: the name must be valid, unused if the policy is new, and not the
+    /// name of a built-in policy.
     fn ensure_name_free(&self, name: &str, new: bool) -> Result<(), Failure> {
         let folder = self.policies_dir()?;
         let all = policy_files::list(&folder).map_err(|error| error.failure())?;

@@ -80,8 +80,8 @@ impl Core {
         self.sessions.branch(*branch).is_ok_and(|branch| branch.archived)
     }
 
-    /// The changes that remain to be carried out. A mark for one call that was used up is already gone: if it had
-    /// replaced another mark, that mark is restored; otherwise nothing remains to be done.
+    /// The changes that remain to be carried out. A used-up mark for one call no longer exists: if it had replaced
+    /// another mark, that mark is restored; otherwise nothing remains to be done.
     fn remaining(&self, changes: Vec<Change>) -> Remaining {
         let mut remaining = Remaining::default();
         for change in changes {

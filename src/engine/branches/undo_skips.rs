@@ -20,7 +20,8 @@ pub(super) struct Skipped {
 }
 
 impl Skipped {
-    /// Returns one sentence about what was done (`Undone`, or `undid` after skipped operations) and what was skipped.
+    /// Returns one sentence about the operation that was undone or redone (`Undone`, or `undid` after skipped
+    /// operations) and about the skipped ones.
     pub(super) fn sentence(&self, done: &str, instead: &str, what: &str) -> String {
         match self.clause() {
             None => format!("{done}: {what}."),

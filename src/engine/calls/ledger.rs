@@ -27,7 +27,7 @@ impl Core {
         Ok(Answer::Ledger(Box::new(ledger)))
     }
 
-    /// Totals how the items of the newest calls were used, and names the items of the branch's next request that were
+    /// Totals the uses of the items of the newest calls, and names the items of the branch's next request that were
     /// never used, if that request is planned.
     fn use_totals(&self, session: &Session, branch: &Branch, whole: bool) -> Result<UseTotals, Failure> {
         let mut totals = UseTotals::default();

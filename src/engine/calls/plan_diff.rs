@@ -123,7 +123,7 @@ impl<'a> DiffContext<'a> {
         Ok(Answer::Diff(Box::new(self.plan_diff(&before, &after)?)))
     }
 
-    /// Returns the previous call on the branch of another one.
+    /// Returns the previous call on the branch of a given call.
     fn before(&mut self, after: &PlanWithCall) -> Result<PlanWithCall, Failure> {
         let none = || Failure::user("There is no earlier call on its branch.");
         let branch = after.branch.or(after.run.as_ref().map(|run| run.branch)).ok_or_else(none)?;

@@ -1,5 +1,5 @@
-//! The thread that reads workspaces' code, stores the index in a file beside the store, and answers questions about it.
-//! It keeps one workspace in memory at a time. Its queue is bounded: a newer request for names replaces the waiting
+//! The thread that reads workspaces' code, stores the index in a file next to the store, and answers questions about
+//! it. It keeps one workspace in memory at a time. Its queue is bounded: a newer request for names replaces the waiting
 //! one, at most one check for changes waits, and any other question that does not fit is refused as busy. Not for:
 //! symbols, ranking, and touchpoints (the room `code`).
 
@@ -38,7 +38,7 @@ const RANKED: usize = 600;
 const KEPT: usize = 16;
 /// The maximum number of jobs that wait.
 const MOST: usize = 32;
-/// The file that names the workspace that was indexed last.
+/// The file that names the last indexed workspace.
 const LAST: &str = "last";
 
 /// A job of the thread.

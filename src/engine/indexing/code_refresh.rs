@@ -45,8 +45,8 @@ impl Core {
         Some(Arc::new(WithAdded { inner, added: CodeTools { workspace, rules, counter, encoding } }))
     }
 
-    /// Returns the names of symbols that use the named ones or are used by them; empty if the folder is not trusted or
-    /// its code is not loaded.
+    /// Returns the names of symbols that use the named symbols or are used by them; empty if the folder is not trusted
+    /// or its code is not loaded.
     pub(crate) fn neighbor_names(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
         let Ok(branch) = self.sessions.branch(branch) else { return BTreeSet::new() };
         let away = |held: &LoadedWorkspace| {
@@ -126,7 +126,7 @@ impl Core {
         *atom == Atom::code_map() || self.code_ref(branch, atom).is_some()
     }
 
-    /// Returns the symbol of a branch's item: from its row in the plan drawn last, from its mark, or from the index of
+    /// Returns the symbol of a branch's item: from its row in the last drawn plan, from its mark, or from the index of
     /// the workspace.
     pub(crate) fn code_ref(&self, branch: &Branch, atom: &Atom) -> Option<Box<CodeRef>> {
         let Atom::Section { text } = atom else { return None };

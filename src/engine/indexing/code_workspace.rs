@@ -197,7 +197,7 @@ impl CodeWorkspace {
         if (fresh && state.wanted.is_none()) || rests {
             return None;
         }
-        // A check that cannot be queued must not be waited for.
+        // Must not wait for a check that cannot be queued.
         state.asked = state.asked || self.send(Job::Refresh).is_ok();
         state.asked.then_some(state.rounds)
     }

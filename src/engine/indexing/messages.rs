@@ -31,7 +31,7 @@ const BATCH: usize = 64;
 const TIME_SLICE: Duration = Duration::from_millis(80);
 /// The number of cached scopes of each session.
 const SCOPES: usize = 3;
-/// The number of segments whose postings stay in memory. Postings of further segments are read from the store.
+/// The number of segments whose postings stay in memory. Postings of other segments are read from the store.
 const RESIDENT: usize = 16;
 /// The minimum growth, in passages, after which the growing segment is stored again.
 const MIN_GROWTH: u32 = 256;
@@ -48,7 +48,7 @@ pub(crate) struct SessionIndex {
     session: SessionId,
     /// Digests of the segments that the store has or was sent.
     stored: Vec<Hash>,
-    /// The number of passages of the growing segment when it was stored last.
+    /// The number of passages of the growing segment when it was last stored.
     kept: u32,
     scopes: Vec<(Hash, Scope)>,
     /// Vectors by the numbers of passages.
@@ -207,8 +207,8 @@ impl SessionIndex {
         });
     }
 
-    /// Stores sealed segments and, beyond the first ones, drops their postings from memory, since they can be read from
-    /// the store.
+    /// Stores sealed segments and, except for the first segments, drops their postings from memory, since they can be
+    /// read from the store.
     fn store_sealed_segments(&mut self, store: &Store) {
         if store.read_only() {
             return;
@@ -368,7 +368,7 @@ impl Source for PathIndex<'_> {
     }
 }
 
-/// Returns the positions that must be kept together with this one: a calling message and its results.
+/// Returns the positions that must be kept together with this position: a calling message and its results.
 pub(crate) fn together(path: &[PathNode], at: usize) -> Range<usize> {
     let result = |node: &PathNode| node.role == Role::Tool;
     let mut start = at;

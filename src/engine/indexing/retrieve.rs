@@ -29,7 +29,7 @@ pub(crate) struct RetrievalRequest {
     pub(crate) anyway: bool,
 }
 
-/// The path, the token budget and the encoding of a search.
+/// The path, the token budget, and the encoding of a search.
 struct SearchPlace {
     session: SessionId,
     path: Arc<PathView>,

@@ -276,8 +276,8 @@ impl Core {
         Ok(planned)
     }
 
-    /// Stores the drawn plan, and the previous plan if only retrieval differs, so that a person who sends before the
-    /// new plan is on the screen sends the plan that they saw.
+    /// Stores the drawn plan, and the previous plan if only retrieval differs, so that a person who presses Enter
+    /// before the new plan is on the screen sends the plan that they saw.
     fn store_drawn(&mut self, branch: BranchId, new: LastPlan) {
         let same = |old: &LastPlan| old.draft == new.draft && old.revision == new.revision;
         let before = self.plans.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
@@ -346,7 +346,7 @@ impl Core {
             && self.workers.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
     }
 
-    /// Cancels a pending send of the same draft, so that the draft can be sent at once without a search.
+    /// Cancels a pending send of the same draft, so that the draft can be sent immediately without a search.
     fn cancel_waiting_duplicate(&mut self, branch: BranchId, draft: &Draft) {
         let waits = self.plans.pending_sends.get(&branch).and_then(|id| self.plans.under_way.get(id));
         let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 impl Core {
-    /// Returns the body of the plan drawn last, with its parts.
+    /// Returns the body of the last drawn plan, with its parts.
     pub(crate) fn raw_request(&self, branch: BranchId) -> Result<Answer, Failure> {
         let drawn = self
             .plans

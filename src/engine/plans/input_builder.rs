@@ -32,7 +32,7 @@ const CUTS: [u32; 3] = [300, 1_000, 5_000];
 /// The bytes of cached contents at which the cache is cleared.
 const KEPT_BYTES: u64 = 48 * 1024 * 1024;
 
-/// The texts of a plan's input by hash and by key, as rendering needs them.
+/// The texts of a plan's input by hash and by key, for rendering.
 #[derive(Default, Debug)]
 pub(crate) struct Contents {
     pub(crate) blocks: HashMap<Hash, Arc<str>>,
@@ -100,7 +100,7 @@ pub(crate) struct InputBuilder {
     /// The workspace's code.
     pub(crate) code: Option<CodeWorkspace>,
     pub(crate) analyzer: Analyzer,
-    /// The tools that were counted last.
+    /// The last counted tools.
     pub(crate) tool_costs: Option<CountedTools>,
 }
 

@@ -107,7 +107,7 @@ mod tests {
             let by = Actor::User;
             Mark { target, kind, by, note, inherited_from, revision: 1, counted, renewals: 0, origin, code }
         };
-        // Each atom with whether a card is wanted when it is pinned, and when it is excluded.
+        // Each atom with whether a card is needed when it is pinned, and when it is excluded.
         for (target, pinned, excluded) in [
             (Atom::Turn { user: key, tip: other }, true, true),
             (Atom::Turn { user: other, tip: key }, false, false),

@@ -1,6 +1,6 @@
 //! Restores a branch's previous request from the store after a restart, to determine how much of the next request its
-//! server may have cached. Runs on a separate thread; until it is done, plans contain no figures about caching. Not
-//! for: sending it again (`calls::replay`).
+//! server may have cached. Runs on a separate thread; until it is done, plans contain no figures about caching.
+//! Not for: sending it again (`calls::replay`).
 
 use super::results::PreviousRequest;
 use crate::domain::base::ids::{BranchId, RunId};
@@ -15,8 +15,8 @@ use crate::store::Store;
 use std::sync::Arc;
 
 impl Core {
-    /// Returns the last call of a branch, or of its ancestors before the fork, that a server may have read: not one that
-    /// failed before anything arrived.
+    /// Returns the last call of a branch, or of its ancestors before the fork, that a server may have read: not one
+    /// that failed before anything arrived.
     pub(crate) fn last_request(&self, id: BranchId) -> Option<RunCard> {
         let session = self.sessions.of_branch(id).ok()?;
         let (mut at, mut until) = (session.branch(id).ok()?, i64::MAX);

@@ -88,7 +88,7 @@ impl Core {
         Ok(render_forms::plain(&self.content(session.tree.head(slot).id)?))
     }
 
-    /// Returns the exact body of the plan drawn last.
+    /// Returns the exact body of the last drawn plan.
     pub(crate) fn wire_text(&self, branch: BranchId) -> Result<Answer, Failure> {
         let drawn = self.plans.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
         Ok(Answer::Text(String::from_utf8_lossy(&drawn.solved.wire.bytes).into_owned()))
@@ -383,7 +383,7 @@ pub(crate) fn add_message(out: &mut String, role: Role, text: &str) {
     let _ = writeln!(out, "{gap}{}:\n{text}", role.name());
 }
 
-/// Returns the row of an atom, or a row with the one message that the atom names.
+/// Returns the row of an atom, or a row with the single message that the atom names.
 pub(crate) fn row_or_message(plan: &ContextPlan, atom: &Atom) -> Option<Row> {
     if let Some(row) = plan.rows.iter().find(|row| row.atom == *atom) {
         return Some(row.clone());

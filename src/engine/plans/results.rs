@@ -14,7 +14,7 @@ use crate::engine::api::{BodyCount, Draft, Ticket};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A body that a person edited, on its way to the planner's thread and back.
+/// A body that a person edited, sent to the planner's thread and back.
 pub(crate) struct EditedBody {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,

@@ -319,9 +319,9 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
 }
 
 /// Returns the turns that are considered one by one, and the gaps between them, each with its approximate size in
-/// tokens. The newest turns are considered, up to three times the size of the budget and not fewer than `least` (and at
-/// least to the start of the last call's window, which may contain more if its tool results are shortened), the lane's
-/// `own` turns equally far back if the window contains only one lane, and every marked turn.
+/// tokens. Considers the newest turns, up to three times the size of the budget and not fewer than `least` (and at
+/// least to the start of the last call's window, which may contain more turns if its tool results are shortened); the
+/// lane's `own` turns, equally far back, if the window contains only one lane; and every marked turn.
 fn horizon(
     tree: &Tree,
     window: Option<Hash>,

@@ -106,7 +106,7 @@ impl Plans {
         Some((screen.branch, screen.generation, screen.draft.clone()?))
     }
 
-    /// Records that a draft was sent. If it is the one on the screen, no plan is made until the screen shows the next
+    /// Records that a draft was sent. If it is the draft on the screen, no plan is made until the screen shows the next
     /// draft.
     pub(crate) fn sent(&mut self, branch: BranchId, draft: &Draft) {
         if let Some(screen) = self.on_screen.as_mut().filter(|screen| screen.branch == branch) {

@@ -191,8 +191,8 @@ impl Core {
     }
 }
 
-/// Returns half of the current budget and all that the model's window leaves, as caps; values close to the current
-/// budget are omitted.
+/// Returns half of the current budget and the largest budget that the model's window allows, as caps; values close to
+/// the current budget are omitted.
 fn budgets(budget: &Budget) -> Vec<u32> {
     let round = |tokens: u32| (tokens / 500 * 500).max(500);
     let whole = budget.most();

@@ -55,7 +55,7 @@ struct SessionImport {
     /// States that wait for a person's decision.
     states: u64,
     head: Option<NodeId>,
-    /// Records that are not written yet, so that the last ones are written together with the end of the session.
+    /// Records that are not written yet, so that the last records are written together with the end of the session.
     waiting: Vec<PlacedRecord>,
 }
 
@@ -78,7 +78,7 @@ struct SessionEnd {
 }
 
 impl Core {
-    /// Imports the program's own conversation (the demo); its states apply at once.
+    /// Imports the program's own conversation (the demo); its states apply immediately.
     pub(crate) fn import_reading(&mut self, reading: ImportedFile) -> Result<(), Failure> {
         let Answer::Imported { sessions, .. } = self.import(&reading.incoming())? else { return Ok(()) };
         for id in sessions.into_iter().map(|imported| imported.session) {
@@ -398,7 +398,8 @@ impl SessionImport {
         Ok(())
     }
 
-    /// Adds the writes of another branch: a new one, or one that an earlier import created and nobody has moved since.
+    /// Adds the writes of another branch: a new branch, or a branch that an earlier import created and nobody has moved
+    /// since.
     fn other(
         &self,
         known: &StoreLookup<'_>,

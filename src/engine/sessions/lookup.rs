@@ -24,7 +24,7 @@ pub(crate) fn node(session: &Session, branch: &Branch, text: &str) -> Result<Slo
 
 impl Core {
     /// Returns the item that a text names by its row's id or a prefix of it, as `plan --json` prints it: the target of
-    /// a mark, a row of the plan drawn last, a memory, a turn, or code of the workspace. `None` if nothing matches.
+    /// a mark, a row of the last drawn plan, a memory, a turn, or code of the workspace. `None` if nothing matches.
     pub(crate) fn item_by_row_id(&self, branch: &Branch, text: &str) -> Result<Option<Atom>, Failure> {
         let wanted = text.trim().to_lowercase();
         if wanted.len() < SHORTEST {
@@ -52,7 +52,7 @@ impl Core {
         }
     }
 
-    /// Returns the named session, or the last used session without a name; `None` if there are no sessions.
+    /// Returns the named session or, without a name, the last used session; `None` if there are no sessions.
     pub(crate) fn named_session(&self, named: Option<&str>) -> Result<Option<SessionId>, Failure> {
         let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else {
             return Ok(match self.store.last_session()? {
@@ -65,7 +65,7 @@ impl Core {
             .map(|c| Some(c.id))
     }
 
-    /// Returns the named branch of a session, or the last used branch without a name.
+    /// Returns the named branch of a session or, without a name, its last used branch.
     pub(crate) fn named_branch(session: &Session, named: Option<&str>) -> Result<BranchId, Failure> {
         let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(session.current) };
         pick(text, "branch", &session.branches, |branch: &Branch| (branch.id.to_string(), branch.name.clone()))

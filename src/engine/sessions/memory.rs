@@ -1,5 +1,5 @@
-//! Acts of a person on memories and suggested pins. Each is stored with its operation and its state change.
-//! Not for: suggesting memories (`turns::state_suggestions`), or sending them (`plans::sources::memory`).
+//! A person's acts on memories and suggested pins. Each is stored with its operation and its state change. Not for:
+//! suggesting memories (`turns::state_suggestions`), or sending them (`plans::sources::memory`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
@@ -153,7 +153,7 @@ impl Core {
         }
     }
 
-    /// Returns the writes of a memory's change by undo or redo, based on what is stored now.
+    /// Returns the writes of a memory's change by undo or redo, based on the currently stored data.
     pub(crate) fn memory_writes(&self, before: Option<&Memory>, after: Option<&Memory>) -> Vec<Write> {
         let Some(memory) = before.or(after) else { return Vec::new() };
         let now = self.store.memory(memory.id).ok().flatten();
@@ -306,7 +306,7 @@ impl Core {
     }
 }
 
-/// Returns the write that changes a memory from one version to another, based on what is stored now.
+/// Returns the write that changes a memory from one version to another, based on the currently stored data.
 fn memory_write(before: Option<&Memory>, after: Option<&Memory>, now: Option<&Memory>) -> Option<Write> {
     let expect = now.map(|memory| memory.version);
     match (before, after) {

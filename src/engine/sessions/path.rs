@@ -136,7 +136,7 @@ fn size(tree: &Tree, slots: &[Slot]) -> u64 {
     slots.iter().map(|slot| tree.head(*slot).bytes).sum()
 }
 
-/// A cache of the paths that were used last, newest first.
+/// A cache of the last used paths, newest first.
 #[derive(Default)]
 pub(crate) struct Paths(Mutex<Vec<Arc<PathView>>>);
 

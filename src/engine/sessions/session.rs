@@ -31,8 +31,8 @@ pub(crate) fn cleared_key(branch: BranchId) -> String {
     format!("cleared:{branch}")
 }
 
-/// Returns the settings key of the messages that were cleared on a branch before the last one. The value is a JSON array
-/// of pairs of time in milliseconds and text, newest first.
+/// Returns the settings key of the messages that were cleared on a branch before the last one. The value is a JSON
+/// array of pairs of time in milliseconds and text, newest first.
 pub(crate) fn earlier_cleared_key(branch: BranchId) -> String {
     format!("cleared:{branch}:earlier")
 }
@@ -105,7 +105,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Returns what the screen needs of the session.
+    /// Returns the session's data for the screen.
     pub(crate) fn view(
         &self,
         store: &Store,
@@ -170,7 +170,7 @@ impl Session {
         Arc::make_mut(&mut self.tree).insert(head);
     }
 
-    /// Returns the branch for changing it.
+    /// Returns a mutable reference to the branch.
     pub(crate) fn branch_mut(&mut self, id: BranchId) -> Option<&mut Branch> {
         self.branches.iter_mut().find(|b| b.id == id)
     }

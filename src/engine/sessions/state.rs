@@ -22,9 +22,9 @@ pub(crate) struct Sessions {
     pub(crate) states_in_progress: HashSet<BranchId>,
     /// Notices about the store and about recovered answers, for the next session that opens.
     pub(crate) recovered: Vec<String>,
-    /// SQLite's counter of changes by other connections, as it was read last.
+    /// SQLite's counter of changes by other connections, as last read.
     pub(crate) data_version: i64,
-    /// The store's clock of memories, as read last.
+    /// The store's clock of memories, as last read.
     pub(crate) memory_clock: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Sessions {
         self.open.values().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 
-    /// Returns the session that contains a branch, for changing it.
+    /// Returns a mutable reference to the session that contains a branch.
     pub(crate) fn of_branch_mut(&mut self, branch: BranchId) -> Result<&mut Session, Failure> {
         let holds = |session: &&mut Session| session.branches.iter().any(|b| b.id == branch);
         self.open.values_mut().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))

@@ -241,7 +241,7 @@ fn shortened(line: &str, most: usize) -> String {
     format!("{}…", whole.trim_end())
 }
 
-/// Converts a model's answer to a title: its first line without quotation marks, Markdown, a label or a period.
+/// Converts a model's answer to a title: its first line without quotation marks, Markdown, a label, or a period.
 fn title_from_answer(answer: &str) -> String {
     let Some(line) = answer.lines().map(str::trim).find(|line| !line.is_empty()) else { return String::new() };
     let odd =

@@ -207,8 +207,8 @@ impl Core {
         }
     }
 
-    /// Whether a session in the store differs from the one in memory. Compares everything except the messages, because
-    /// their number and time are part of the session's card.
+    /// Whether a session in the store differs from the session in memory. Compares everything except the messages,
+    /// because their number and time are part of the session's card.
     fn changed(&self, id: SessionId) -> Result<bool, Failure> {
         let Some(old) = self.sessions.open.get(&id) else { return Ok(false) };
         let branches: Vec<Branch> =

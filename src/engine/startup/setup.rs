@@ -37,9 +37,9 @@ pub struct Prompts {
     pub personality: String,
 }
 
-/// Creates providers and knows their servers: the interface between the engine and the network.
+/// Creates providers and accesses their servers: the interface between the engine and the network.
 pub trait Servers: Send + Sync {
-    /// Returns a provider that can be called for this profile. The failure says what is missing.
+    /// Returns a provider that can be called for this profile. The failure names the missing part.
     fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure>;
     /// Checks without a call whether the profile can be called, for example whether it has a key.
     fn ready(&self, profile: &Profile) -> Result<(), Failure>;
@@ -123,7 +123,7 @@ pub struct Reloaded {
     pub later: Vec<String>,
 }
 
-/// The folder's own settings file, as the configuration knows it.
+/// The folder's own settings file, as read by the configuration.
 #[derive(Clone)]
 pub struct FolderFile {
     /// Reads its current state.
@@ -166,7 +166,7 @@ pub struct Setup {
     pub save_trust: Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>,
     /// The folder's own settings file; `None` if nothing is stored.
     pub folder: Option<FolderFile>,
-    /// Creates providers and knows their servers.
+    /// Creates providers and accesses their servers.
     pub servers: Arc<dyn Servers>,
     /// Counts tokens.
     pub counter: Arc<dyn CountTokens>,

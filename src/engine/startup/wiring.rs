@@ -44,7 +44,7 @@ pub fn setup(config: &Config, demo: bool) -> Result<Setup, Failure> {
 /// Creates the setup for a screen. If the store is damaged, a person is asked how to repair it.
 ///
 /// # Errors
-/// Fails if the store cannot be opened, also after a repair.
+/// Fails if the store cannot be opened, even after a repair.
 pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, Failure> {
     let failure = match setup(config, demo) {
         Ok(setup) => return Ok(Setup { patient: false, ..setup }),
@@ -191,7 +191,7 @@ fn warm(config: &Config, counter: &Arc<Tokenizers>, models: ModelLookup) {
     drop(jobs::service("vocabulary", work));
 }
 
-/// Returns the failure for a store that could not be opened; for a damaged one it names the available backups.
+/// Returns the failure for a store that could not be opened; for a damaged store, it names the available backups.
 fn unopened(error: StoreError, path: &Path) -> Failure {
     let damaged = matches!(error, StoreError::Corrupt { .. });
     let failure = Failure::from(error);
@@ -234,8 +234,8 @@ pub fn drop_unreadable_plans(config: &Config) -> Result<usize, Failure> {
 /// be read are exported to a file next to it. The caller has asked the person.
 ///
 /// # Errors
-/// Fails, and changes nothing, if the store is not damaged, is open in another program, has no good backup, or cannot be
-/// moved.
+/// Fails, and changes nothing, if the store is not damaged, is open in another program, has no good backup, or cannot
+/// be moved.
 pub fn repair(config: &Config, start: StartWith) -> Result<RepairResult, Failure> {
     let path = &config.paths.store;
     let repaired = damage::set_aside(path, start)?;

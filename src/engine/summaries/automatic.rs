@@ -1,7 +1,7 @@
 //! Automatic summaries: after a turn closes, or a branch is opened, a thread checks whether the branch's policy calls
 //! for a summary; the result is a draft. No turns are summarized twice: not while a draft waits, not if a summary
-//! covers them, and not after a person rejected the draft, until enough turns for another summary have been added. Not
-//! for: writing drafts (`writer`), acts on them (`drafts`), or the check itself (`due`).
+//! covers them, and not after a person rejected the draft, until enough turns for another summary have been added.
+//! Not for: writing drafts (`writer`), acts on them (`drafts`), or the check itself (`due`).
 
 use super::due::{DueCheck, beside_turns, left_out_by_levels, seconds, unsummarized_turns, window_start};
 use super::state::{Due, DueResult};
@@ -53,8 +53,8 @@ impl Core {
         }
     }
 
-    /// Checks, as after a turn, a branch that was opened or switched to, or whose draft was hidden, once its next call is
-    /// planned. A draft that would need a call of the model is only announced.
+    /// Checks, as after a turn, a branch that was opened or switched to, or whose draft was hidden, once its next call
+    /// is planned. A draft that would need a model call is only announced.
     pub(crate) fn check_opened(&mut self, branch: BranchId) {
         if self.setup.patient || self.turns.live.contains_key(&branch) {
             return;
@@ -102,7 +102,7 @@ impl Core {
         }
     }
 
-    /// Collects what the check of a branch needs; `None` if no summary can be due.
+    /// Collects the inputs of a branch's check; `None` if no summary can be due.
     fn prepare_due_check(&mut self, branch: BranchId, plan: &ContextPlan, opened: bool) -> Option<DueCheck> {
         if self.store.read_only() || self.summaries.drafts.busy(branch) {
             return None;

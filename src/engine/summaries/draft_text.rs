@@ -52,7 +52,7 @@ impl PendingDraft {
         Ok(Self { draft, ..self.clone() })
     }
 
-    /// Returns the draft as a person sees it, with all warnings.
+    /// Returns the draft for display, with all warnings.
     pub(crate) fn shown(&self) -> SummaryDraft {
         SummaryDraft { warnings: self.warnings(), ..self.draft.clone() }
     }

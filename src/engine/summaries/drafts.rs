@@ -1,5 +1,5 @@
-//! Acts of a person on summaries: start a draft, keep dropped items, edit, accept, reject, revert a level.
-//! Not for: writing a draft (`writer`), or which summary is sent (`plans::sources::summaries`).
+//! A person's acts on summaries: start a draft, keep dropped items, edit, accept, reject, revert a level. Not for:
+//! writing a draft (`writer`), or which summary is sent (`plans::sources::summaries`).
 //!
 //! A draft changes nothing until it is accepted. Accepting stores the summary and its use on the branch as one undoable
 //! operation. The turns remain as they are.
@@ -158,7 +158,7 @@ impl Core {
         self.summaries.drafts.waiting.get(&branch).map(|drafted| Arc::new(drafted.shown()))
     }
 
-    /// Handles the acts that are answered at once.
+    /// Handles the acts that are answered immediately.
     pub(crate) fn act_on_summary(&mut self, branch: BranchId, act: SummaryAct) -> Result<Answer, Failure> {
         if !matches!(act, SummaryAct::List | SummaryAct::Stats) {
             self.sync_draft(branch);

@@ -104,7 +104,7 @@ pub(super) fn window_start(plan: &ContextPlan) -> u32 {
     recent.filter_map(|row| row.source.turn).min().unwrap_or(0)
 }
 
-/// Returns the numbers of the turns that the levels left out, and that have no mark of a person.
+/// Returns the numbers of the turns that the levels left out, and that no person marked.
 pub(super) fn left_out_by_levels(plan: &ContextPlan) -> Vec<u32> {
     let by_level = |row: &&Row| matches!(row.reason, Reason::LevelFull { .. } | Reason::LevelsOver { .. });
     let turns = plan.excluded().filter(|row| row.kind == RowKind::Turn && row.pin.is_none());

@@ -110,7 +110,7 @@ pub(crate) struct DraftResult {
     pub(crate) ticket: Option<Ticket>,
     pub(crate) branch: BranchId,
     pub(crate) result: Result<PendingDraft, Failure>,
-    /// The calls of the model.
+    /// The model calls.
     pub(crate) runs: Vec<RunCard>,
 }
 
@@ -119,9 +119,9 @@ pub(crate) struct ModuleResult {
     pub(crate) ticket: Ticket,
     pub(crate) root: String,
     pub(crate) result: Result<ModuleCard, Failure>,
-    /// The calls of the model.
+    /// The model calls.
     pub(crate) runs: Vec<RunCard>,
-    /// Whether an extractive summary was made because the offline model, which is no language model, was chosen.
+    /// Whether an extractive summary was made because the offline model, which is not a language model, was chosen.
     pub(crate) instead: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Drafts in the store, where they wait for a decision across programs: storing one, restoring it with its sources,
-//! copying it to a fork, and hiding it while its sources differ from those that were read. Not for: acts on a draft
-//! (`drafts`), or writing one (`writer`).
+//! copying it to a fork, and hiding it while its sources differ from the sources that were read. Not for: acts on a
+//! draft (`drafts`), or writing one (`writer`).
 
 use super::draft_text::PendingDraft;
 use super::writer::Job;
@@ -20,8 +20,8 @@ use crate::store::types::{StoreError, Write};
 
 impl Core {
     /// Brings the draft of a branch in line with the store and with the conversation: drops a draft that another
-    /// program decided on or whose sources changed, and restores a waiting draft. A single command restores it at once,
-    /// the workbench on a thread.
+    /// program decided on or whose sources changed, and restores a waiting draft. A single command restores it
+    /// immediately, the workbench on a thread.
     pub(crate) fn sync_draft(&mut self, id: BranchId) {
         if self.summaries.drafts.making.contains_key(&id) {
             return;
@@ -57,8 +57,8 @@ impl Core {
         }
     }
 
-    /// Compares the drafts of changed branches with their sources: hides those whose sources changed, and shows hidden
-    /// drafts whose sources are again as they were read. Called after every message to the engine's thread; single
+    /// Compares the drafts of changed branches with their sources: hides drafts whose sources changed, and shows hidden
+    /// drafts whose sources match the read sources again. Called after every message to the engine's thread; single
     /// commands compare a draft when they use it.
     pub(crate) fn compare_drafts(&mut self) {
         if self.setup.patient {

@@ -14,7 +14,7 @@ use crate::engine::startup::learned;
 use std::sync::Arc;
 
 impl Core {
-    /// Returns all tools as a branch sees them.
+    /// Returns all tools with their state on a branch.
     pub(crate) fn tool_list(&mut self, branch: Option<BranchId>) -> Result<ToolList, Failure> {
         // A server file that was changed meanwhile is read again.
         let fresh = self.setup.settings.named.as_ref().map(|read| read());

@@ -1,5 +1,5 @@
-//! The engine's state of tools: their servers, the file names that were read last, and whether the folder is trusted.
-//! Not for: calling servers (`mcp`), or approving their tools (`servers`).
+//! The engine's state of tools: their servers, the last read file names, and whether the folder is trusted. Not for:
+//! calling servers (`mcp`), or approving their tools (`servers`).
 
 use super::workspace::Project;
 use crate::domain::base::hash::Hash;
@@ -26,13 +26,13 @@ pub(crate) struct Tools {
 /// The state of tool servers.
 #[derive(Default)]
 pub(crate) struct ServerRegistry {
-    /// The configured servers, as read last.
+    /// The configured servers, as last read.
     pub(crate) named: ConfiguredServers,
     /// Whether a request needed servers.
     pub(crate) wanted: bool,
     /// Requests that wait until all servers have started.
     pub(crate) waiting: Vec<(Ticket, Request)>,
-    /// The state of each server as reported last.
+    /// The last reported state of each server.
     pub(crate) reported_states: BTreeMap<String, ServerState>,
     /// Tools that were reported because they differ from the approved ones.
     pub(crate) reported_tools: BTreeSet<(String, Hash)>,
@@ -49,7 +49,7 @@ pub(crate) const FRESH: Duration = Duration::from_secs(5);
 /// The time at which names were read, the rules that applied, the names, and whether there are more.
 pub(crate) type Names = Option<(Instant, FileVisibility, Arc<Vec<String>>, bool)>;
 
-/// The file names that were read last.
+/// The last read file names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileNames(pub(crate) Arc<Mutex<Names>>);
 

@@ -308,7 +308,7 @@ impl Project {
         stale
     }
 
-    /// Returns the skills that were found last.
+    /// Returns the skills that the last search found.
     pub(crate) fn skills(&self) -> Arc<Vec<Skill>> {
         self.known().skills.clone()
     }

@@ -352,7 +352,7 @@ fn editable(kind: EditableKind, item: ProjectItem) -> Editable {
     }
 }
 
-/// Checks whether a mark makes sense for an item of the project: rules are sent wherever there is room, so a pin changes
+/// Checks whether a mark makes sense for an item of the project: rules are sent if there is room, so a pin changes
 /// nothing.
 pub(crate) fn markable(kind: MarkKind) -> Result<(), Failure> {
     if matches!(kind, MarkKind::Sticky | MarkKind::Leased { .. }) {

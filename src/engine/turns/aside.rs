@@ -1,6 +1,6 @@
 //! Side questions: asked in a branch's current context, answered separately, and not kept. They do not become messages,
-//! count down marks, or run tools, and none of their text is stored; the store records only the call and its cost. Not
-//! for: turns (`live`).
+//! count down marks, or run tools, and none of their text is stored; the store records only the call and its cost.
+//! Not for: turns (`live`).
 
 use super::machine::Arrived;
 use super::state::{Aside, UnplannedAside};

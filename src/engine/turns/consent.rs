@@ -104,7 +104,7 @@ impl Core {
         }
     }
 
-    /// Returns the rules about files on a branch, which limit what the model sees.
+    /// Returns the rules about files on a branch, which limit the files that the model sees.
     pub(crate) fn file_visibility(&self, branch: BranchId) -> FileVisibility {
         visibility_of(&self.all_rules(branch))
     }

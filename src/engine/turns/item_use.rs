@@ -32,8 +32,8 @@ impl Core {
         });
     }
 
-    /// Determines what the queued answers used. Called after everything else that follows from a message: by then the
-    /// answer is on the screen, and a next round is being planned.
+    /// Determines the items that the queued answers used. Called after everything else that follows from a message: by
+    /// then the answer is on the screen, and a next round is being planned.
     pub(crate) fn check_uses(&mut self) {
         for answer in std::mem::take(&mut self.turns.unchecked) {
             let calls: Vec<ToolUse> = answer.traces.iter().map(|trace| self.tool_use(answer.session, trace)).collect();
@@ -98,7 +98,7 @@ fn text(row: &Row, contents: &Contents) -> String {
 }
 
 /// Returns the text that the model had in addition to the items: the instructions, and the question and tool results of
-/// the open turn. Omits the model's own messages in the open turn, because their content came from other items.
+/// the open turn. Omits the model's own messages in the open turn, because their content came from another source.
 fn text_of_others(row: &Row, contents: &Contents) -> String {
     let items = row.items.iter().filter(|item| item.role != Role::Assistant).cloned().collect();
     text(&Row { items, ..row.clone() }, contents)

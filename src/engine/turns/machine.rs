@@ -172,7 +172,7 @@ pub struct TurnState {
     pub phase: Phase,
     /// The round, from 1.
     pub round: u32,
-    /// The maximum number of rounds; the last one makes no further call.
+    /// The maximum number of rounds; no model call follows the last round.
     pub rounds: u32,
     /// The text received in this round.
     pub arrived: Arrived,
@@ -321,7 +321,7 @@ mod tests {
         Outcome { any: true, error, ..Outcome::of(end) }
     }
 
-    /// Pieces of several calls arrive interleaved: indexes, ids, pieces of names and of arguments.
+    /// Pieces of several calls arrive interleaved: indexes, ids, and pieces of names and arguments.
     #[test]
     fn pieces_of_calls_are_joined() {
         let mut arrived = Arrived::default();
@@ -461,7 +461,7 @@ mod tests {
         }
     }
 
-    /// A model of the whole machine: the effects of one answer, by what arrived and how it ended.
+    /// A model of the whole machine: the effects of one answer, by the parts that arrived and the way it ended.
     #[test]
     fn the_end_of_a_turn_follows_from_what_arrived_and_how_the_call_ended() {
         let ends = [CallEnd::Complete, CallEnd::Truncated, CallEnd::Errored, CallEnd::Cancelled];

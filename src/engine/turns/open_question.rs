@@ -20,8 +20,8 @@ pub(crate) fn text(pending: &PendingQuestion) -> String {
     render_forms::fenced("The user's message answers this question, which you asked", &question)
 }
 
-/// Returns the question that a new message answers. The state block that opened it must be of this lane, no question
-/// may have followed in the lane, it must not have expired by the times of the messages, the message must reply to
+/// Returns the question that a new message answers. The state block that opened it must be of this lane, no later
+/// question may exist in the lane, it must not have expired by the times of the messages, the message must reply to
 /// nothing else, and its text must have the expected type.
 pub(crate) fn answered(snapshot: &Snapshot, message: &str) -> Option<PendingQuestion> {
     if snapshot.rules.policy.choose != TurnSelection::Lane {

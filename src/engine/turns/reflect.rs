@@ -1,6 +1,6 @@
 //! The reflection at the end of a completed turn: which older turns it touched, and the resulting changes of pins. They
-//! are written in the turn's own transaction with an operation, so that a person can undo the program's changes. Not
-//! for: the decision (`context::activation`), references in a text (`context::references`), or the turn's nodes
+//! are written in the turn's own transaction with an operation, so that a person can undo the program's changes.
+//! Not for: the decision (`context::activation`), references in a text (`context::references`), or the turn's nodes
 //! (`commit`).
 
 use super::state::LiveTurn;
@@ -96,7 +96,7 @@ impl TurnEndInput<'_> {
 }
 
 impl Core {
-    /// Determines what a turn that ends touched and the changes that follow.
+    /// Determines the items that an ending turn touched, and the resulting changes.
     pub(crate) fn reflect(
         &self,
         id: BranchId,

@@ -1,5 +1,5 @@
 //! Counts tokens with the built-in vocabularies, piece by piece, so that no text makes counting slow or makes it panic.
-//! Not for: deciding what is counted (`context`) or which vocabulary a model has (`models`).
+//! Not for: choosing the texts to count (`context`) or the vocabulary of a model (`models`).
 
 use super::pieces::pieces;
 use super::tokenizer_file::TokenizerFiles;

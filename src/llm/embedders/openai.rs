@@ -213,7 +213,7 @@ fn too_long(error: &ProviderError) -> bool {
             .any(|words| message.contains(words))
 }
 
-/// Returns the endpoint and settings as an identity, without user, password and query.
+/// Returns the endpoint and settings as an identity, without user, password, or query.
 fn identity(endpoint: &Endpoint, settings: &ServerSettings) -> String {
     let base = &endpoint.base;
     let address = format!("{}://{}{}", base.scheme(), endpoint.host_and_port(), base.path().trim_end_matches('/'));

@@ -211,8 +211,8 @@ impl Index {
         Ok(())
     }
 
-    /// Returns the open segment: its passages, the messages whose words are in it, and the bytes from which
-    /// [`Index::resume`] continues. `None` if the last segment is sealed.
+    /// Returns the open segment: its passages, the messages whose words are in it, and the bytes that [`Index::resume`]
+    /// continues from. `None` if the last segment is sealed.
     pub fn tail(&self) -> Option<OpenSegment> {
         let number = self.segments.len().checked_sub(1)?;
         let segment = &self.segments[number];

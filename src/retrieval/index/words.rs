@@ -158,7 +158,7 @@ pub fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }
 
-/// Returns whether a piece of text between spaces is a path or a qualified name: it contains `/`, `\`, `.` or `::`
+/// Returns whether a piece of text between spaces is a path or a qualified name: it contains `/`, `\`, `.`, or `::`
 /// between its ends.
 fn is_path(chunk: &str) -> bool {
     let joined = chunk.contains(['/', '\\']) || chunk.contains("::") || chunk.contains('.');

@@ -42,7 +42,8 @@ pub struct Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if self.lock.is_some() {
-            // Removed while the lock is held: the next owner sees that the file no longer exists and creates a new one.
+            // Removed while the lock is held: the next owner sees that the file no longer exists and creates a new
+            // file.
             drop(std::fs::remove_file(&self.path));
         }
     }
@@ -189,7 +190,7 @@ fn wait_for_lock(file: &File) -> io::Result<()> {
     }
 }
 
-/// Returns whether the open file is still the one at this path.
+/// Returns whether the open file is still the file at this path.
 #[cfg(unix)]
 fn is_same_file(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;

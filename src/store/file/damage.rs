@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const FOREIGN: &str = "it is another program's database";
 
 /// Returns the damage of a store's file. Returns `None` if the file is intact, or if it is empty or missing and has no
-/// backups. With `thorough`, reads the whole file, which takes seconds for a large one. Changes nothing.
+/// backups. With `thorough`, reads the whole file, which takes seconds for a large file. Changes nothing.
 ///
 /// # Errors
 /// If the file cannot be opened, belongs to another program, or was written by a newer version.

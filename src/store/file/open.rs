@@ -222,7 +222,7 @@ fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
 }
 
 /// Migrates the schema, after a backup if the store has content. Fails while another program has the store open,
-/// because an older one would continue to write in its own format.
+/// because an older program would continue to write in its own format.
 fn upgrade(conn: &mut Connection, path: &Path, steps: &[&str], alone: bool) -> Result<(), StoreError> {
     let known = schema::version(steps);
     check_for(conn, known)?;

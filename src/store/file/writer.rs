@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The maximum number of queued jobs; further posts block.
+/// The maximum number of queued jobs; additional posts block.
 const MAX_QUEUED: usize = 4_096;
 /// The maximum number of posted transactions kept in memory while they cannot be written.
 const MAX_KEPT: usize = 20_000;
@@ -193,7 +193,7 @@ impl WriterThread {
         queue.recv().map_err(|_| RecvTimeoutError::Disconnected)
     }
 
-    /// Collects further queued posts. Returns the first job of another kind, if it found one.
+    /// Collects more queued posts. Returns the first job of another kind, if it found one.
     fn collect_posts(&mut self, queue: &Receiver<Job>) -> Option<Job> {
         for _ in 1..GROUP {
             match queue.try_recv().ok()? {
@@ -360,8 +360,8 @@ impl WriterThread {
     }
 }
 
-/// Executes writes inside a transaction. Returns whether they delete text. Creates the marker file then, so that the next
-/// start truncates the log even if this process ends right after the commit.
+/// Executes writes inside a transaction. Returns whether they delete text. Creates the marker file then, so that the
+/// next start truncates the log even if this process ends right after the commit.
 fn apply_all<'a>(
     conn: &Connection,
     owners: &OwnersView,

@@ -10,8 +10,8 @@ use crate::store::types::StoreError;
 const MAX_WORDS: usize = 32;
 
 impl Store {
-    /// Returns the sessions of the `limit` messages that contain all these words, the best match first. The last word may
-    /// be a prefix.
+    /// Returns the sessions of the `limit` messages that contain all these words, the best match first. The last word
+    /// may be a prefix.
     pub fn search(&self, words: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
         let Some(words) = expression(words) else { return Ok(Vec::new()) };
         let sql = "SELECT session.id

@@ -2,8 +2,8 @@
 //! Not for: parsing the query (`domain::conversation::search`), or retrieval into prompts.
 //!
 //! Results are not ranked: with a million messages, ranking a common word reads all of its messages, while the newest
-//! messages are available at once. Words are looked up in the index from the newest message to the oldest, filters are
-//! tested on each message, and excerpts are made only for results.
+//! messages are available immediately. Words are looked up in the index from the newest message to the oldest, filters
+//! are tested on each message, and excerpts are made only for results.
 //!
 //! A word that is still being typed is a prefix of many words, and the index merges their lists before it returns the
 //! first result, which takes minutes for common ones. So the newest messages are scanned first. If too few of them

@@ -67,8 +67,8 @@ fn count_change(tx: &WriteTransaction<'_>) -> Result<(), StoreError> {
     )
 }
 
-/// Deletes memories that were made from removed messages (given by id or key) and never confirmed, also from the
-/// operations, so that undo cannot restore them. Returns the deleted texts.
+/// Deletes memories that were made from removed messages (given by id or key) and never confirmed. Also deletes them
+/// from the operations, so that undo cannot restore them. Returns the deleted texts.
 pub(crate) fn forget_messages(
     tx: &WriteTransaction<'_>,
     session: SessionId,

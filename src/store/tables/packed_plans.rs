@@ -60,12 +60,12 @@ fn unpack(body: &[u8], base: Option<&str>) -> Result<String, StoreError> {
     String::from_utf8(text).map_err(|error| failed(error.to_string()))
 }
 
-/// Returns the position of the plan that is the dictionary of this one, or `None` for the first one.
+/// Returns the position of the plan that is the dictionary of this plan, or `None` for the first plan.
 fn base_place(place: u32) -> Option<u32> {
     (place > 0).then(|| place & (place - 1))
 }
 
-/// Returns the positions of all plans that this one depends on, the nearest first.
+/// Returns the positions of all plans that this plan depends on, the nearest first.
 fn bases(place: u32) -> impl Iterator<Item = u32> {
     std::iter::successors(base_place(place), |place| base_place(*place))
 }
@@ -233,7 +233,7 @@ mod tests {
         conn
     }
 
-    /// A plan that shares most of its rows with the ones before it.
+    /// A plan that shares most of its rows with the previous plans.
     fn text(seed: u64, turn: u64) -> String {
         let rows = turn.saturating_sub(30)..=turn;
         let row = |n: u64| format!("{{\"key\":\"{}\",\"free\":{turn}}}", Hash::of(&(seed + n).to_le_bytes()));

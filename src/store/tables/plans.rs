@@ -126,7 +126,7 @@ pub(crate) fn rewrite(conn: &Connection, change: &mut packed_plans::Change<'_>) 
     Ok(dropped + packed_plans::rewrite(conn, change)?)
 }
 
-/// Deletes a session's plans. A plan from which another session made a call is moved to that session if it can be read.
+/// Deletes a session's plans. A plan that another session made a call from is moved to that session if it can be read.
 pub(crate) fn forget_session(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
     let conn = tx.conn;
     tx.run(

@@ -1,5 +1,5 @@
-//! Permanent deletion: a message's text with everything in the store that was made from it, or a whole session. Not
-//! for: backups next to the store's file (`file::copies` edits them).
+//! Permanent deletion: a message's text with everything in the store that was made from it, or a whole session.
+//! Not for: backups next to the store's file (`file::copies` edits them).
 
 use super::{content, journal, sessions, summaries};
 use crate::domain::base::hash::Hash;
@@ -57,7 +57,7 @@ impl RemovedNodes {
         self.texts.push(one_line(text));
     }
 
-    /// Returns whether a title in the store was taken from a removed text or contains the beginning of one.
+    /// Returns whether a title in the store was taken from a removed text or contains the beginning of a removed text.
     fn quoted_in(&self, title: &str) -> bool {
         let line = one_line(title.trim_end_matches(['…', '.']));
         let long = |text: &str| text.chars().count() >= MIN_QUOTE;

@@ -1,5 +1,4 @@
-//! Sessions: their cards with counters, and which one was used last.
-//! Not for: deleting one (`removal`).
+//! Sessions: their cards with counters, and the last used session. Not for: deleting one (`removal`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::SessionCard;

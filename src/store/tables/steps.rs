@@ -47,7 +47,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, step: &Transiti
     tx.run("INSERT INTO transition (session, item, body) VALUES (?1, ?2, ?3)", &[&row, &item, &Json(step)])
 }
 
-/// Stores what a turn touched.
+/// Stores the touches of a turn.
 pub(crate) fn put_touches(
     tx: &WriteTransaction<'_>,
     session: SessionId,

@@ -1,6 +1,6 @@
-//! Summaries with what they cover, the summaries that each branch uses, the drafts that wait for a decision, and the figures
-//! of each summarization.
-//! Not for: which summaries are sent with a call, or whether a draft is still valid (`engine`).
+//! Summaries with the turns that they cover, the summaries that each branch uses, the drafts that wait for a decision,
+//! and the figures of each summarization. Not for: which summaries are sent with a call, or whether a draft is still
+//! valid (`engine`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
@@ -117,8 +117,8 @@ pub(crate) fn set_used(
     tx.run_one("UPDATE branch SET capsules = ?3 WHERE id = ?1 AND capsules = ?2", &[&branch, &Json(expect), &Json(now)])
 }
 
-/// Deletes the texts of summaries that read one of these messages, the sentences that they quote verbatim, and drafts that
-/// read one of them.
+/// Deletes the texts of summaries that read one of these messages, the sentences that they quote verbatim, and drafts
+/// that read one of them.
 pub(crate) fn forget(tx: &WriteTransaction<'_>, session: i64, nodes: &[Hash]) -> Result<(), StoreError> {
     for node in nodes {
         let sql = "SELECT DISTINCT capsule.n, capsule.body

@@ -6,7 +6,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long to search for the shortest difference. After that, a longer one is used, which is also correct.
+/// How long to search for the shortest difference. After that, a longer difference is used, which is also correct.
 const TIME_LIMIT: Duration = Duration::from_millis(300);
 
 /// Makes a file change with its hunks.

@@ -229,7 +229,7 @@ impl Guard {
         self.wake = None;
     }
 
-    /// Reads the first process's report of how the shell ended: one line that is written at once.
+    /// Reads the first process's report of how the shell ended: one line in a single write.
     fn read_first_report(&mut self) {
         let Some(report_pipe) = self.wake.as_ref().filter(|_| self.first) else { return };
         let mut on = [PollFd::new(report_pipe, PollFlags::IN)];

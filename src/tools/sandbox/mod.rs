@@ -1,8 +1,8 @@
 //! Starts a command in its sandbox. This program starts itself again with a hidden argument and sends the instructions
 //! through a pipe. The first new process is the guard: it starts the second one, supervises all processes of the
 //! command, and ends them. The second process limits and confines itself and then becomes the shell. In a process
-//! namespace it is the first process instead: it starts the shell, reports how the shell ended, and reaps orphans. Not
-//! for: choosing the command, or reading its output (`tools::command::run`).
+//! namespace it is the first process instead: it starts the shell, reports how the shell ended, and reaps orphans.
+//! Not for: choosing the command, or reading its output (`tools::command::run`).
 //!
 //! The argument gives nobody additional rights: a person who starts the program with it gets a shell that can do less
 //! than their own.

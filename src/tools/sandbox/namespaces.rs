@@ -79,7 +79,7 @@ fn error_text(what: &str, error: Errno) -> String {
     format!("its namespaces could not be {what}: {error}.")
 }
 
-/// Lets the next program keep the capability to mount `/proc`.
+/// Keeps the capability to mount `/proc` for the next program.
 fn keep_capability() -> rustix::io::Result<()> {
     use rustix::thread::{capabilities, configure_capability_in_ambient_set, set_capabilities};
     let mut sets = capabilities(None)?;

@@ -18,7 +18,7 @@ pub struct Scroll {
 }
 
 impl Scroll {
-    /// The largest position: that of the last page.
+    /// The largest position, which shows the last page.
     pub fn last(self) -> usize {
         self.seen.0.saturating_sub(self.seen.1)
     }

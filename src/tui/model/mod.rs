@@ -57,7 +57,7 @@ pub struct Facts {
     pub mouse: bool,
     /// Whether the program runs inside tmux, which uses Ctrl+B itself.
     pub tmux: bool,
-    /// The suggested file for saving what the store could not write.
+    /// The suggested file for saving the text that the store could not write.
     pub save_to: String,
 }
 
@@ -240,7 +240,7 @@ impl Model {
         !self.input.sequence.is_empty() && self.hints_at().is_none()
     }
 
-    /// The displayed theme: the one under the cursor while the list of themes is open.
+    /// The displayed theme: the theme under the cursor while the list of themes is open.
     pub fn shown_theme(&self) -> &str {
         let list = self.layers.all::<Picker>().find(|picker| picker.kind == Kind::Themes);
         let tried = list.and_then(Picker::selected);

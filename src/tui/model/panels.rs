@@ -51,7 +51,8 @@ impl Model {
         matches!(Class::of(self.size), Class::Middle | Class::Large) && self.arrangement().layout == Shape::Wide
     }
 
-    /// Whether the person hid a panel. A hidden panel with the focus is shown anyway, so that every pane can be reached.
+    /// Whether the person hid a panel. A hidden panel with the focus is shown anyway, so that every pane can be
+    /// reached.
     pub fn hidden(&self, pane: Focus) -> bool {
         let arrangement = self.arrangement();
         let away = match pane {

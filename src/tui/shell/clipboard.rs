@@ -54,7 +54,8 @@ pub(crate) struct Native {
     path: PathBuf,
 }
 
-/// The program that reaches the clipboard of the person's screen, if there is one. Over SSH only the terminal does.
+/// The program that reaches the clipboard of the person's screen, if there is one. Over SSH, only the terminal reaches
+/// it.
 pub(crate) fn native() -> Option<Native> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let path = std::env::var_os("PATH")?;
@@ -99,7 +100,7 @@ fn run_tool(native: &Native, text: &str) -> std::io::Result<()> {
         text.as_bytes().to_vec()
     };
     let pipe = child.stdin.take();
-    // A separate thread writes, so that a program that reads nothing cannot block this one.
+    // A separate thread writes, so that a program that reads nothing cannot block this program.
     let writer = thread::Builder::new().name("copy".to_owned()).spawn(move || match pipe {
         Some(mut pipe) => pipe.write_all(&bytes),
         None => Ok(()),

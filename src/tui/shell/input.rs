@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const ROWS_PER_NOTCH: i64 = 3;
 /// Keys that follow others sooner than this were not typed by a person.
 const BURST_GAP: Duration = Duration::from_millis(8);
-/// How long an Enter in a burst of keys waits for more of what may be a paste.
+/// How long an Enter in a burst of keys waits for the rest of a possible paste.
 const ENTER_WAIT: Duration = Duration::from_millis(40);
 /// How long the reader may take to pause.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -27,7 +27,7 @@ const MAX_OSC52_BYTES: usize = 74_000;
 
 static ENTERED: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(false);
-/// Whether the title was changed; the previous one is on the terminal's own stack.
+/// Whether the title was changed; the previous title is on the terminal's own stack.
 static TITLE: AtomicBool = AtomicBool::new(false);
 /// Restores the previous title. If there is no stack of titles, an empty title makes the terminal show its own.
 const TITLE_BACK: &str = "\x1b]2;\x1b\\\x1b[23;2t";
@@ -42,15 +42,15 @@ static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 const BEGIN_UPDATE: &str = "\x1b[?2026h";
 const END_UPDATE: &str = "\x1b[?2026l";
 
-/// The screen on which frames are drawn.
+/// The screen that frames are drawn on.
 pub(crate) struct Screen {
     terminal: Terminal<LinkingBackend<FrameBuffer>>,
     area: Rect,
     frame: FrameBuffer,
 }
 
-/// Collects the bytes of a frame. The drawing library flushes several times per frame; [`Screen::draw`] writes the whole
-/// frame at once.
+/// Collects the bytes of a frame. The drawing library flushes several times per frame; [`Screen::draw`] writes the
+/// whole frame at once.
 #[derive(Clone)]
 struct FrameBuffer(Rc<RefCell<Vec<u8>>>);
 
@@ -175,7 +175,7 @@ pub(crate) fn mouse(on: bool) -> io::Result<()> {
     write(if on { MOUSE_ON } else { MOUSE_OFF })
 }
 
-/// Sets the title of the terminal's window; [`switch_off`] restores the previous one. The text must be sanitized.
+/// Sets the title of the terminal's window; [`switch_off`] restores the previous title. The text must be sanitized.
 pub(crate) fn title(text: &str) -> io::Result<()> {
     if !ENTERED.load(Ordering::SeqCst) {
         return Ok(());

@@ -435,7 +435,7 @@ fn blank(row: &Line) -> bool {
     row.pieces.is_empty()
 }
 
-/// Whether the line before the one at this offset is blank except for the marks of quotes.
+/// Whether the line before this offset's line is blank except for the marks of quotes.
 pub(super) fn blank_before(source: &str, at: usize) -> bool {
     let Some(head) = source.get(..at) else { return false };
     let Some(end) = head.rfind('\n') else { return false };

@@ -132,8 +132,8 @@ fn addresses(text: &str) -> Vec<Range<usize>> {
             continue;
         };
         let end = tail.find(|c: char| !c.is_ascii_graphic() || "<>\"`{}|\\^".contains(c)).unwrap_or(tail.len());
-        // An address that is cut before a letter of another alphabet, or before a mark, would lead to a different place
-        // from the one it shows.
+        // An address that is cut before a letter of another alphabet, or before a mark, would lead to a place other
+        // than the one it shows.
         if tail[end..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '⟨') {
             continue;
         }

@@ -50,7 +50,7 @@ impl Table {
             return Some(natural);
         }
         // The widest columns are reduced until the rest fits: all columns above a common limit get that limit, but at
-        // least the width of its longest word.
+        // least the width of their longest word.
         let least = self.least(&natural);
         if least.iter().sum::<usize>() > room {
             return None;

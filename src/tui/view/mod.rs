@@ -72,8 +72,8 @@ impl ViewContext<'_> {
         }
     }
 
-    /// Draws rows from `scroll` on, but no further than to the last page, with a scroll thumb. Returns the number of rows
-    /// and the height of the area.
+    /// Draws rows from `scroll` on, but no further than to the last page, with a scroll thumb. Returns the number of
+    /// rows and the height of the area.
     pub(crate) fn scrolled(&self, rows: &[Line], scroll: usize, area: Rect, buf: &mut Buffer) -> (usize, usize) {
         let page = usize::from(area.height);
         let from = scroll.min(rows.len().saturating_sub(page));

@@ -134,7 +134,7 @@ pub(crate) fn inside(area: Rect) -> Rect {
     Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
 }
 
-/// Draws a title and returns the area for the contents. An area that spans the top of the screen gets a rule behind its
+/// Draws a title and returns the area for the contents. An area that spans the top of the screen gets a rule after its
 /// title; any other gets a box. Frames need three columns and two rows.
 pub(super) fn frame(theme: &Theme, title: Line, area: Rect, buf: &mut Buffer) -> Rect {
     let area = area.intersection(buf.area);

@@ -1,6 +1,5 @@
-//! Reads the headings of Markdown: `#` lines, underlined lines, and HTML headings on one line; none in code blocks or in
-//! the settings at the top of a file.
-//! Not for: settings (`toml`, `yaml`).
+//! Reads the headings of Markdown: `#` lines, underlined lines, and HTML headings on one line; none in code blocks or
+//! in the settings at the top of a file. Not for: settings (`toml`, `yaml`).
 
 use super::{Line, Outline, lines};
 use crate::domain::code::symbols::Kind;
@@ -77,7 +76,7 @@ fn html_heading(line: &str) -> Option<(usize, String)> {
     is_heading.then(|| (level as usize, bare.to_owned()))
 }
 
-/// Returns the level of a line that the next one underlines.
+/// Returns the level of a line that the next line underlines.
 fn underline(line: &str, next: &str) -> Option<usize> {
     let bare = line.trim();
     let is_text = bare.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '`' | '[' | '_' | '('))
@@ -87,7 +86,7 @@ fn underline(line: &str, next: &str) -> Option<usize> {
     (is_text && is_rule(next)).then_some(level)
 }
 
-/// Returns whether a line underlines the one before it.
+/// Returns whether a line underlines the previous line.
 fn is_rule(line: &str) -> bool {
     let bare = line.trim_end();
     bare.len() > 1 && (bare.bytes().all(|byte| byte == b'=') || bare.bytes().all(|byte| byte == b'-'))

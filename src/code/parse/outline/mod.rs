@@ -78,7 +78,7 @@ struct Outline<'a> {
 }
 
 impl Outline<'_> {
-    /// Begins a symbol at a line and ends those of the same level or a deeper one. The comment right before it is its
+    /// Begins a symbol at a line and ends the symbols of the same or a deeper level. The comment right before it is its
     /// documentation. `after` are words of its line that are not part of its name.
     fn begin(&mut self, (kind, level): (Kind, usize), name: &str, line: &Line<'_>, after: &str) {
         if self.symbols.len() >= MAX_SYMBOLS || name.is_empty() {
@@ -129,8 +129,8 @@ impl Outline<'_> {
         self.comments.push((Span::new(line.start, line.end), line.row, line.text.clone().into_owned()));
     }
 
-    /// Adds a comment that belongs to no later symbol to the innermost one. The first one of a file is the file's
-    /// documentation.
+    /// Adds a comment that belongs to no later symbol to the innermost symbol. The first such comment of a file is the
+    /// file's documentation.
     fn flush_comments(&mut self) {
         let comments = std::mem::take(&mut self.comments);
         let (Some((first, ..)), Some((last, row, _))) = (comments.first(), comments.last()) else { return };

@@ -178,7 +178,7 @@ pub enum BranchRequest {
     Steps {
         /// The branch.
         branch: BranchId,
-        /// Only the state changes of this item; for a turn, also those of its messages. All if `None`.
+        /// Only the state changes of this item; for a turn, also the state changes of its messages. All if `None`.
         atom: Option<Atom>,
     },
 }

@@ -8,7 +8,7 @@ use crate::domain::conversation::memory::MemoryKind;
 /// A request about memories.
 #[derive(Clone, PartialEq, Debug)]
 pub enum MemoryRequest {
-    /// List the memories that apply to a session: all, oldest first, or those that match a text, best first.
+    /// List the memories that apply to a session: all, oldest first, or the memories that match a text, best first.
     List {
         /// The session; if `None`, the open session, or else the last used one.
         session: NameOrId,

@@ -7,19 +7,19 @@ use crate::domain::call::model::Quirk;
 /// A request about the program itself.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ProgramRequest {
-    /// Reload the configuration. Models, policies, prompts, and tools apply at once. Answered by a sentence about the
-    /// changes, empty if there are none; an invalid configuration changes nothing.
+    /// Reload the configuration. Models, policies, prompts, and tools apply immediately. Answered by a sentence about
+    /// the changes, empty if there are none; an invalid configuration changes nothing.
     Reload,
     /// List models by asking the servers of the profiles.
     Models {
         /// Only this profile; all if `None`.
         profile: Option<String>,
-        /// Whether to list also profiles that lack a key or an address, at the end, each with the missing part.
+        /// Whether to also list profiles that lack a key or an address, at the end, each with the missing part.
         unready: bool,
     },
     /// List the calibrations of models' token counts.
     Meters,
-    /// Check the setup and report findings (also at first start).
+    /// Check the setup and report findings. Also runs at the first start.
     Doctor,
     /// Forget quirks that were learned from refusals.
     ForgetQuirks {

@@ -12,7 +12,7 @@ use crate::domain::base::ids::BranchId;
 pub enum ToolRequest {
     /// Find or read files of the workspace for a message that is being written. Runs in the background.
     Files(FileAct),
-    /// List and control tools and their servers as a branch sees them.
+    /// List and control a branch's tools and their servers.
     Servers(Option<BranchId>, ServerAct),
     /// List or change rules for tool calls.
     Rule(RuleAct),

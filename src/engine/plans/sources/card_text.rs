@@ -1,6 +1,6 @@
 //! The instructions for making a card's text: the passages of its message and the text between them. A plan is stored
-//! with these instead of the card's text, so that the text of a removed message disappears from stored plans too. Not
-//! for: cards of whole turns, which are written again.
+//! with these instead of the card's text, so that the text of a removed message disappears from stored plans too.
+//! Not for: cards of whole turns, which are written again.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;

@@ -18,7 +18,7 @@ pub(crate) struct MemoryTerms {
     pub(crate) terms: Vec<Term>,
 }
 
-/// A cache of the memories of the session that was planned last.
+/// A cache of the memories of the last planned session.
 pub(crate) struct Memories {
     pub(crate) store: Store,
     pub(crate) kept: Option<(SessionId, Option<String>, Arc<Vec<MemoryTerms>>)>,

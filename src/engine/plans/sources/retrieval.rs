@@ -34,7 +34,7 @@ const FRAME: u32 = 48;
 /// The similarity of passages to a query, by their numbers.
 type Cosines = Vec<(u32, f32)>;
 
-/// A search: the query, its scope and its token budget.
+/// A search: the query, its scope, and its token budget.
 pub(crate) struct RetrievalQuery<'a> {
     pub(crate) path: &'a [PathNode],
     pub(crate) query: &'a str,

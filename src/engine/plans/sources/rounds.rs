@@ -100,8 +100,8 @@ pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, workspace: &
     found.contents.code_set.clone_from(&round.contents.code_set);
 }
 
-/// Offers the older messages that the previous round sent, and repeats the rows of those that it left out. The marks
-/// decide about messages that a person marked since then.
+/// Offers the older messages that the previous round sent, and repeats the rows of the messages that it left out. The
+/// marks decide about messages that a person marked since then.
 pub(crate) fn repeat_cards(round: &RoundBefore, snapshot: &Snapshot, found: &mut BuiltInput) {
     let parts = &round.contents.round_parts;
     if let Some(cards) = parts.cards.as_ref().and_then(|cards| sent_again(round, cards, &|one| is_free(snapshot, one)))

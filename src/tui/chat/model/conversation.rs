@@ -58,7 +58,7 @@ pub struct Conversation {
     /// The failures of the branches' last turns.
     pub failed: HashMap<BranchId, Failure>,
     branch: Option<BranchId>,
-    /// Marks of the branch for which `marks` was computed.
+    /// Marks of the branch that `marks` was computed for.
     marked: Vec<Mark>,
     stale: bool,
 }

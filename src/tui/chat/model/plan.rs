@@ -101,7 +101,7 @@ impl PlanState {
         self.due = Some(now + PLAN_DELAY_MS);
     }
 
-    /// Schedules planning at once, after another draft was shown.
+    /// Schedules planning immediately, after another draft was shown.
     pub fn hurry(&mut self, now: u64) {
         self.due = Some(now);
     }

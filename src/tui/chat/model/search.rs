@@ -27,7 +27,7 @@ pub struct ConversationSearch {
     current: usize,
     /// Messages of the path whose text is not read yet.
     pub unread: usize,
-    /// The path whose texts were read last: its length and its last message.
+    /// The last path whose texts were read: its length and its last message.
     read: (usize, Option<Slot>),
     /// Whether the current match should become visible.
     pub reveal: bool,
@@ -104,7 +104,8 @@ impl ConversationSearch {
         self.texts.insert(slot, (content, Arc::from(comparable(text))));
     }
 
-    /// Searches for another query. The first match at or after the place where the search began becomes the current one.
+    /// Searches for another query. The first match at or after the place where the search began becomes the current
+    /// one.
     pub fn search(&mut self, query: &str, path: &[Slot]) {
         self.query = comparable(query);
         self.matches = self.find(path);

@@ -25,8 +25,8 @@ impl RecentCommands {
     }
 }
 
-/// All rows of the command table in the order of the menu, each with its heading: recent commands, common commands, then
-/// the others by group.
+/// All rows of the command table in the order of the menu, each with its heading: recent commands, common commands,
+/// then the others by group.
 pub fn menu(recent: &RecentCommands) -> Vec<(&'static str, &'static Row)> {
     let all = table::all();
     let recent: Vec<&Row> = recent.0.iter().filter_map(|name| all.iter().find(|row| row.name == *name)).collect();

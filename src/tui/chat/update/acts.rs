@@ -217,7 +217,8 @@ pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<C
     questions::open(model, "Regenerate an earlier answer?", vec![text], choices);
 }
 
-/// If a turn moved a branch's head off its former path, shows how many messages are kept and the key that returns to them.
+/// If a turn moved a branch's head off its former path, shows how many messages are kept and the key that returns to
+/// them.
 pub(crate) fn report_moved_head(model: &mut Model, branch: BranchId, before: Option<NodeId>) {
     let Some(session) = &model.session else { return };
     let Some(here) = session.find(branch) else { return };

@@ -54,7 +54,7 @@ pub(crate) fn answered(
     }
 }
 
-/// Saves the draft some time after it changed, and at once when the person leaves the branch or the program.
+/// Saves the draft some time after it changed, and immediately when the person leaves the branch or the program.
 pub(crate) fn save_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.facts.demo {
         return;

@@ -12,7 +12,7 @@ use crate::tui::update::prelude::*;
 /// How many characters of output still fit into a notice.
 const NOTICE: usize = 200;
 
-/// Runs a command by the command line's own code, on the current session and branch.
+/// Runs a command with the command line's own code, on the current session and branch.
 pub(crate) fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec<Cmd>) {
     if read::split(line).iter().any(|word| word == "-") {
         let text = "A single - means standard input, which only the command line has.";
@@ -37,7 +37,7 @@ fn shortened(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }
 
-/// Shows the output of a command: a short text as a notice, a longer one in a reader.
+/// Shows the output of a command: a short text as a notice, a longer text in a reader.
 pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
     let Printed { code, out, err } = printed;
     let (out, err) = (slashed(out.trim_end()), slashed(err.trim_end()));

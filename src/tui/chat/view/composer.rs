@@ -287,7 +287,7 @@ fn listed(view: &ViewContext<'_>) -> Vec<Listed> {
     rows
 }
 
-/// Draws the commands that complete the line, or the usage of the one whose arguments are being typed.
+/// Draws the commands that complete the line, or the usage of the command whose arguments are being typed.
 fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     let mut list = listed(view);
     // A refusal is shown there instead, since it contains the usage.
@@ -386,7 +386,7 @@ fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
     }
 }
 
-/// Draws the current notice on the rows of the area; a longer one is cut at its end.
+/// Draws the current notice on the rows of the area; a longer notice is cut at its end.
 pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let Some(shown) = view.model.status.shown() else { return };
     paint::clear(area, buf);

@@ -89,8 +89,8 @@ fn read_for_search(model: &mut Model, theme: &Theme, area: Rect) -> Vec<NodeId> 
     missing
 }
 
-/// Expands the message of the current match if its folded rows do not show the match, and folds the one expanded
-/// before.
+/// Expands the message of the current match if its folded rows do not show the match, and folds the message that was
+/// expanded before.
 fn expand_match(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect) {
     let (Some(search), Some(session)) = (&model.conversation.search, &model.session) else { return };
     let Some(found) = search.current().filter(|_| search.reveal) else { return };

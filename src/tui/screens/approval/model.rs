@@ -1,5 +1,5 @@
-//! State of the approval screen: the pending tool call, its hunks with their selection, and the scroll position. Not
-//! for: the effect of the call (`domain::tool::consent`) or sending the decision (`update`).
+//! State of the approval screen: the pending tool call, its hunks with their selection, and the scroll position.
+//! Not for: the effect of the call (`domain::tool::consent`) or sending the decision (`update`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::BranchId;
@@ -16,7 +16,7 @@ pub struct HunkRef {
     pub file: usize,
     /// Index of the hunk in the file.
     pub hunk: usize,
-    /// Whether the hunk is part of what is approved.
+    /// Whether the hunk will be approved.
     pub taken: bool,
 }
 
@@ -75,7 +75,7 @@ impl ApprovalScreen {
         }
     }
 
-    /// Records what was drawn: number of rows and height of the view, and the first row of each hunk.
+    /// Records the measurements of the frame: number of rows and height of the view, and the first row of each hunk.
     pub fn drawn(&mut self, seen: (usize, usize), starts: Vec<usize>) {
         (self.scroll.seen, self.starts) = (seen, starts);
         if !self.ended && self.scroll.top >= self.scroll.last() {

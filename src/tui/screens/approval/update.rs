@@ -157,7 +157,7 @@ fn rule_question(ask: &ApprovalScreen) -> Question {
     Question::new("Allow this without asking from now on?", vec![about.to_owned()], choices)
 }
 
-/// Describes what a rule applies to, without its verdict.
+/// Describes the target of a rule, without its verdict.
 fn describe_rule(rule: &Rule) -> String {
     let on = rule.on.as_ref().map_or_else(|| " on anything".to_owned(), |on| format!(" {on:?}"));
     format!("{}{on}", rule.tool)

@@ -36,7 +36,7 @@ impl CompareView {
         Some((sides[self.side].branch, sides[1 - self.side].branch))
     }
 
-    /// The turns to pick: the selected ones, or else the one under the cursor.
+    /// The turns to pick: the selected turns, or else the turn under the cursor.
     pub fn wanted(&self) -> Vec<Atom> {
         let Some(compared) = &self.compared else { return Vec::new() };
         let turns = &compared.sides[self.side].turns;

@@ -119,7 +119,7 @@ pub(crate) fn enter(model: &mut Model) {
     }
 }
 
-/// Picks the selected turns, or the one under the cursor, for the other branch.
+/// Picks the selected turns, or the turn under the cursor, for the other branch.
 pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top_mut::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };

@@ -7,7 +7,7 @@ use crate::domain::summary::versions::{Editable, EditableKind, Version};
 use crate::tui::model::list::{Scroll, shift};
 use std::sync::Arc;
 
-/// The version that the shown one is compared with.
+/// The version that is compared with the shown version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum VersionComparison {
     /// The version that it was made from.
@@ -45,7 +45,7 @@ pub struct EditorScreen {
     pub cursor: usize,
     /// Index of the shown version, 0 being the newest.
     pub version: usize,
-    /// The version that the shown one is compared with.
+    /// The version that is compared with the shown version.
     pub comparison: VersionComparison,
     /// The scroll position of the text.
     pub scroll: Scroll,
@@ -109,7 +109,7 @@ impl EditorScreen {
         self.selected()?.versions.get(self.version)
     }
 
-    /// The version that the shown one is compared with, if there is one.
+    /// The version that is compared with the shown version, if there is one.
     pub fn other(&self) -> Option<&Version> {
         let item = self.selected()?;
         let place = match self.comparison {

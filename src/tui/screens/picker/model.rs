@@ -23,7 +23,7 @@ pub enum Kind {
     Memories,
     /// Labeled and starred messages.
     Labels,
-    /// Themes; the one under the cursor is previewed.
+    /// Themes; the theme under the cursor is previewed.
     Themes,
     /// Rules about tool calls.
     Rules,

@@ -28,7 +28,7 @@ pub enum AnswerRelations {
 pub struct Column {
     /// The settings or branch that distinguish the answer, not sanitized.
     pub title: String,
-    /// The branch on which the answer arrives; None for a stored answer.
+    /// The branch that receives the answer; None for a stored answer.
     pub branch: Option<BranchId>,
     /// The node of a stored answer.
     pub node: Option<NodeId>,

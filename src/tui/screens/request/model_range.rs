@@ -1,5 +1,5 @@
-//! The turns that one row of the request overlay represents, if a plan names a range of older turns in one row. Not
-//! for: rows of single turns (`model`).
+//! The turns that one row of the request overlay represents, if a plan names a range of older turns in one row.
+//! Not for: rows of single turns (`model`).
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::Atom;

@@ -24,7 +24,7 @@ pub struct SentCall {
 }
 
 impl RequestScreen {
-    /// The overlay of a call, before the engine has answered. `ticket` is that of its request.
+    /// The overlay of a call, before the engine has answered. `ticket` is the ticket of its request.
     #[must_use]
     pub fn of_call(ticket: u64) -> Self {
         let sent = SentCall { ticket, ..SentCall::default() };

@@ -16,7 +16,7 @@ use crate::tui::chat::view::{composer, next_request};
 use crate::tui::view::prelude::*;
 use std::fmt::Write as _;
 
-/// Height from which warnings and the budget each have a line.
+/// Minimum height at which warnings and the budget each have a line.
 const BOTH: u16 = 20;
 
 /// Height of the list, in rows.

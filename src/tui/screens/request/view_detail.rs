@@ -196,7 +196,7 @@ fn has_no_effect(overlay: &RequestScreen) -> bool {
         && figures.is_some_and(|figures| figures.sums.iter().all(|sum| sum.0 == 0) && figures.changed == 0)
 }
 
-/// The remedies for a request that does not fit; empty for one that fits.
+/// The remedies for a request that does not fit; empty for a request that fits.
 fn choices(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let Some(Content::Blocked(blocked)) = &overlay.content else { return Vec::new() };
     let mut rows = TextRows::plain("This request does not fit. To send a request:", room, Ink::Danger);

@@ -24,8 +24,8 @@ const MAX_MESSAGE_CHARS: usize = 20_000;
 /// How many bytes of all sources are shown.
 const MAX_SOURCE_BYTES: usize = 600_000;
 
-/// The measurements of a frame for scrolling: rows of the draft, rows of the sources, height of the focused part; and the
-/// scroll position of the sources.
+/// The measurements of a frame for scrolling: rows of the draft, rows of the sources, height of the focused part; and
+/// the scroll position of the sources.
 pub(crate) struct FrameRows {
     pub(crate) seen: (usize, usize, usize),
     pub(crate) source_scroll: usize,

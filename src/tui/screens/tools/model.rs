@@ -20,7 +20,7 @@ pub enum ListEntry {
 /// The screen of tools and MCP servers.
 #[derive(Clone, Debug)]
 pub struct ToolsScreen {
-    /// The branch on which tools are switched.
+    /// The branch whose tools are switched.
     pub branch: BranchId,
     /// The tools and servers; None until they are loaded.
     pub tool_list: Option<Box<ToolList>>,

@@ -56,7 +56,7 @@ pub struct Tour {
     pub(crate) seen: &'static str,
     /// The current branch and all open branches when this step began.
     pub(crate) before: Option<(BranchId, Shape)>,
-    /// The branch on which the tour began.
+    /// The branch where the tour began.
     pub(crate) home: Option<BranchId>,
     /// The plan of the second step's message, which undo restores.
     pub(crate) first: Option<FirstPlan>,

@@ -264,7 +264,7 @@ fn raced(model: &Model, tour: &Tour) -> bool {
     tour.fresh(model).filter(|branch| session.races.contains_key(&branch.id)).filter(answered).count() >= 2
 }
 
-/// Whether two branches are compared, one of which is `home`.
+/// Whether `home` is compared with another branch.
 fn compares(model: &Model, home: Option<BranchId>) -> bool {
     let branches = model.layers.top::<CompareView>().and_then(CompareView::branches);
     branches.is_some_and(|(one, other)| Some(one) == home || Some(other) == home)

@@ -281,7 +281,7 @@ pub fn link_notes(session: &Session, conversation: &Conversation) -> HashMap<Nod
 /// The purpose of a request about a tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TracePending {
-    /// To show everything that is stored of the call with this id.
+    /// To show all stored data of the call with this id.
     Show(String),
     /// To copy its result.
     Copy(String),

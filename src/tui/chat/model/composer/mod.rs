@@ -47,7 +47,7 @@ pub struct Composer {
     closed: bool,
     /// The session whose earlier messages are loaded or requested.
     pub seeded: Option<SessionId>,
-    /// The saved drafts; None for one that could not be saved.
+    /// The saved drafts; None for a draft that could not be saved.
     saved_drafts: HashMap<BranchId, Option<Arc<str>>>,
 }
 
@@ -309,7 +309,8 @@ mod tests {
         assert!(composer.text().contains("\x1b[31mred"));
     }
 
-    /// Only the placeholders in the composer are expanded: none in a pasted text, and no typed text that looks like one.
+    /// Only the placeholders in the composer are expanded: none in a pasted text, and no typed text that looks like
+    /// one.
     #[test]
     fn a_paste_is_expanded_only_at_its_own_placeholder() {
         let long = |start: &str| format!("{start}{}", "\n".repeat(FOLD_LINES));
