@@ -84,9 +84,10 @@ fn from_stored_conversations() {
         assert_eq!(code, 0, "{output}");
         assert_no_foreign_escapes(output.replace('\n', " ").as_bytes());
     }
-    let pty = workbench(&home);
+    let pty = Start::new(&home).size(200, 60).run();
     pty.see("imported system prompt?");
     pty.keys("\r");
+    pty.see("Type a message");
     pty.see("⟨U+E0041⟩");
     pty.keys("\t\x1b[H");
     for (keys, seen) in [("\x0f", "Next request ·"), ("\r", "Instructions"), ("qq", "Answer")] {
