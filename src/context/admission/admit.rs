@@ -98,12 +98,12 @@ pub(in crate::context) fn admit_with(
     let required_beside_turns = required_beside_turns(input, &summed);
     let mut plain = Sums::new(input, &marks, &PolicyChoice::all(input, &marks));
     plain.summed = summed.floor;
-    let least = window::least(input, &plain);
-    let base_cost = required_beside_turns.saturating_add(least);
+    let smallest = window::least(input, &plain);
+    let base_cost = required_beside_turns.saturating_add(smallest);
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(base_cost));
     let needed = base_cost.saturating_add(open_cost);
     if needed > room {
-        let required = Required { needed, turns: least, window: window::cheapest_window(input, &plain), open };
+        let required = Required { needed, turns: smallest, window: window::cheapest_window(input, &plain), open };
         return Err(blocked(input, &marks, &required));
     }
     let persons = {

@@ -257,6 +257,25 @@ pub struct Blocked {
 }
 
 impl Blocked {
+    /// Returns the tokens of the tool definitions.
+    pub fn tools(&self) -> u32 {
+        let frees = |choice: &BlockedRemedy| match choice {
+            BlockedRemedy::FewerTools { frees } => Some(*frees),
+            BlockedRemedy::LargerBudget { .. }
+            | BlockedRemedy::OtherModel
+            | BlockedRemedy::Unpin { .. }
+            | BlockedRemedy::ShortenBodies { .. }
+            | BlockedRemedy::ShorterMessage { .. } => None,
+        };
+        self.choices.iter().find_map(frees).unwrap_or(0)
+    }
+
+    /// Returns the tokens of the message overhead: what is needed beside the required rows and the tool definitions.
+    pub fn framing(&self) -> u32 {
+        let rows = self.rows.iter().filter(|row| row.included()).map(|row| row.tokens);
+        rows.fold(self.needed.saturating_sub(self.tools()), u32::saturating_sub)
+    }
+
     /// Returns the problem as a sentence.
     pub fn sentence(&self) -> String {
         format!(

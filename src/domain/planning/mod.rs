@@ -13,6 +13,7 @@ pub mod mode;
 pub mod plan;
 pub mod policy;
 pub mod reason;
+mod reason_phrases;
 mod remedy;
 pub mod row_matching;
 pub mod settings;

@@ -2,6 +2,7 @@
 //! Not for: determining the reason (`context`).
 
 pub use super::decided_by::DecidedBy;
+use super::reason_phrases::{earned_sentence, file_note, leased_sentence, state_request_sentence, touchpoint_sentence};
 pub use super::remedy::Remedy;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::code_set;
@@ -260,17 +261,7 @@ impl Reason {
                 "The imported system prompt, which you chose to keep; sent with every request.".into()
             }
             Self::Guideline => "Tells the model how to read the history.".into(),
-            Self::StateRequested { older: false, .. } => {
-                "Asks the model to keep a state block: state_block is on or optional, so every request asks.".into()
-            }
-            Self::StateRequested { older: true, has_state } => {
-                let why = match has_state {
-                    Some(true) => "this branch has one",
-                    Some(false) => "turns are left out",
-                    None => "this branch has one, or turns are left out",
-                };
-                format!("Asks the model to keep a state block: state_block is auto, and {why}.")
-            }
+            Self::StateRequested { older, has_state } => state_request_sentence(*older, *has_state).into(),
             Self::CurrentState => "The newest state block on this branch's path.".into(),
             Self::Open => "The open turn; always included.".into(),
             Self::Sticky => "You pinned this; included until you unpin.".into(),
@@ -476,30 +467,6 @@ impl Reason {
             Self::EditedAway => "edited_away",
         }
     }
-}
-
-fn file_note(changed: bool, left: u64) -> String {
-    let changed = if changed { " Changed since the last call." } else { "" };
-    match left {
-        0 => changed.to_owned(),
-        left => format!("{changed} Too large: {} of its bytes are left out.", grouped(left)),
-    }
-}
-
-fn touchpoint_sentence(rank: u32, because: &str) -> String {
-    match because {
-        "" => format!("Code that matches this message: number {rank} in the results."),
-        because => format!("Code that matches this message: number {rank} ({because})."),
-    }
-}
-
-fn leased_sentence(left: u32, engine: bool) -> String {
-    let by = if engine { " automatically, because it was mentioned" } else { "" };
-    format!("Leased{by}: included {}.", LeaseTurns::from(left).duration())
-}
-
-fn earned_sentence(renewals: u32) -> String {
-    format!("Mentioned repeatedly (its lease was renewed {renewals} times). Nothing changes unless you pin it.")
 }
 
 /// A number of tokens with thousands separators.

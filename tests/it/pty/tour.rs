@@ -157,7 +157,7 @@ fn compare_and_pick_back(tour: &mut Tour) {
     tour.keys("c");
     tour.shows(
         "compare: two branches from where they part",
-        &["main and race-1", "They diverge after turn 2", "Which is faster?", SWIFT, "pick for"],
+        &["main and race-1", "They diverge after turn 2", "Which is faster?", SWIFT, "other side"],
     );
     tour.keys("\tp");
     tour.pty.until("the other side is chosen", |screen| screen.contains("▸ race-1"));

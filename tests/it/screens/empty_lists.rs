@@ -2,7 +2,6 @@
 
 use super::Stage;
 use super::fixture;
-use pleach::domain::conversation::search::FoundMessages;
 use pleach::domain::summary::versions::EditableKind;
 use pleach::engine::api::{
     Answer, CallRequest, EditableAct, MemoryRequest, Request, RuleAct, SessionRequest, SummaryAct, ToolRequest,
@@ -31,65 +30,36 @@ fn keys(stage: &mut Stage) -> String {
     line.unwrap_or_else(|| panic!("no keys in {screen}")).trim_matches(['└', '─', '┘', ' ']).to_owned()
 }
 
+/// Checks the keys of an empty list and what its body says.
+fn check(mut stage: Stage, expected: &str, body: &str) {
+    assert_eq!(keys(&mut stage), expected);
+    let screen = stage.screen(100, 30);
+    assert!(screen.contains(body), "{body}: {screen}");
+}
+
 #[test]
 fn keys_of_empty_lists_do_something_and_the_body_says_what_will_appear() {
-    let cases: [(&str, Stage, &str, &str); 6] = [
-        (
-            "calls",
-            empty("f9", |r| matches!(r, Request::Call(CallRequest::List)), Answer::Runs(Vec::new())),
-            "Each call is recorded here",
-            "Esc close",
-        ),
-        (
-            "summaries",
-            empty("f6", |r| matches!(r, Request::Summary { act: SummaryAct::List, .. }), Answer::Summaries(Vec::new())),
-            "drafts one",
-            "F5 draft  Esc close",
-        ),
-        (
-            "memories",
-            run(
-                "/memories",
-                |r| matches!(r, Request::Memory(MemoryRequest::List { .. })),
-                Answer::Memories(Vec::new()),
-            ),
-            "No memories yet; /remember TEXT",
-            "Alt+N new  Esc close",
-        ),
-        (
-            "rules",
-            run("/rules", |r| *r == Request::Tool(ToolRequest::Rule(RuleAct::List)), Answer::Rules(Vec::new())),
-            "Approve with \"always\" to add one",
-            "Esc close",
-        ),
-        (
-            "sessions",
-            empty("f3", |r| matches!(r, Request::Session(SessionRequest::List)), Answer::Sessions(Vec::new())),
-            "No entry matches",
-            "Alt+N new  Esc close",
-        ),
-        (
-            "modules",
-            run(
-                "/modules",
-                |r| matches!(r, Request::Editable(EditableAct::List { .. })),
-                Answer::Editables(EditableKind::Modules, Vec::new()),
-            ),
-            "/capsule PATH summarizes",
-            "Tab next tab  Esc close",
-        ),
-    ];
-    for (name, mut stage, body, expected) in cases {
-        assert_eq!(keys(&mut stage), expected, "{name}");
-        assert!(stage.screen(100, 30).contains(body), "{name}: {}", stage.screen(100, 30));
-    }
+    let calls = empty("f9", |r| matches!(r, Request::Call(CallRequest::List)), Answer::Runs(Vec::new()));
+    check(calls, "Esc close", "Each call is recorded here");
+    let asked = |r: &Request| matches!(r, Request::Summary { act: SummaryAct::List, .. });
+    check(empty("f6", asked, Answer::Summaries(Vec::new())), "F5 draft  Esc close", "drafts one");
+    let asked = |r: &Request| matches!(r, Request::Memory(MemoryRequest::List { .. }));
+    let memories = run("/memories", asked, Answer::Memories(Vec::new()));
+    check(memories, "Alt+N new  Esc close", "No memories yet; /remember TEXT");
+    let asked = |r: &Request| *r == Request::Tool(ToolRequest::Rule(RuleAct::List));
+    check(run("/rules", asked, Answer::Rules(Vec::new())), "Esc close", "Approve with \"always\" to add one");
+    let asked = |r: &Request| matches!(r, Request::Session(SessionRequest::List));
+    check(empty("f3", asked, Answer::Sessions(Vec::new())), "Alt+N new  Esc close", "No entry matches");
+    let asked = |r: &Request| matches!(r, Request::Editable(EditableAct::List { .. }));
+    let modules = run("/modules", asked, Answer::Editables(EditableKind::Modules, Vec::new()));
+    check(modules, "Tab next tab  Esc close", "/capsule PATH summarizes");
 }
 
 #[test]
 fn an_empty_search_says_how_to_find_more() {
     let mut stage = fixture::opened();
     stage.press("ctrl-r").type_text("zebra");
-    let none = Answer::Found(Box::new(FoundMessages::default()));
+    let none = Answer::Found(Box::default());
     stage.reply(|r| matches!(r, Request::Session(SessionRequest::Find { .. })), none);
     assert_eq!(keys(&mut stage), "Esc close");
     assert!(stage.screen(100, 30).contains("Fewer of them find more messages"));

@@ -48,7 +48,7 @@ fn a_request_that_does_not_fit_lists_what_is_required_and_what_is_left_out() {
         basis: plan.basis,
         needed: 9_600,
         budget: plan.budget,
-        choices: vec![BlockedRemedy::LargerBudget { at_least: 11_000 }, BlockedRemedy::OtherModel],
+        choices: vec![BlockedRemedy::LargerBudget { at_least: 11_000 }, BlockedRemedy::FewerTools { frees: 700 }],
         rows: plan.included().cloned().collect(),
         left_out: plan.excluded().cloned().collect(),
     };
@@ -62,6 +62,8 @@ fn a_request_that_does_not_fit_lists_what_is_required_and_what_is_left_out() {
         "120%",
         "exceed the budget by 1,600 tokens",
         "Left out 1, 900 tokens",
+        "Tool definitions",
+        "Message overhead",
         "raise the budget to 11,000 tokens or more (])",
     ] {
         assert!(screen.contains(words), "{words} in {screen}");

@@ -103,7 +103,7 @@ pub(crate) fn parts(plan: &ContextPlan) -> Vec<(Part, u32)> {
     parts
 }
 
-/// The parts of a blocked request: its required sections, then the tokens over the budget.
+/// The parts of a blocked request: its required sections, overhead, and tools, then the tokens over the budget.
 pub(crate) fn over(blocked: &Blocked) -> Vec<(Part, u32)> {
     let mut parts: Vec<(Part, u32)> = Vec::new();
     for (section, tokens) in blocked.rows.iter().filter_map(|row: &Row| Some((row.section()?, row.tokens))) {
@@ -112,8 +112,7 @@ pub(crate) fn over(blocked: &Blocked) -> Vec<(Part, u32)> {
             None => parts.push((Part::Section(section), tokens)),
         }
     }
-    let named: u32 = parts.iter().map(|(_, tokens)| *tokens).sum();
-    parts.push((Part::Framing, blocked.needed.saturating_sub(named)));
+    parts.extend([(Part::Framing, blocked.framing()), (Part::Tools, blocked.tools())]);
     parts.retain(|(_, tokens)| *tokens > 0);
     parts.push((Part::Over, blocked.needed.saturating_sub(blocked.budget.prompt)));
     parts

@@ -202,6 +202,10 @@ impl RequestScreen {
             entries.extend((0..plan.tool_costs.len()).filter(|_| self.tools_opened).map(Entry::Tool));
             entries.extend((plan.framing > 0).then_some(Entry::Framing(plan.framing)));
         }
+        if let (Some(Content::Blocked(blocked)), true) = (&self.content, self.filter.is_empty()) {
+            entries.extend((blocked.tools() > 0).then(|| Entry::Tools(blocked.tools())));
+            entries.extend((blocked.framing() > 0).then(|| Entry::Framing(blocked.framing())));
+        }
         let of = |wanted: fn(&Verdict) -> bool| {
             let mut part: Vec<usize> = indices.iter().copied().filter(|at| wanted(&rows[*at].verdict)).collect();
             order.sort(rows, &mut part);

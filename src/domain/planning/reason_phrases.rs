@@ -1,0 +1,41 @@
+//! The sentences of reasons that depend on several values.
+//! Not for: the other reasons, whose sentences are beside them (`reason`).
+
+use crate::domain::call::tokens::grouped;
+use crate::domain::conversation::mark::LeaseTurns;
+
+/// Returns why the model is asked for a state block: `auto` is the setting, and `has_state` whether the branch has one.
+pub(super) fn state_request_sentence(auto: bool, has_state: Option<bool>) -> &'static str {
+    match (auto, has_state) {
+        (false, _) => "Asks the model to keep a state block: state_block is on or optional, so every request asks.",
+        (true, Some(true)) => "Asks the model to keep a state block: state_block is auto, and this branch has one.",
+        (true, Some(false)) => "Asks the model to keep a state block: state_block is auto, and turns are left out.",
+        (true, None) => {
+            "Asks the model to keep a state block: state_block is auto, and this branch has one, or turns are left out."
+        }
+    }
+}
+
+pub(super) fn file_note(changed: bool, left: u64) -> String {
+    let changed = if changed { " Changed since the last call." } else { "" };
+    match left {
+        0 => changed.to_owned(),
+        left => format!("{changed} Too large: {} of its bytes are left out.", grouped(left)),
+    }
+}
+
+pub(super) fn touchpoint_sentence(rank: u32, because: &str) -> String {
+    match because {
+        "" => format!("Code that matches this message: number {rank} in the results."),
+        because => format!("Code that matches this message: number {rank} ({because})."),
+    }
+}
+
+pub(super) fn leased_sentence(left: u32, engine: bool) -> String {
+    let by = if engine { " automatically, because it was mentioned" } else { "" };
+    format!("Leased{by}: included {}.", LeaseTurns::from(left).duration())
+}
+
+pub(super) fn earned_sentence(renewals: u32) -> String {
+    format!("Mentioned repeatedly (its lease was renewed {renewals} times). Nothing changes unless you pin it.")
+}
