@@ -9,7 +9,7 @@ mod cycles;
 mod key_names;
 
 use cycles::Imports;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
@@ -91,10 +91,10 @@ const WORLD: &[&[&str]] = &[
 ];
 const CLOCKS: &[&str] = &["now", "now_v7", "new_v4"];
 /// Functions of the module `thread` that start threads.
-const STARTS: &[&str] = &["spawn", "scope", "Builder"];
+const STARTS: &[&str] = &["spawn", "scope", "Builder", "*"];
 const MOST_LINES: usize = 500;
 const MOST_MAIN: usize = 61;
-/// The most source files in one folder, not counting test files.
+/// The most source files in one folder; in `src`, without files for tests.
 const MOST_FILES: usize = 22;
 /// Files in one cycle of imports.
 const MOST_IN_CYCLE: usize = 8;
@@ -134,6 +134,18 @@ const LOWER_FOLDERS: &[(&str, &[&str])] = &[
 /// Modules that may re-export items of another room: the engine's interface, for types of its requests and events that are
 /// nouns of every room, and the names of keys and actions, which screens use without knowing the configuration.
 const REEXPORTS: &[(&[&str], &str)] = &[(&["engine", "api"], "domain"), (&["tui", "model", "keys"], "config")];
+
+/// Files that decide about every variant of an enum, and how often each of them makes clippy refuse wildcard arms.
+const WITHOUT_WILDCARDS: &[(&str, usize)] = &[
+    ("cli/client.rs", 5),
+    ("cli/conversation/ask.rs", 2),
+    ("cli/conversation/race.rs", 1),
+    ("cli/mod.rs", 1),
+    ("domain/planning/reason.rs", 1),
+    ("engine/dispatch.rs", 1),
+    ("tui/chat/update/mod.rs", 1),
+    ("tui/update/mod.rs", 1),
+];
 
 /// A violation of a rule.
 #[derive(PartialEq, Eq, Clone, PartialOrd, Ord)]
@@ -226,6 +238,8 @@ struct Inspector<'a> {
     text: &'a str,
     /// The current module, including inline modules.
     module: Vec<String>,
+    /// Names that `use … as NAME` gives to items, with the path of each.
+    aliases: BTreeMap<String, Vec<String>>,
     found: BTreeSet<Violation>,
 }
 
@@ -280,7 +294,10 @@ impl Inspector<'_> {
                 }
             }
             Some(_) => {}
-            None => self.check_external(written, &name, &from),
+            None => {
+                let whole = self.aliases.get(first).map(|start| [&start[..], &written[1..]].concat());
+                self.check_external(&whole.unwrap_or_else(|| written.to_vec()), &name, &from);
+            }
         }
     }
 
@@ -368,10 +385,55 @@ impl<'ast> Visit<'ast> for Inspector<'_> {
     /// Most of our macros take expressions. Other contents are skipped.
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
         visit::visit_macro(self, call);
-        let parser = syn::punctuated::Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
-        for expression in call.parse_body_with(parser).iter().flatten() {
+        for expression in &macro_expressions(call) {
             self.visit_foreign(expression);
         }
+    }
+}
+
+/// The expressions in a macro call: its arguments, or the `match` that `matches!` stands for. Empty for other contents.
+fn macro_expressions(call: &syn::Macro) -> Vec<syn::Expr> {
+    let parser = syn::punctuated::Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
+    if let Ok(arguments) = call.parse_body_with(parser) {
+        return arguments.into_iter().collect();
+    }
+    if !call.path.is_ident("matches") {
+        return Vec::new();
+    }
+    let comma = call.tokens.clone().into_iter().position(|token| token.to_string() == ",").unwrap();
+    let (mut value, mut pattern) = (call.tokens.clone(), call.tokens.clone());
+    value = value.into_iter().take(comma).collect();
+    pattern = pattern.into_iter().skip(comma + 1).collect();
+    let (value, pattern) = (value.to_string(), pattern.to_string());
+    let pattern = pattern.trim_end().trim_end_matches(',');
+    vec![syn::parse_str(&format!("match ({value}) {{ {pattern} => (), _ => () }}")).unwrap()]
+}
+
+/// Collects the names that `use … as NAME` gives to items.
+#[derive(Default)]
+struct Aliases {
+    found: BTreeMap<String, Vec<String>>,
+}
+
+impl Aliases {
+    fn collect(&mut self, tree: &syn::UseTree, before: &[String]) {
+        match tree {
+            syn::UseTree::Path(path) => self.collect(&path.tree, &[before, &[path.ident.to_string()]].concat()),
+            syn::UseTree::Rename(name) if name.ident == "self" => {
+                self.found.insert(name.rename.to_string(), before.to_vec());
+            }
+            syn::UseTree::Rename(name) => {
+                self.found.insert(name.rename.to_string(), [before, &[name.ident.to_string()]].concat());
+            }
+            syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.collect(item, before)),
+            syn::UseTree::Name(_) | syn::UseTree::Glob(_) => {}
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Aliases {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.collect(&item.tree, &[]);
     }
 }
 
@@ -382,6 +444,7 @@ impl Inspector<'_> {
             file: self.file,
             text: self.text,
             module: self.module.clone(),
+            aliases: self.aliases.clone(),
             found: std::mem::take(&mut self.found),
         };
         inner.visit_expr(expression);
@@ -433,11 +496,25 @@ fn test_modules(file: &str, text: &str) -> Vec<String> {
     }
     let Ok(parsed) = syn::parse_file(text) else { return Vec::new() };
     let module = module_of(file).join("/");
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
     let test_only = parsed.items.iter().filter_map(|item| match item {
-        syn::Item::Mod(item) if item.content.is_none() && is_test(&item.attrs) => Some(item.ident.to_string()),
+        syn::Item::Mod(item) if item.content.is_none() && is_test(&item.attrs) => {
+            Some(named_path(&item.attrs).map_or_else(|| (&*module, item.ident.to_string()), |path| (folder, path)))
+        }
         _ => None,
     });
-    test_only.map(|name| if module.is_empty() { name } else { format!("{module}/{name}") }).collect()
+    test_only.map(|(place, name)| if place.is_empty() { name } else { format!("{place}/{name}") }).collect()
+}
+
+/// The value of `#[path = "…"]`, without the ending.
+fn named_path(attributes: &[syn::Attribute]) -> Option<String> {
+    attributes.iter().find(|attribute| attribute.path().is_ident("path")).and_then(|attribute| match &attribute.meta {
+        syn::Meta::NameValue(syn::MetaNameValue {
+            value: syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(path), .. }),
+            ..
+        }) => Some(path.value().trim_end_matches(".rs").to_owned()),
+        _ => None,
+    })
 }
 
 /// Lines outside inline test modules, which are recognized by rustfmt's brace style.
@@ -457,6 +534,16 @@ fn lines_without_tests(text: &str) -> usize {
         count += 1;
     }
     count
+}
+
+/// The violation in a file that decides about every variant of an enum, if it no longer refuses wildcard arms.
+fn wildcard_arms(file: &str, text: &str) -> Option<String> {
+    let expected = WITHOUT_WILDCARDS.iter().find(|(name, _)| *name == file).map_or(0, |(_, count)| *count);
+    let attributes = text.lines().map(str::trim_start).filter(|line| {
+        line.starts_with('#') && !line.contains("allow(") && line.contains("clippy::wildcard_enum_match_arm")
+    });
+    let count = attributes.count();
+    (count < expected).then(|| format!("src/{file} refuses wildcard arms {count} times; {expected} are expected"))
 }
 
 /// All violations in one file, given its path relative to `src`.
@@ -479,7 +566,9 @@ fn inspect(file: &str, text: &str) -> Vec<Violation> {
         Ok(parsed) => {
             let name = format!("src/{file}");
             let module = module_of(file);
-            let mut inspector = Inspector { file: &name, text, module, found: BTreeSet::new() };
+            let mut aliases = Aliases::default();
+            aliases.visit_file(&parsed);
+            let mut inspector = Inspector { file: &name, text, module, aliases: aliases.found, found: BTreeSet::new() };
             inspector.visit_file(&parsed);
             found.extend(inspector.found);
         }
@@ -490,16 +579,17 @@ fn inspect(file: &str, text: &str) -> Vec<Violation> {
 
 /// Folders with more files than the limit.
 fn full_folders<'a>(files: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    let mut counts = BTreeMap::<&str, usize>::new();
     for file in files {
         *counts.entry(file.rsplit_once('/').map_or("", |(folder, _)| folder)).or_default() += 1;
     }
     let full = counts.into_iter().filter(|(_, count)| *count > MOST_FILES);
-    full.map(|(folder, count)| format!("src/{folder} has {count} files; {MOST_FILES} are allowed")).collect()
+    full.map(|(folder, count)| format!("{folder} has {count} files; {MOST_FILES} are allowed")).collect()
 }
 
-fn sources() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+/// The Rust files beneath a folder of the package, by their paths relative to it, with their text.
+fn sources(place: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(place);
     let (mut waiting, mut found): (Vec<PathBuf>, _) = (vec![root.clone()], Vec::new());
     while let Some(folder) = waiting.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -518,15 +608,14 @@ fn sources() -> Vec<(String, String)> {
 
 /// All sources without those for tests.
 fn product_sources() -> Vec<(String, String)> {
-    let mut sources = sources();
+    let mut sources = sources("src");
     assert!(sources.len() > 20, "the sources were not found");
     let for_tests: Vec<String> = sources.iter().flat_map(|(file, text)| test_modules(file, text)).collect();
     let is_for_tests = |file: &str| {
         let name = file.trim_end_matches(".rs");
-        name.ends_with("_tests")
-            || for_tests
-                .iter()
-                .any(|test| name == test || name.strip_prefix(test.as_str()).is_some_and(|r| r.starts_with('/')))
+        for_tests
+            .iter()
+            .any(|test| name == test || name.strip_prefix(test.as_str()).is_some_and(|rest| rest.starts_with('/')))
     };
     sources.retain(|(file, _)| !is_for_tests(file));
     sources
@@ -636,7 +725,13 @@ fn architecture_rules_hold() {
     let sources = product_sources();
     let found: Vec<Violation> = sources.iter().flat_map(|(file, text)| inspect(file, text)).collect();
     let mut list: Vec<String> = found.iter().map(|violation| format!("{violation:?}")).collect();
-    list.extend(full_folders(sources.iter().map(|(file, _)| file.as_str())));
+    for (name, _) in WITHOUT_WILDCARDS {
+        assert!(sources.iter().any(|(file, _)| file == name), "{name} does not exist");
+    }
+    list.extend(sources.iter().filter_map(|(file, text)| wildcard_arms(file, text)));
+    let tests = self::sources("tests");
+    assert!(tests.len() > 20, "the tests were not found");
+    list.extend(full_folders(sources.iter().chain(&tests).map(|(file, _)| file.as_str())));
     assert!(list.is_empty(), "{} violations:\n{}", list.len(), list.join("\n"));
 }
 
@@ -691,6 +786,8 @@ fn forbidden_imports_are_caught() {
         ("tui/update/mod.rs", "use crate::config::Keymap;"),
         ("store/mod.rs", "fn f() { println!(\"{}\", crate::llm::name()); }"),
         ("store/mod.rs", "mod inner { use super::super::llm::Openai; }"),
+        ("store/mod.rs", "fn f(e: X) -> bool { matches!(e, Some(ref x) if crate::llm::knows(x)) }"),
+        ("store/mod.rs", "fn f(e: X) -> bool { matches!(e, crate::llm::Core { .. } if e.is_open(),) }"),
         ("unknown/mod.rs", "use crate::store::Store;"),
     ] {
         let found = violations_in(file, code);
@@ -727,6 +824,11 @@ fn restricted_crates_and_impure_calls_are_caught() {
         ("domain/mod.rs", "use std::time::SystemTime;"),
         ("engine/turns/live.rs", "fn f() { std::thread::spawn(|| ()); }"),
         ("engine/mod.rs", "fn f() { std::thread::Builder::new(); }"),
+        ("engine/mod.rs", "use std::thread::*;"),
+        ("engine/mod.rs", "fn f() { strand::spawn(|| ()); } use std::thread as strand;"),
+        ("engine/mod.rs", "fn f() { strand::spawn(|| ()); } use std::thread::{self as strand};"),
+        ("engine/mod.rs", "use std as s; fn f() { s::thread::spawn(|| ()); }"),
+        ("domain/ids.rs", "use std as s; fn f() { s::fs::read(X); }"),
     ] {
         let found = violations_in(file, code);
         assert!(found.len() == 1 && found[0].starts_with("2: "), "{file} {code}: {found:?}");
@@ -754,6 +856,11 @@ fn file_rules_are_caught() {
     assert_eq!(inspect("main.rs", &long(MOST_MAIN)), []);
     assert_eq!(inspect("main.rs", &long(MOST_MAIN + 1)).len(), 1);
     assert_eq!(inspect("store/a.rs", "//! Broken. Not for: use.\nfn (").len(), 1);
+    let dispatch = "//! Requests.\n#![deny(clippy::wildcard_enum_match_arm)]\n";
+    assert_eq!(wildcard_arms("engine/dispatch.rs", dispatch), None);
+    for weaker in ["#![allow", "// #![deny"] {
+        assert!(wildcard_arms("engine/dispatch.rs", &dispatch.replace("#![deny", weaker)).is_some(), "{weaker}");
+    }
 }
 
 #[test]
@@ -795,4 +902,7 @@ fn allowed_code_passes() {
     }
     assert_eq!(test_modules("store/mod.rs", "#[cfg(test)] mod tests; mod real;"), ["store/tests"]);
     assert_eq!(test_modules("store/nodes.rs", "#[cfg(test)] mod tests;"), ["store/nodes/tests"]);
+    assert_eq!(test_modules("store/nodes.rs", "#[cfg(test)]\n#[path = \"x_tests.rs\"]\nmod tests;"), ["store/x_tests"]);
+    let product = "pub mod escape_tests;\n#[cfg(test)]\nmod tests;";
+    assert_eq!(test_modules("domain/base/mod.rs", product), ["domain/base/tests"], "a name makes no file a test");
 }

@@ -31,7 +31,8 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Io<'_> {
     /// Makes a message of the command line's words and standard input. `-` means standard input alone; otherwise piped
-    /// input follows the words. Nothing is read from a terminal. Returns None if there are neither words nor input.
+    /// input follows the words. Nothing is read from a terminal. Returns None if there are neither words
+    /// nor input other than white space.
     pub(super) fn message(&mut self, words: &[String]) -> Result<Option<String>, Stop> {
         if let [only] = words
             && only == "-"
@@ -46,19 +47,25 @@ impl Io<'_> {
         Ok(match typed {
             Some(typed) if piped.trim().is_empty() => Some(typed),
             Some(typed) => Some(format!("{typed}\n\n{}", quoted(&piped))),
-            None => Some(piped),
+            None => Some(piped).filter(|piped| !piped.trim().is_empty()),
         })
     }
 
     /// Makes a message as [`Io::message`] does, and fails if there is none.
     pub(super) fn full_message(&mut self, words: &[String]) -> Result<String, Stop> {
         let Some(text) = self.message(words)? else {
-            return Err(Stop::Usage("No message. Give text, or use standard input.".into()));
+            return Err(self.no_message());
         };
         if text.trim().is_empty() {
-            return Err(Stop::Usage("The message is empty. Nothing was sent.".into()));
+            return Err(self.no_message());
         }
         Ok(text)
+    }
+
+    /// Inside the program, a command has no standard input.
+    fn no_message(&self) -> Stop {
+        let place = if self.joins { "as arguments or on standard input" } else { "after the command" };
+        Stop::Usage(format!("The message is empty; nothing was sent. Give its text {place}."))
     }
 
     /// Reads all of standard input, without one line end at the end.

@@ -75,21 +75,25 @@ pub fn run_on(
     finish(result, &mut run.io)
 }
 
-/// The earlier and the current name of a flag.
+/// The earlier and the current name of a flag, and of a subcommand of `message`.
 const RENAMED_FLAG: (&str, &str) = ("--favourites", "--favorites");
+const RENAMED_SUBCOMMAND: (&str, &str) = ("favourite", "favorite");
 
-/// Makes the file size limit harmless and parses the command line. Prints clap's messages, and the current name of a
-/// flag that was given by its earlier name.
+/// Makes the file size limit harmless and parses the command line. Prints requested help, usage errors, and the current
+/// name of a flag or command that was given by its earlier name.
 ///
 /// # Errors
 /// Returns the exit code if there is no command to run.
 pub fn parse() -> Result<Args, u8> {
     interrupt::ignore_file_limit();
-    let (was, now) = RENAMED_FLAG;
-    if std::env::args_os().any(|word| word == was) {
+    let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let flag = Some(RENAMED_FLAG).filter(|(was, _)| words.iter().any(|word| word == was));
+    let renamed = |pair: &[std::ffi::OsString]| pair[0] == "message" && pair[1] == RENAMED_SUBCOMMAND.0;
+    let subcommand = Some(RENAMED_SUBCOMMAND).filter(|_| words.windows(2).any(renamed));
+    for (was, now) in flag.into_iter().chain(subcommand) {
         let _ = writeln!(std::io::stderr(), "pleach: {was} is now {now}. The earlier name still works.");
     }
-    read::parse(std::env::args_os()).map_err(|error| {
+    read::parse(words.clone()).map_err(|error| {
         if !error.use_stderr() {
             // Help and version contain only trusted text.
             let printed = error.print().and_then(|()| std::io::stdout().flush());
@@ -97,8 +101,9 @@ pub fn parse() -> Result<Args, u8> {
             let _ = writeln!(std::io::stderr(), "pleach: {}", Safe::line(&write_failure(&failed)));
             return 1;
         }
-        // clap repeats the typed words, which can contain anything.
-        let _ = write!(std::io::stderr(), "{}", Safe::text(&error.render().to_string()));
+        // The error repeats the typed words, which can contain anything.
+        let what = read::usage_on_command_line(words, &error);
+        let _ = writeln!(std::io::stderr(), "pleach: {}", Safe::line(&what));
         2
     })
 }
@@ -153,12 +158,12 @@ impl Run<'_, '_> {
             Some(Command::Trust { off, yes, config: false }) => trust::trust(self, *off, *yes),
             Some(Command::Rules { command }) => consent::rules(self, command.as_ref()),
             Some(Command::Project { command }) => project::project(self, command.as_ref()),
-            Some(Command::Capsule { path, by_model, undo, redo }) => {
+            Some(Command::ModuleSummary { path, by_model, undo, redo }) => {
                 let by = if *by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
                 project::summary(self, path.as_deref(), by, (*undo, *redo))
             }
             Some(Command::Compress(args)) => summaries::compress(self, args),
-            Some(Command::Capsules(command)) => summaries::summaries(self, command),
+            Some(Command::Summary(command)) => summaries::summaries(self, command),
             Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
             Some(Command::Traces(args)) => traces::traces(self, args),
             Some(Command::Undo) => messages::undo_or_redo(self, SessionRequest::Undo, "Undone."),

@@ -163,12 +163,12 @@ impl Io<'_> {
         Ok(())
     }
 
-    /// Makes a text of the command line's words; `-` reads standard input. None if there are no words.
+    /// Makes a text of the command line's words; `-` reads standard input, and piped input follows the words, as in a
+    /// message. None if there are no words; standard input is not read then.
     pub fn text(&mut self, words: &[String]) -> Result<Option<String>, Stop> {
         match words {
             [] => Ok(None),
-            [only] if only == "-" => self.read_all().map(Some),
-            words => Ok(Some(words.join(" "))),
+            words => self.message(words),
         }
     }
 

@@ -25,6 +25,15 @@ pub(super) fn end<'a>(view: &'a SessionView, text: &str) -> Result<&'a NodeHead,
     named(view, text, resolve::end)
 }
 
+/// Returns the id of the call that the text names by the number of its turn, or by `last`; otherwise the text itself,
+/// which is the prefix of an id.
+pub(super) fn call(view: &SessionView, text: &str) -> Result<String, Stop> {
+    let tree = tree(view);
+    let path = branch(view, None).map(|branch| path(&tree, branch)).unwrap_or_default();
+    let found = resolve::call(&tree, &path, view.runs.iter(), text)?;
+    Ok(found.map_or_else(|| text.to_owned(), |id| id.to_string()))
+}
+
 fn named<'a>(
     view: &'a SessionView,
     text: &str,

@@ -197,8 +197,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
         visit::visit_macro(self, call);
-        let parser = syn::punctuated::Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
-        for expression in call.parse_body_with(parser).iter().flatten() {
+        for expression in &super::macro_expressions(call) {
             let mut inner = Reader {
                 module: self.module.clone(),
                 modules: self.modules,

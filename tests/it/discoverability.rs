@@ -4,7 +4,7 @@
 use crate::screens::Stage;
 use crate::screens::branching;
 use crate::screens::fixture::{self, MAIN, RETRY};
-use crate::screens::request_overlay;
+use crate::screens::request;
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use pleach::config::commands::read::read;
@@ -47,7 +47,7 @@ const SCREENS: &[(&str, Open)] = &[
         stage.press("tab w");
         stage.reply(
             |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })),
-            Answer::Raw(request_overlay::raw()),
+            Answer::Raw(request::overlay::raw()),
         );
     }),
     ("Traces", |stage| {

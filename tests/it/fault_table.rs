@@ -1,6 +1,5 @@
-//! The table of faults with the tests that cover each row. Rows 1 to 8 concern the terminal, 9 to 17 servers, 18 to 26
-//! the store, 27 to 31 keys, foreign text, and tools, and D1 to D5 dependencies. Rows with names come from attacks on
-//! the whole program.
+//! The table of faults with the tests that cover each one: of the terminal, of dependencies and servers, of the store, and
+//! of keys, foreign text, and tools.
 //! Not for: the tests themselves.
 
 /// A row, a file, and the tests in it that cover the row.
@@ -9,32 +8,32 @@ type Row = (&'static str, &'static str, &'static [&'static str]);
 /// Dependencies, and what servers send.
 const SERVERS: &[Row] = &[
     (
-        "D1 a tokenizer fails",
+        "a tokenizer fails",
         "src/llm/counting/tokens.rs",
         &["hostile_text_is_counted_approximately", "megabytes_of_any_text_are_counted"],
     ),
-    ("D2 a byte order mark", "src/llm/sse.rs", &["reads_what_servers_send", "any_bytes_any_split"]),
+    ("a byte order mark", "src/llm/sse.rs", &["reads_what_servers_send", "any_bytes_any_split"]),
     (
-        "D3 bytes that are no text",
+        "bytes that are no text",
         "src/llm/sse.rs",
         &["invalid_utf8_affects_only_its_line", "work_is_linear_in_the_bytes"],
     ),
-    ("D3 a body that is no stream", "src/llm/stream.rs", &["bodies_that_are_not_a_stream", "any_body_is_handled"]),
-    ("D4 no end mark", "src/llm/stream.rs", &["only_an_end_mark_completes", "errors_in_the_middle_end_the_answer"]),
-    ("D4 sloppy calls", "src/llm/chunk.rs", &["calls_by_id_and_by_place", "calls_that_all_have_index_zero"]),
-    ("D5 a terminal that is gone", "tests/it/pty/terminal_lost.rs", &["window_is_closed_during_an_answer"]),
-    ("9 every split", "src/llm/sse.rs", &["every_split_of_a_stream_gives_the_same", "fields_in_any_split"]),
-    ("9 every split", "src/llm/stream.rs", &["every_split_reads_the_same", "texts_split_anywhere_are_joined"]),
-    ("9 every split", "tests/it/llm/wire.rs", &["socket_splits_change_nothing"]),
-    ("9 endless events", "src/llm/sse.rs", &["an_endless_event_is_cut"]),
-    ("9 halves of characters", "src/llm/surrogates.rs", &["any_cut_between_units_gives_the_same_text"]),
-    ("9 halves of characters", "tests/it/llm/wire_faults.rs", &["every_row_of_the_fault_table"]),
-    ("10 dialects", "tests/it/llm/wire.rs", &["every_dialect_is_read"]),
-    ("10 odd objects", "src/llm/chunk.rs", &["content_in_every_form", "usage_in_every_form"]),
-    ("10 absurd usage", "tests/it/llm/wire_faults.rs", &["absurd_cached_tokens_are_bounded_and_reported"]),
-    ("11 calls in pieces", "tests/it/llm/wire.rs", &["tool_calls_are_assembled"]),
+    ("a body that is no stream", "src/llm/stream.rs", &["bodies_that_are_not_a_stream", "any_body_is_handled"]),
+    ("no end mark", "src/llm/stream.rs", &["only_an_end_mark_completes", "errors_in_the_middle_end_the_answer"]),
+    ("sloppy calls", "src/llm/chunk.rs", &["calls_by_id_and_by_place", "calls_that_all_have_index_zero"]),
+    ("a terminal that is gone", "tests/it/pty/terminal_lost.rs", &["window_is_closed_during_an_answer"]),
+    ("every split", "src/llm/sse.rs", &["every_split_of_a_stream_gives_the_same", "fields_in_any_split"]),
+    ("every split", "src/llm/stream.rs", &["every_split_reads_the_same", "texts_split_anywhere_are_joined"]),
+    ("every split", "tests/it/llm/wire.rs", &["socket_splits_change_nothing"]),
+    ("endless events", "src/llm/sse.rs", &["an_endless_event_is_cut"]),
+    ("halves of characters", "src/llm/surrogates.rs", &["any_cut_between_units_gives_the_same_text"]),
+    ("halves of characters", "tests/it/llm/wire_faults.rs", &["every_row_of_the_fault_table"]),
+    ("dialects", "tests/it/llm/wire.rs", &["every_dialect_is_read"]),
+    ("odd objects", "src/llm/chunk.rs", &["content_in_every_form", "usage_in_every_form"]),
+    ("absurd usage", "tests/it/llm/wire_faults.rs", &["absurd_cached_tokens_are_bounded_and_reported"]),
+    ("calls in pieces", "tests/it/llm/wire.rs", &["tool_calls_are_assembled"]),
     (
-        "11 calls in pieces",
+        "calls in pieces",
         "src/llm/chunk.rs",
         &[
             "calls_by_index",
@@ -45,11 +44,11 @@ const SERVERS: &[Row] = &[
             "interleaved_calls_come_together",
         ],
     ),
-    ("11 calls with one id", "tests/it/engine/turns.rs", &["duplicate_call_ids_are_replaced"]),
-    ("11 a call without a name", "src/llm/stream.rs", &["empty_filtered_or_unnamed_answers_fail"]),
-    ("11 unreadable arguments", "tests/it/llm/wire_faults.rs", &["unreadable_arguments_are_answered_and_not_run"]),
+    ("calls with one id", "tests/it/engine/turns.rs", &["duplicate_call_ids_are_replaced"]),
+    ("a call without a name", "src/llm/stream.rs", &["empty_filtered_or_unnamed_answers_fail"]),
+    ("unreadable arguments", "tests/it/llm/wire_faults.rs", &["unreadable_arguments_are_answered_and_not_run"]),
     (
-        "12 no end, a reset, an error in the middle, another body",
+        "no end, a reset, an error in the middle, another body",
         "tests/it/llm/wire.rs",
         &[
             "stream_without_an_end_is_truncated",
@@ -60,18 +59,18 @@ const SERVERS: &[Row] = &[
             "open_connection_after_the_finish_reason_is_closed",
         ],
     ),
-    ("12 an unreadable piece", "src/llm/stream.rs", &["an_unreadable_piece_ends_the_answer_and_is_kept"]),
-    ("12 bodies by name", "src/llm/body.rs", &["bodies_are_identified_by_kind"]),
-    ("12 every end", "tests/it/engine/turns.rs", &["every_failure_has_its_own_outcome"]),
-    ("12 every end", "tests/it/llm/wire_faults.rs", &["every_row_of_the_fault_table"]),
-    ("13 silence", "tests/it/llm/wire.rs", &["silent_server_times_out", "stream_of_comments_can_be_stopped"]),
-    ("13 stopped meanwhile", "tests/it/llm/wire.rs", &["stopping_closes_the_socket_quickly"]),
-    ("13 stopped meanwhile", "tests/it/pty/consent_prompt.rs", &["ctrl_c_stops_the_turn_at_once"]),
-    ("13 nobody there", "tests/it/llm/wire.rs", &["refused_connection_is_tried_twice"]),
-    ("13 no such name, no TLS", "tests/it/llm/wire_faults.rs", &["unreachable_server_is_named_and_nothing_stored"]),
-    ("14 waits as asked", "src/llm/retry.rs", &["reads_every_form_of_retry_after", "backoff_grows_and_has_jitter"]),
+    ("an unreadable piece", "src/llm/stream.rs", &["an_unreadable_piece_ends_the_answer_and_is_kept"]),
+    ("bodies by name", "src/llm/body.rs", &["bodies_are_identified_by_kind"]),
+    ("every end", "tests/it/engine/turns.rs", &["every_failure_has_its_own_outcome"]),
+    ("every end", "tests/it/llm/wire_faults.rs", &["every_row_of_the_fault_table"]),
+    ("silence", "tests/it/llm/wire.rs", &["silent_server_times_out", "stream_of_comments_can_be_stopped"]),
+    ("stopped meanwhile", "tests/it/llm/wire.rs", &["stopping_closes_the_socket_quickly"]),
+    ("stopped meanwhile", "tests/it/pty/consent_prompt.rs", &["ctrl_c_stops_the_turn_at_once"]),
+    ("nobody there", "tests/it/llm/wire.rs", &["refused_connection_is_tried_twice"]),
+    ("no such name, no TLS", "tests/it/llm/wire_faults.rs", &["unreachable_server_is_named_and_nothing_stored"]),
+    ("waits as asked", "src/llm/retry.rs", &["reads_every_form_of_retry_after", "backoff_grows_and_has_jitter"]),
     (
-        "14 only what passes, before the first event",
+        "only what passes, before the first event",
         "tests/it/llm/wire.rs",
         &[
             "rate_limit_is_waited_out",
@@ -81,9 +80,9 @@ const SERVERS: &[Row] = &[
             "retry_wait_can_be_stopped",
         ],
     ),
-    ("15 one POST", "tests/it/llm/wire.rs", &["broken_connection_after_the_post_is_not_retried"]),
+    ("one POST", "tests/it/llm/wire.rs", &["broken_connection_after_the_post_is_not_retried"]),
     (
-        "15 one POST",
+        "one POST",
         "tests/it/engine/turns.rs",
         &[
             "one_post_and_events_in_order",
@@ -92,23 +91,23 @@ const SERVERS: &[Row] = &[
             "crashed_run_is_recovered_and_not_sent_again",
         ],
     ),
-    ("15 quirks", "tests/it/llm/wire_faults.rs", &["quirks_are_learned_for_each_model_shown_and_forgotten"]),
+    ("quirks", "tests/it/llm/wire_faults.rs", &["quirks_are_learned_for_each_model_shown_and_forgotten"]),
     (
-        "16 stopped",
+        "stopped",
         "tests/it/engine/turns.rs",
         &["cancelled_before_and_after_the_first_word", "stopping_keeps_the_partial_answer"],
     ),
-    ("17 killed", "tests/it/store/crash.rs", &["kills_during_a_stream_lose_nothing", "kill_before_the_first_word"]),
-    ("27 keys", "tests/it/llm/wire.rs", &["errors_never_show_the_key"]),
-    ("27 keys", "tests/it/cli/commands.rs", &["api_key_is_sent_only_to_the_server"]),
-    ("27 keys", "tests/it/llm/wire_faults.rs", &["diagnostics_are_bounded_masked_and_removed_with_their_message"]),
-    ("31 another host", "tests/it/llm/wire.rs", &["redirects_never_carry_the_key"]),
+    ("killed", "tests/it/store/crash.rs", &["kills_during_a_stream_lose_nothing", "kill_before_the_first_word"]),
+    ("keys", "tests/it/llm/wire.rs", &["errors_never_show_the_key"]),
+    ("keys", "tests/it/cli/commands.rs", &["api_key_is_sent_only_to_the_server"]),
+    ("keys", "tests/it/llm/wire_faults.rs", &["diagnostics_are_bounded_masked_and_removed_with_their_message"]),
+    ("another host", "tests/it/llm/wire.rs", &["redirects_never_carry_the_key"]),
 ];
 
 /// The terminal.
 const TERMINAL: &[Row] = &[
     (
-        "1 given back",
+        "given back",
         "tests/it/pty/terminal_restored.rs",
         &[
             "after_quitting",
@@ -120,56 +119,48 @@ const TERMINAL: &[Row] = &[
             "ctrl_c_at_once",
         ],
     ),
+    ("into the background", "tests/it/pty/shell.rs", &["suspend_and_resume", "stopped_program_ends_with_its_terminal"]),
+    ("closed", "tests/it/pty/terminal_lost.rs", &["window_is_closed_during_an_answer", "in_tmux"]),
+    ("sizes", "tests/it/pty/sizes.rs", &["many_size_changes", "tiny_and_huge_sizes"]),
+    ("sizes", "tests/it/screens/properties.rs", &["nothing_panics"]),
     (
-        "2 into the background",
-        "tests/it/pty/shell.rs",
-        &["suspend_and_resume", "stopped_program_ends_with_its_terminal"],
-    ),
-    ("3 closed", "tests/it/pty/terminal_lost.rs", &["window_is_closed_during_an_answer", "in_tmux"]),
-    ("4 sizes", "tests/it/pty/sizes.rs", &["many_size_changes", "tiny_and_huge_sizes"]),
-    ("4 sizes", "tests/it/screens/properties.rs", &["nothing_panics"]),
-    (
-        "5 pastes",
+        "pastes",
         "tests/it/pty/journeys.rs",
         &["enormous_paste", "paste_that_contains_its_end_marker", "paste_without_brackets"],
     ),
-    ("5 pastes", "src/tui/shell/input.rs", &["a_long_burst_is_one_paste", "a_line_end_inside_a_burst_is_text"]),
-    ("6 widths", "src/tui/text/wrap.rs", &["never_wider_than_the_room"]),
-    ("6 widths", "src/tui/text/markdown.rs", &["any_text_fits_and_is_safe"]),
+    ("pastes", "src/tui/shell/input.rs", &["a_long_burst_is_one_paste", "a_line_end_inside_a_burst_is_text"]),
+    ("widths", "src/tui/text/wrap.rs", &["never_wider_than_the_room"]),
+    ("widths", "src/tui/text/markdown.rs", &["any_text_fits_and_is_safe"]),
     (
-        "7 sequences",
+        "sequences",
         "tests/it/pty/hostile_text.rs",
         &["from_stored_conversations", "from_a_server", "from_the_keyboard", "links_contain_only_addresses"],
     ),
-    ("7 sequences", "tests/it/cli/bad_input.rs", &["hostile_text_never_controls_the_terminal"]),
+    ("sequences", "tests/it/cli/bad_input.rs", &["hostile_text_never_controls_the_terminal"]),
+    ("sequences", "src/domain/base/safe_text.rs", &["no_control_character_is_output", "no_control_sequence_is_copied"]),
     (
-        "7 sequences",
-        "src/domain/base/safe_text.rs",
-        &["no_control_character_is_output", "no_control_sequence_is_copied"],
-    ),
-    (
-        "8 invisible text",
+        "invisible text",
         "src/domain/base/safe_text.rs",
         &["no_invisible_character_passes", "no_control_character_is_output", "exact_is_reversible"],
     ),
-    ("8 invisible text in pipes", "tests/it/cli/folder.rs", &["invisible_characters_are_escaped_on_request"]),
+    ("invisible text in pipes", "tests/it/cli/folder.rs", &["invisible_characters_are_escaped_on_request"]),
 ];
 
 /// The store, imports, and exports.
 const STORE: &[Row] = &[
     (
-        "18 whole or not at all",
+        "whole or not at all",
         "tests/it/store/crash.rs",
         &["kills_during_writes_lose_nothing", "kills_during_a_stream_lose_nothing"],
     ),
     (
-        "19 several programs",
+        "several programs",
         "tests/it/cli/many_processes.rs",
         &["eight_processes_share_one_store", "eight_processes_take_turns_on_one_branch"],
     ),
-    ("19 several programs", "src/store/tests/many.rs", &["eight_windows_write_without_an_error"]),
+    ("several programs", "src/store/tests/many.rs", &["eight_windows_write_without_an_error"]),
     (
-        "19 several programs",
+        "several programs",
         "src/store/tests/fences.rs",
         &[
             "a_moved_head_is_not_overwritten",
@@ -178,12 +169,12 @@ const STORE: &[Row] = &[
         ],
     ),
     (
-        "19 one branch asked at once",
+        "one branch asked at once",
         "tests/it/cli/many_processes.rs",
         &["without_waiting_others_are_refused", "waiting_process_continues_after_a_kill"],
     ),
     (
-        "20 no log, no right to write",
+        "no log, no right to write",
         "src/store/tests/files.rs",
         &[
             "without_wal_the_store_works_with_a_notice",
@@ -191,13 +182,13 @@ const STORE: &[Row] = &[
             "a_read_only_file_is_opened_immutable",
         ],
     ),
-    ("20 an import into a store that cannot be written", "tests/it/cli/bad_input.rs", &["a_read_only_folder"]),
-    ("21 a full disk", "src/store/tests/files.rs", &["a_full_disk_is_survived"]),
-    ("21 a full disk", "tests/it/store/crash.rs", &["full_disk_during_an_answer"]),
-    ("21 a full disk", "tests/it/pty/damage.rs", &["full_disk_during_an_answer", "quitting_on_a_full_disk"]),
-    ("21 output without room", "tests/it/cli/bad_input.rs", &["failing_standard_output"]),
+    ("an import into a store that cannot be written", "tests/it/cli/bad_input.rs", &["a_read_only_folder"]),
+    ("a full disk", "src/store/tests/files.rs", &["a_full_disk_is_survived"]),
+    ("a full disk", "tests/it/store/crash.rs", &["full_disk_during_an_answer"]),
+    ("a full disk", "tests/it/pty/damage.rs", &["full_disk_during_an_answer", "quitting_on_a_full_disk"]),
+    ("output without room", "tests/it/cli/bad_input.rs", &["failing_standard_output"]),
     (
-        "22 damage",
+        "damage",
         "src/store/tests/damage.rs",
         &[
             "a_damaged_store_is_unchanged_until_it_is_moved_completely",
@@ -206,17 +197,17 @@ const STORE: &[Row] = &[
         ],
     ),
     (
-        "22 damage",
+        "damage",
         "tests/it/pty/damage.rs",
         &["nothing_changes_without_an_answer", "from_the_newest_backup", "from_an_empty_store"],
     ),
     (
-        "22 silent damage",
+        "silent damage",
         "src/store/tests/damage.rs",
         &["an_empty_store_beside_a_backup_counts_as_damaged", "content_on_intact_pages_is_examined"],
     ),
     (
-        "22 an unreadable stored plan",
+        "an unreadable stored plan",
         "src/store/tests/unreadable_plans.rs",
         &[
             "they_are_named_and_dropped_and_the_rest_stays",
@@ -226,14 +217,14 @@ const STORE: &[Row] = &[
             "plans_of_an_older_version_are_named_and_dropped_too",
         ],
     ),
-    ("22 silent damage", "tests/it/cli/bad_input.rs", &["vanished_store_and_missing_content"]),
+    ("silent damage", "tests/it/cli/bad_input.rs", &["vanished_store_and_missing_content"]),
     (
-        "23 checked after an unclean end only",
+        "checked after an unclean end only",
         "src/store/tests/damage.rs",
         &["only_an_unclean_end_starts_a_check", "damage_after_an_unclean_end_is_reported"],
     ),
     (
-        "24 versions",
+        "versions",
         "src/store/tests/migrate.rs",
         &[
             "the_fixture_of_schema_1_opens",
@@ -242,11 +233,11 @@ const STORE: &[Row] = &[
             "a_kill_during_migration_leaves_the_old_store",
         ],
     ),
-    ("24 versions", "tests/it/cli/bad_input.rs", &["store_of_a_newer_version"]),
-    ("25 modes of files", "src/store/tests/files.rs", &["only_the_owner_reads_the_files"]),
-    ("25 modes of files", "src/config/load_tests.rs", &["files_are_private_and_open_permissions_are_reported"]),
+    ("versions", "tests/it/cli/bad_input.rs", &["store_of_a_newer_version"]),
+    ("modes of files", "src/store/tests/files.rs", &["only_the_owner_reads_the_files"]),
+    ("modes of files", "src/config/load_tests.rs", &["files_are_private_and_open_permissions_are_reported"]),
     (
-        "26 removed for good",
+        "removed for good",
         "src/store/tests/purge.rs",
         &[
             "a_removed_message_leaves_no_trace",
@@ -254,7 +245,7 @@ const STORE: &[Row] = &[
             "deleting_a_session_keeps_texts_that_others_share",
         ],
     ),
-    ("26 removed from backups", "src/store/tests/plans.rs", &["removed_text_can_be_removed_from_backups"]),
+    ("removed from backups", "src/store/tests/plans.rs", &["removed_text_can_be_removed_from_backups"]),
     (
         "stored plans stay small",
         "src/store/tests/plans.rs",
@@ -278,15 +269,15 @@ const STORE: &[Row] = &[
 /// Foreign text, and tools.
 const TOOLS: &[Row] = &[
     (
-        "28 secrets",
+        "secrets",
         "src/domain/base/secrets.rs",
         &["every_rule_has_a_sample_and_masks_it", "harmless_text_is_unchanged", "many_and_multibyte"],
     ),
-    ("29 foreign text is data", "tests/it/engine/project.rs", &["imitated_delimiters_stay_inside"]),
-    ("29 foreign text is data", "src/context/render/render_forms.rs", &["delimiter_is_absent_from_the_text"]),
-    ("29 an imported state block", "tests/it/cli/folder.rs", &["imported_state_needs_approval"]),
+    ("foreign text is data", "tests/it/engine/project.rs", &["imitated_delimiters_stay_inside"]),
+    ("foreign text is data", "src/context/render/render_forms.rs", &["delimiter_is_absent_from_the_text"]),
+    ("an imported state block", "tests/it/cli/folder.rs", &["imported_state_needs_approval"]),
     (
-        "30 out of the folder",
+        "out of the folder",
         "src/tools/tests.rs",
         &[
             "no_path_leads_out",
@@ -295,17 +286,17 @@ const TOOLS: &[Row] = &[
         ],
     ),
     (
-        "30 out of the folder",
+        "out of the folder",
         "src/tools/effect_tests.rs",
         &["only_regular_files_inside_are_written", "swapped_links_never_lead_out_of_writes"],
     ),
     (
-        "30 a command reaches outside",
+        "a command reaches outside",
         "tests/it/tools/sandbox_attacks.rs",
         &["attacks_fail_as_any_user_on_any_system", "needed_commands_work_as_any_user_on_any_system"],
     ),
     (
-        "30 a command reaches outside",
+        "a command reaches outside",
         "tests/it/tools/sandbox_commands.rs",
         &[
             "nothing_outside_is_read_or_written",
@@ -314,7 +305,7 @@ const TOOLS: &[Row] = &[
             "environment_contains_no_secrets",
         ],
     ),
-    ("30 scratch folders", "tests/it/tools/sandbox_attacks.rs", &["next_start_clears_what_a_killed_program_left"]),
+    ("scratch folders", "tests/it/tools/sandbox_attacks.rs", &["next_start_clears_what_a_killed_program_left"]),
     (
         "denied files",
         "tests/it/tools/deny_rules.rs",
@@ -356,15 +347,5 @@ fn every_row_names_existing_tests() {
             assert!(attributes.contains(&"#[test]"), "{row}: {test} in {file} is no test");
             assert!(!attributes.iter().any(|line| line.starts_with("#[ignore")), "{row}: {test} in {file} is not run");
         }
-    }
-}
-
-/// Every row number is present, so that a new row is not forgotten.
-#[test]
-fn every_row_number_is_present() {
-    let all = [TERMINAL, SERVERS, STORE, TOOLS].concat();
-    let expected = (1..=31).map(|number| number.to_string()).chain((1..=5).map(|number| format!("D{number}")));
-    for number in expected {
-        assert!(all.iter().any(|(row, _, _)| row.split(' ').next() == Some(&number)), "row {number} has no test");
     }
 }

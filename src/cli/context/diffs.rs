@@ -4,6 +4,7 @@
 use crate::cli::Run;
 use crate::cli::client::expect_answer;
 use crate::cli::output::{column, money, number, time};
+use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::domain::call::tokens::counted;
 use crate::domain::planning::diff::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemPlace, PlanDiff};
@@ -13,9 +14,12 @@ use std::fmt::Write as _;
 
 /// `plans diff A [B]`.
 pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
-    run.open(false)?;
-    let named = |text: &str| CallSelector::Named(text.to_owned());
-    let (before, after) = b.map_or((None, named(a)), |b| (Some(named(a)), named(b)));
+    let view = run.open(false)?;
+    let named = |text: &str| Ok::<_, Stop>(CallSelector::Named(pick::call(&view, text)?));
+    let (before, after) = match b {
+        Some(b) => (Some(named(a)?), named(b)?),
+        None => (None, named(a)?),
+    };
     let diff = expect_answer!(run, Diff, CallRequest::DiffPlans { before, after });
     run.io.either(&shape(&diff), &describe(&diff))
 }

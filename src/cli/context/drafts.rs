@@ -45,8 +45,8 @@ pub(super) fn say_waiting(run: &mut Run<'_, '_>, draft: Option<&SummaryDraft>) {
     let (summary, (from, to)) = (&draft.summary, draft.summary.turns);
     let cause = draft.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
     run.io.say(&format!(
-        "A summary draft is waiting: turns {from}–{to}, {} → {} tokens{cause}. `pleach capsules draft` shows it, \
-        `pleach capsules accept` uses it, and `pleach capsules discard` discards it.",
+        "A summary draft is waiting: turns {from}–{to}, {} → {} tokens{cause}. `pleach summary draft` shows it, \
+        `pleach summary accept` uses it, and `pleach summary discard` discards it.",
         number(summary.original_tokens),
         number(summary.tokens)
     ));
@@ -90,7 +90,7 @@ pub(super) fn accept_request(branch: BranchId, draft: &SummaryDraft) -> Request 
 
 pub(super) fn accepted_sentence(draft: &SummaryDraft) -> String {
     let (from, to) = draft.summary.turns;
-    format!("Accepted: this summary replaces turns {from}–{to}; `pleach capsules undo` undoes it.")
+    format!("Accepted: this summary replaces turns {from}–{to}; `pleach summary undo` undoes it.")
 }
 
 /// Returns the draft with these dropped items kept.

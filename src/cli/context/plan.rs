@@ -222,7 +222,7 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
 
 fn show(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
     let view = run.open(false)?;
-    let answer = run.call(CallRequest::StoredPlan { id: id.to_owned() })?;
+    let answer = run.call(CallRequest::StoredPlan { id: pick::call(&view, id)? })?;
     let Answer::StoredPlan { plan, runs, code_set } = answer else { return Err(unexpected(&answer)) };
     let uses = item_use::of(run, &runs)?;
     if run.io.json {
@@ -250,8 +250,8 @@ fn show(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
 
 /// `replay RUN --dry-run`.
 pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(), Stop> {
-    run.open(false)?;
-    let answer = run.call(CallRequest::ReplayDryRun { run: id.to_owned() })?;
+    let view = run.open(false)?;
+    let answer = run.call(CallRequest::ReplayDryRun { run: pick::call(&view, id)? })?;
     let Answer::Replayed { run: card, request: rendered } = answer else { return Err(unexpected(&answer)) };
     let (digest, body) = (rendered.digest, &*rendered.body);
     let same = digest == card.request_digest;

@@ -286,7 +286,7 @@ fn show(run: &mut Run<'_, '_>, cards: &[SummaryCard], id: Option<&str>) -> Resul
         None => card.included,
     };
     let card = cards.iter().find(wanted).ok_or_else(|| {
-        Failure::user("No such summary on this branch.").todo("`pleach capsules list` lists the summaries.")
+        Failure::user("No such summary on this branch.").todo("`pleach summary list` lists the summaries.")
     })?;
     if run.io.json {
         return run.io.value(&card_shape(card));

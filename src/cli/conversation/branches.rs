@@ -10,6 +10,7 @@ use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::compare::{Comparison, Side};
+use crate::domain::conversation::resolve;
 use crate::domain::planning::diff::DiffKind;
 use crate::engine::api::{BranchRequest, ItemName};
 use serde_json::Value;
@@ -37,11 +38,9 @@ pub(crate) fn pick(
 ) -> Result<(), Stop> {
     let view = run.open(false)?;
     let onto = pick::branch(&view, Some(onto))?.id;
-    let item = |text: &String| match text.split_once("..") {
-        Some((first, last)) if !(first.is_empty() || last.is_empty()) => {
-            ItemName::Span { first: first.to_owned(), last: last.to_owned() }
-        }
-        _ => ItemName::Named { text: text.clone(), message },
+    let item = |text: &String| match resolve::range(text) {
+        Some((first, last)) => ItemName::Span { first: first.to_owned(), last: last.to_owned() },
+        None => ItemName::Named { text: text.clone(), message },
     };
     let items = items.iter().map(item).collect();
     run.change(BranchRequest::Pick { from: view.current, items, onto, together }, "Picked.")

@@ -100,7 +100,11 @@ pub(crate) fn export(
         }
         return Ok(());
     };
-    save(file, &text).map_err(|error| Failure::user(format!("{} can't be written: {error}.", file.display())))?;
+    save(file, &text).map_err(|error| {
+        let failure = Failure::user(format!("{} can't be written: {error}.", file.display()));
+        let exists = error.kind() == io::ErrorKind::AlreadyExists;
+        if exists { failure.todo("Choose another name, or delete the file first.") } else { failure }
+    })?;
     run.io.note(&format!("{} messages written to {}", transcript.records.len(), file.display()));
     Ok(())
 }

@@ -158,7 +158,12 @@ pub(crate) fn add(run: &mut Run<'_, '_>, (role, words): (Role, &[String]), prior
 
 /// `pin`, `lease`, `unpin`, `exclude`, and `include`.
 pub(crate) fn mark(run: &mut Run<'_, '_>, command: &MarkCommand) -> Result<(), Stop> {
-    let (items, act) = marks(command);
+    let (mut items, act) = marks(command);
+    for item in &mut items {
+        if let ItemName::Note(text) = item {
+            *text = run.io.text(std::slice::from_ref(text))?.unwrap_or_default();
+        }
+    }
     let done_text = match command {
         MarkCommand::Pin { .. } => "Pinned.",
         MarkCommand::Lease { .. } => "Leased.",
@@ -178,7 +183,7 @@ pub(crate) fn undo_or_redo(run: &mut Run<'_, '_>, request: SessionRequest, done_
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::tests::{answer, done, execute, id, view};
+    use crate::cli::tests::{Harness, answer, done, execute, id, view};
     use crate::domain::base::ids::BranchId;
     use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
     use crate::domain::conversation::message::Content;
@@ -218,6 +223,7 @@ mod tests {
     fn mark_commands_become_requests() {
         let branch = BranchId(id(91));
         let named = |message| vec![ItemName::Named { text: "ext-1".into(), message }];
+        let span = || vec![ItemName::Span { first: "2".into(), last: "4".into() }];
         let set = |kind| Act::Set { kind, toggle: false };
         for (line, items, act) in [
             (&["pin", "ext-1"][..], named(false), set(MarkKind::Sticky)),
@@ -228,6 +234,8 @@ mod tests {
             (&["exclude", "ext-1", "--message"], named(true), set(MarkKind::Exclude)),
             (&["exclude", "ext-1", "--once"], named(false), set(MarkKind::ExcludeOnce)),
             (&["include", "ext-1"], named(false), set(MarkKind::IncludeOnce)),
+            (&["exclude", "2..4"], span(), set(MarkKind::Exclude)),
+            (&["pin", "2..4"], span(), set(MarkKind::Sticky)),
         ] {
             let printed = execute(line, done);
             assert_eq!(
@@ -236,6 +244,11 @@ mod tests {
                 "{line:?}"
             );
         }
+        let harness = Harness { input: "piped\n", ..Harness::default() };
+        let printed = harness.execute(&["pin", "--note", "words"], done);
+        let noted = vec![ItemName::Note("words\n\npiped".into())];
+        let act = set(MarkKind::Sticky);
+        assert_eq!(printed.seen.last(), Some(&Request::Branch(BranchRequest::Mark { branch, items: noted, act })));
         let printed = execute(&["undo", "--json"], done);
         assert_eq!(
             (printed.seen.last(), printed.json()["message"].as_str()),

@@ -11,7 +11,7 @@ use crate::config::commands::args::Global;
 use crate::config::commands::command::Command;
 use crate::config::commands::conversation::{BranchCommand, SessionCommand};
 use crate::config::commands::read::{self, Typed};
-use crate::config::commands::table::{Row, row_of};
+use crate::config::commands::table::{row_of, usages};
 use crate::config::keys::keymap::Action;
 use crate::engine::api::{Draft, Planned, ProgramRequest, SessionView};
 
@@ -192,7 +192,7 @@ fn run_action(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
             let row = row_of(name).filter(|row| !row.example.is_empty());
             return Err(Stop::Usage(row.map_or_else(
                 || format!("/{name} works only in the workbench. /help lists all commands."),
-                Row::help,
+                |row| usages("/", [row]),
             )));
         }
     }

@@ -5,7 +5,7 @@ use crate::cli::Run;
 use crate::cli::client::{expect_answer, unexpected};
 use crate::cli::output::money;
 use crate::cli::stop::Stop;
-use crate::cli::{input, shape};
+use crate::cli::{input, pick, shape};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::race::{BranchRun, Limits};
@@ -37,21 +37,14 @@ impl RaceEntry {
         Self { branch: branch.id, title, ticket: None, cards, text, failure: None, record: None, over: false }
     }
 
-    #[deny(clippy::wildcard_enum_match_arm)]
+    /// Handles the events of turns, and the refusal of its own request. The client prints the others.
     fn handle(&mut self, event: &Event) {
-        match event {
-            Event::Answer { ticket, result: Err(failure) } if Some(*ticket) == self.ticket => {
-                (self.failure, self.over) = (Some(failure.clone()), true);
-            }
-            Event::Turn(event) => self.handle_turn(event),
-            // Answers to other requests, and events that the client prints.
-            Event::Answer { .. }
-            | Event::Planned { .. }
-            | Event::Session(_)
-            | Event::Tool(_)
-            | Event::Summary(_)
-            | Event::Indexing(_)
-            | Event::Program(_) => {}
+        if let Event::Turn(event) = event {
+            self.handle_turn(event);
+        } else if let Event::Answer { ticket, result: Err(failure) } = event
+            && Some(*ticket) == self.ticket
+        {
+            (self.failure, self.over) = (Some(failure.clone()), true);
         }
     }
 
@@ -186,10 +179,11 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
 
 /// `replay RUN`: sends a stored call again.
 pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> Result<(), Stop> {
-    run.open(false)?;
+    let view = run.open(false)?;
+    let id = pick::call(&view, id)?;
     let without = without.map(|text| ItemName::Named { text: text.to_owned(), message: false });
     let (profile, model) = (run.global.profile.clone(), run.global.model.clone());
-    let ticket = run.client.send(CallRequest::Replay { run: id.to_owned(), profile, model, without });
+    let ticket = run.client.send(CallRequest::Replay { run: id, profile, model, without });
     let mut early = Vec::new();
     let made = loop {
         match run.client.next(&mut run.io)? {

@@ -7,7 +7,7 @@ use crate::cli::context::summaries;
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::setting::{LaneCommand, Setting, SettingCommand};
-use crate::engine::api::BranchRequest;
+use crate::engine::api::{BranchRequest, Draft, Planned, SessionView};
 use serde_json::{Value, json};
 
 /// Shows or changes a setting of the branch.
@@ -15,7 +15,11 @@ pub(crate) fn setting(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result
     if let SettingCommand::Lane { command: Some(LaneCommand::List), .. } = command {
         return lanes::list(run);
     }
-    match command.change().map_err(Stop::Usage)? {
+    let mut setting = command.change().map_err(Stop::Usage)?;
+    if let Some(Setting::Personality(Some(text))) = &mut setting {
+        *text = run.io.text(std::slice::from_ref(text))?.unwrap_or_default();
+    }
+    match setting {
         Some(setting) => change(run, &setting, true),
         None => show(run, command),
     }
@@ -69,8 +73,18 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
         (value, _) => value.to_string(),
     };
     let mut shape = json!({ "from": from, "branch": branch.id });
+    let unset = name == "model" && value == "";
     shape[name] = value;
-    run.io.either(&shape, &format!("{shown} ({from})"))
+    let used = if unset { model_in_use(run, &view) } else { None };
+    run.io.either(&shape, &used.map_or_else(|| format!("{shown} ({from})"), |used| format!("{used} (no model is set)")))
+}
+
+/// Returns the model of the next request; `None` if that cannot be planned.
+fn model_in_use(run: &mut Run<'_, '_>, view: &SessionView) -> Option<String> {
+    match run.client.plan(view, Draft::default(), &mut run.io) {
+        Ok(Planned::Plan { plan, .. }) => Some(plan.model.clone()),
+        Ok(Planned::Blocked(_)) | Err(_) => None,
+    }
 }
 
 #[cfg(test)]

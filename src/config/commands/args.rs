@@ -12,8 +12,10 @@ const AFTER_HELP: &str = "\
 Without a command, pleach opens the workbench; with --plain, a line-by-line conversation.
 
 -s and -b take an id, a unique prefix of an id, or a name. The default is the session and branch used last.
-MESSAGE and ITEM take a turn number, a message id, a unique prefix of an id, the id from an import, or `last`.
-TEXT can be `-` for standard input.
+MESSAGE and ITEM take a turn number, a message id, a unique prefix of an id, the id from an import, or `last`. Commands
+that mark items also take a range of turns: 2..4.
+RUN takes the number of a turn, which means its newest call, `last`, or a unique prefix of an id.
+TEXT can be `-` for standard input; otherwise, piped input follows the words of a message or text.
 --json prints one JSON value (an array for lists) with invisible characters escaped.
 
 Exit codes: 0 success, 1 failure, 2 usage or configuration error, 3 blocked by the budget, 4 model server error,
@@ -199,10 +201,10 @@ mod tests {
         "project show AGENTS.md",
         "project exclude AGENTS.md --once",
         "project include src/AGENTS.md",
-        "capsule",
-        "capsule src/engine --json",
-        "capsule src --undo",
-        "capsule src --by-model",
+        "module-summary",
+        "module-summary src/engine --json",
+        "module-summary src --undo",
+        "module-summary src --by-model",
         "rules",
         "rules list --json",
         "trust",
@@ -218,15 +220,15 @@ mod tests {
         "compress --extractive --dry-run",
         "compress --by-model --keep 1 3 --accept",
         "compress --keep all --up-to 12 --json",
-        "capsules list",
-        "capsules show",
-        "capsules show abc --json",
-        "capsules undo",
-        "capsules undo --whole-session",
-        "capsules draft --json",
-        "capsules accept --keep 1 3",
-        "capsules edit new text",
-        "capsules discard",
+        "summary list",
+        "summary show",
+        "summary show abc --json",
+        "summary undo",
+        "summary undo --whole-session",
+        "summary draft --json",
+        "summary accept --keep 1 3",
+        "summary edit new text",
+        "summary discard",
         "compress --whole-session -s S --model m",
         "stats --json",
         "undo",

@@ -1,4 +1,4 @@
-//! The subcommands of `context`, `plans`, and `capsules`, and the arguments of `compress`, `race`, and `replay`.
+//! The subcommands of `context`, `plans`, and `summary`, and the arguments of `compress`, `race`, and `replay`.
 //! Not for: running the commands (`cli`, `tui`).
 
 use super::example;
@@ -32,20 +32,20 @@ pub struct Compress {
     pub dry_run: bool,
 }
 
-/// `capsules`.
+/// `summary`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum SummariesCommand {
     /// List summaries, newest first; ● marks the summary in the next request.
-    #[command(after_help = example("capsules list"))]
+    #[command(after_help = example("summary list"))]
     List,
     /// Print a summary.
-    #[command(after_help = example("capsules show"))]
+    #[command(after_help = example("summary show"))]
     Show {
         /// A prefix of the summary's id. The default is the summary in the next request.
         id: Option<String>,
     },
     /// Undo the newest summary; requests use the previous summary again, or the turns.
-    #[command(after_help = example("capsules undo"))]
+    #[command(after_help = example("summary undo"))]
     Undo {
         /// Undo the summary of the whole session.
         #[arg(long)]
@@ -56,27 +56,27 @@ pub enum SummariesCommand {
     Draft(DraftCommand),
 }
 
-/// The subcommands of `capsules` on the draft that waits.
+/// The subcommands of `summary` on the draft that waits.
 #[derive(Subcommand, Clone, Debug)]
 pub enum DraftCommand {
     /// Print the draft that waits on the branch, and the facts it dropped.
-    #[command(after_help = example("capsules draft"))]
+    #[command(after_help = example("summary draft"))]
     Draft,
     /// Accept the draft that waits (undoable). The turns stay in the conversation.
-    #[command(after_help = example("capsules accept"))]
+    #[command(after_help = example("summary accept"))]
     Accept {
         /// Keep dropped items verbatim: their numbers or texts, or `all` for as many as fit.
         #[arg(long, value_name = "ITEM", num_args = 1..)]
         keep: Vec<String>,
     },
     /// Replace the text of the draft that waits; without a text, your editor opens.
-    #[command(after_help = example("capsules edit The service listens on port 8001."))]
+    #[command(after_help = example("summary edit The service listens on port 8001."))]
     Edit {
         /// The new text, without the kept items; `-` reads standard input.
         text: Vec<String>,
     },
     /// Discard the draft that waits; its turns are not summarized automatically again.
-    #[command(after_help = example("capsules discard"))]
+    #[command(after_help = example("summary discard"))]
     Discard,
 }
 
@@ -89,13 +89,13 @@ pub enum Plans {
     /// Print a stored plan.
     #[command(after_help = example("plans show 019a7c42"))]
     Show {
-        /// A unique prefix of a plan id or run id.
+        /// A turn number (its newest call), `last`, or a unique prefix of a plan id or run id.
         id: String,
     },
     /// Compare the plans of two calls: items added, removed, moved, or shortened, with the cause of each change.
     #[command(after_help = example("plans diff 019a7c42"))]
     Diff {
-        /// A unique prefix of a plan id or run id.
+        /// A turn number (its newest call), `last`, or a unique prefix of a plan id or run id.
         a: String,
         /// The other plan or run. The default is the previous call on the branch.
         b: Option<String>,
@@ -162,7 +162,7 @@ fn cost(text: &str) -> Result<u64, String> {
 /// `replay`.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct Replay {
-    /// The call: a unique prefix of its run id.
+    /// The call: a turn number (its newest call), `last`, or a unique prefix of its run id.
     pub run: String,
     /// Send nothing: render the request again and compare the result with the bytes that were sent.
     #[arg(long)]

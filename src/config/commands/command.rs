@@ -186,8 +186,8 @@ pub enum Command {
     },
     /// Write a module summary of a folder or file from its own documentation and code; without a path, list the module
     /// summaries. Requests in the mode Heavy contain them, marked as summaries.
-    #[command(after_help = example("capsule src/engine"))]
-    Capsule {
+    #[command(after_help = example("module-summary src/engine"))]
+    ModuleSummary {
         /// The folder or file; `.` is the whole workspace.
         path: Option<String>,
         /// Have the branch's model write the summary, in a separate call.
@@ -206,7 +206,7 @@ pub enum Command {
     Compress(Compress),
     /// List, print, or undo summaries of the branch, and decide on the draft that waits.
     #[command(subcommand)]
-    Capsules(SummariesCommand),
+    Summary(SummariesCommand),
     /// Show usage: tokens, messages, summaries, compression, priority levels, and the cost of each call.
     #[command(after_help = example("stats --whole-session"))]
     Stats {

@@ -4,12 +4,12 @@
 
 use super::args::{Args, Global};
 use super::command::Command;
-use super::table::{self, ALIASES, Alias, BARE_NAMES, Row, UNLISTED};
+use super::table::{self, ACTIONS_AS_COMMANDS, ALIASES, Alias, BARE_NAMES, Row, UNLISTED};
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::memory::MemoryKind;
 use crate::domain::planning::variant::{self, VariantError};
 use clap::Parser as _;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 
 /// The result of parsing a slash line.
@@ -44,9 +44,11 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Er
 /// Returns the words with a bare command name replaced by the command that it stands for; `None` if there is none.
 fn with_bare_name(words: &[OsString]) -> Option<Vec<OsString>> {
     let at = command_start(words);
+    let is_command = |means: &str| table::rows().iter().any(|row| row.name == means);
     let (_, means) = BARE_NAMES
         .iter()
-        .find(|(name, means)| words.get(at).is_some_and(|word| word == name) && means.contains(' '))?;
+        .chain(ACTIONS_AS_COMMANDS)
+        .find(|(name, means)| words.get(at).is_some_and(|word| word == name) && is_command(means))?;
     let means = means.split(' ').map(OsString::from);
     Some(words[..at].iter().cloned().chain(means).chain(words[at + 1..].iter().cloned()).collect())
 }
@@ -70,13 +72,13 @@ pub fn read(line: &str) -> Result<Typed, String> {
         return Ok(Typed::Action(action));
     }
     match Args::try_parse_from(std::iter::once("pleach".into()).chain(words.iter().cloned())) {
-        Ok(args) if args.command.is_none() => Err(usage_error(&typed, &words, None)),
+        Ok(args) if args.command.is_none() => Err(usage_error("/", &typed, &words, None)),
         Ok(args) => check_in_program(&args).map(|()| Typed::Command(Box::new(args))),
         Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Typed::Help(error.render().to_string())),
         Err(error) => {
             let alone = typed.first().filter(|_| typed.len() == 1);
             let action = alone.and_then(|name| Action::from_name(name));
-            action.map(Typed::Action).ok_or_else(|| usage_error(&typed, &words, Some(&error)))
+            action.map(Typed::Action).ok_or_else(|| usage_error("/", &typed, &words, Some(&error)))
         }
     }
 }
@@ -167,7 +169,7 @@ fn expand_memory_kind(words: &mut Vec<OsString>) {
     }
 }
 
-/// Expands the short forms of three commands: `compress [TURN] [model] [session]`, `capsule PATH by model`, and `race`
+/// Expands the short forms of three commands: `compress [TURN] [model] [session]`, `module-summary PATH by model`, and `race`
 /// with settings and limits before its text, such as `mode:off` and `tokens:400`.
 fn short_forms(words: &mut Vec<OsString>) {
     let name = words.first().and_then(|word| word.to_str()).unwrap_or_default().to_owned();
@@ -178,7 +180,7 @@ fn short_forms(words: &mut Vec<OsString>) {
             "extractive" => Some(vec!["--extractive".into()]),
             turn => turn.parse::<u32>().ok().map(|_| vec!["--up-to".into(), turn.into()]),
         }),
-        "capsule" if words.len() > 3 && words.ends_with(&["by".into(), "model".into()]) => {
+        "module-summary" if words.len() > 3 && words.ends_with(&["by".into(), "model".into()]) => {
             words.truncate(words.len() - 2);
             words.push("--by-model".into());
         }
@@ -268,24 +270,49 @@ fn check_in_program(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the error with the usage and the example of the intended command.
-fn usage_error(typed: &[String], words: &[OsString], error: Option<&clap::Error>) -> String {
+/// Returns the sentence for a command line that clap refused: the error, with the usage and the example of the intended
+/// command. The first word is the program's name.
+pub fn usage_on_command_line(words: impl IntoIterator<Item = OsString>, error: &clap::Error) -> String {
+    let words: Vec<OsString> = words.into_iter().skip(1).collect();
+    let words = &words[command_start(&words)..];
+    let typed: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    usage_error("pleach ", &typed, &expand(words), Some(error))
+}
+
+/// Returns the error with the usage and the example of the intended command. `prefix` precedes the names of commands: a
+/// slash, or the program's name and a space.
+fn usage_error(prefix: &str, typed: &[String], words: &[OsString], error: Option<&clap::Error>) -> String {
     let line = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    let name = typed.first().map(String::as_str).unwrap_or_default();
+    let reason = error.map(reason).unwrap_or_default();
     let row = table::row_of(&typed.join(" ")).or_else(|| table::row_of(&line));
-    if let Some(row) = row.filter(|row| !row.example.is_empty()) {
-        let reason = error.map(reason).unwrap_or_default();
-        return format!("{reason} {}", row.help()).trim_start().to_owned();
-    }
     let group = words.first().map(|word| format!("{} ", word.to_string_lossy())).unwrap_or_default();
     let members: Vec<&Row> = table::rows().iter().filter(|row| row.name.starts_with(&group)).collect();
-    let Some(first) = members.first() else {
-        return format!(
-            "Unknown command /{name}. /help lists all commands. To send text that starts with /, type //{name}."
-        );
+    if let Some(row) = row.filter(|row| !row.example.is_empty()) {
+        let members = members.into_iter().filter(|member| group.trim_end() == row.name && !member.example.is_empty());
+        return format!("{reason} {}", table::usages(prefix, std::iter::once(row).chain(members)))
+            .trim_start()
+            .to_owned();
+    }
+    let Some(name) = typed.first() else {
+        return format!("{reason} Usage: {prefix}COMMAND. `pleach --help` lists all commands and flags.");
     };
-    let usages: Vec<String> = members.iter().map(|row| row.usage()).collect();
-    format!("Unknown command /{line}. Usage: {}. Example: /{}", usages.join(", "), first.example)
+    if !members.is_empty() {
+        return format!("Unknown command {prefix}{line}. {}", table::usages(prefix, members));
+    }
+    if prefix != "/" {
+        let similar = error.and_then(similar).map(|name| format!(" Did you mean {prefix}{name}?")).unwrap_or_default();
+        return format!("Unknown command {prefix}{name}.{similar} `pleach --help` lists all commands.");
+    }
+    format!("Unknown command /{name}. /help lists all commands. To send text that starts with /, type //{name}.")
+}
+
+/// Returns the command that clap finds most similar to an unknown one.
+fn similar(error: &clap::Error) -> Option<String> {
+    match error.get(ContextKind::SuggestedSubcommand)? {
+        ContextValue::String(name) => Some(name.clone()),
+        ContextValue::Strings(names) => names.first().cloned(),
+        _ => None,
+    }
 }
 
 /// Returns clap's error message as one sentence, without usage and tips.

@@ -25,12 +25,11 @@ pub struct Row {
 impl Row {
     /// Returns the name and the arguments, after a slash.
     pub fn usage(&self) -> String {
-        format!("/{} {}", self.name, self.words).trim_end().to_owned()
+        format!("/{}", self.signature())
     }
 
-    /// Returns the usage and the example, in two sentences.
-    pub fn help(&self) -> String {
-        format!("Usage: {}. Example: /{}", self.usage(), self.example)
+    fn signature(&self) -> String {
+        format!("{} {}", self.name, self.words).trim_end().to_owned()
     }
 
     /// Whether the row is one of the commands that new users need.
@@ -103,23 +102,24 @@ pub const ALIASES: &[Alias] = &[
     alias("why", "plans why"),
     alias("summarize", "compress"),
     alias("summary make", "compress"),
-    alias("summary", "capsules"),
     alias("state set", "state edit"),
     alias("state rebuild", "context rebuild"),
     alias("forget", "doctor --forget"),
     alias("exit", "quit"),
 ];
 
-/// Names that work and are not listed: names of earlier versions, and likely variants of listed names.
+/// Unlisted names that work: names from earlier versions, and likely misreadings of a listed name.
 pub const UNLISTED: &[Alias] = &[
     alias("compaction", "summaries"),
-    alias("summaries list", "capsules list"),
-    alias("summaries show", "capsules show"),
-    alias("summaries undo", "capsules undo"),
+    alias("capsules", "summary"),
+    alias("capsule", "module-summary"),
+    alias("summaries list", "summary list"),
+    alias("summaries show", "summary show"),
+    alias("summaries undo", "summary undo"),
 ];
 
-/// Commands that a bare name stands for, if that name alone is not a command. Entries of one word are actions of the
-/// full-screen program and work only there.
+/// Commands that a bare name stands for, if that name alone is not a command. Entries that stand for actions work only
+/// inside the program.
 pub const BARE_NAMES: &[(&str, &str)] = &[
     ("branch", "branch list"),
     ("session", "session list"),
@@ -128,14 +128,17 @@ pub const BARE_NAMES: &[(&str, &str)] = &[
     ("remember", "memory list"),
     ("task", "task list"),
     ("plans", "plans list"),
-    ("capsules", "capsules list"),
-    ("summary", "capsules list"),
+    ("capsules", "summary list"),
+    ("summary", "summary list"),
     ("state", "state show"),
     ("config", "config show"),
     ("rename", "rename"),
     ("title", "rename-session"),
     ("search", "find"),
 ];
+
+/// Names that are actions inside the program and stand for commands on the command line.
+pub const ACTIONS_AS_COMMANDS: &[(&str, &str)] = &[("context", "plan")];
 
 /// Commands that are listed first, because new users need them.
 const LISTED_FIRST: &[&str] =
@@ -147,7 +150,7 @@ pub const GROUPS: &[(ActionGroup, &str)] = &[
     (
         ActionGroup::Context,
         "plan plans build context retrieve index memory pin lease unpin exclude include pins mode policy budget layout \
-         personality focus project capsule compress capsules summaries state undo redo",
+         personality focus project module-summary compress summary summaries state undo redo",
     ),
     (ActionGroup::Branch, "branch race task lane"),
     (ActionGroup::Calls, "replay stats"),
@@ -166,7 +169,9 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
 static ALL: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let mut all = ROWS.clone();
     all.extend(ALIASES.iter().filter_map(alias_row));
-    let known = |action: &Action| all.iter().all(|row| row.name != action.name());
+    let known = |action: &Action| {
+        all.iter().all(|row| row.name != action.name()) && UNLISTED.iter().all(|alias| alias.name != action.name())
+    };
     let actions: Vec<Row> = Action::ALL.iter().copied().filter(known).map(action_row).collect();
     all.extend(actions);
     all
@@ -180,6 +185,15 @@ pub fn rows() -> &'static [Row] {
 /// Returns the rows of all commands, short names, and actions.
 pub fn all() -> &'static [Row] {
     &ALL
+}
+
+/// Returns the usages of commands, and the example of the first one, in two sentences. `prefix` precedes the names of
+/// commands: a slash, or the program's name and a space.
+pub fn usages<'a>(prefix: &str, rows: impl IntoIterator<Item = &'a Row>) -> String {
+    let rows: Vec<&Row> = rows.into_iter().collect();
+    let lines: Vec<String> = rows.iter().map(|row| format!("{prefix}{}", row.signature())).collect();
+    let example = rows.first().map(|row| row.example.as_str()).unwrap_or_default();
+    format!("Usage: {}. Example: {prefix}{example}", lines.join(", "))
 }
 
 /// Returns the row of the command that the line starts with. If several match, the longest name wins.

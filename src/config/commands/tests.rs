@@ -2,18 +2,21 @@
 //! Not for: what commands do.
 
 use super::args::Args;
-use super::read::{Typed, parse, read, split};
+use super::read::{Typed, parse, read, split, usage_on_command_line};
 use super::table::{ALIASES, BARE_NAMES, GROUPS, Row, UNLISTED, all, row_of, rows};
 use crate::config::keys::actions::Action;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-/// Parses a command line. Returns the command in debug form, or clap's error.
+fn command_words(line: &str) -> impl Iterator<Item = OsString> {
+    std::iter::once("pleach".to_owned()).chain(split(line)).map(OsString::from)
+}
+
+/// Parses a command line. Returns the command in debug form, or the usage error.
 fn parse_command_line(line: &str) -> String {
-    let words = std::iter::once("pleach".to_owned()).chain(split(line)).map(OsString::from);
-    match parse(words) {
+    match parse(command_words(line)) {
         Ok(args) => format!("{:?}", args.command),
-        Err(error) => error.render().to_string(),
+        Err(error) => usage_on_command_line(command_words(line), &error),
     }
 }
 
@@ -74,7 +77,49 @@ fn extra_and_unknown_words_are_refused_with_the_usage() {
     let unknown = parse_slash_line("fly me");
     assert!(unknown.contains("Unknown command /fly") && unknown.contains("//fly"), "{unknown}");
     assert!(parse_slash_line("").contains("/help"));
-    assert!(parse_command_line("context window 3 4").contains("unexpected argument '4'"));
+    assert!(
+        parse_command_line("context window 3 4").starts_with("Unexpected argument '4' found. Usage: pleach context")
+    );
+}
+
+#[test]
+fn the_command_line_refuses_with_the_usage_of_the_slash_command() {
+    for line in [
+        "unpin --message",
+        "mode heavy --nope",
+        "mode zzz",
+        "budget abc",
+        "lease 3 --turns 0",
+        "context window many",
+        "context windw 3",
+        "mcp zzz9",
+        "rules zzz9",
+        "plans zzz9",
+        "session frobnicate",
+        "capsules zzz9",
+    ] {
+        let slash = parse_slash_line(line);
+        assert!(slash.contains("Usage: /") && slash.contains("Example: /"), "{line}: {slash}");
+        assert_eq!(parse_command_line(line), slash.replace(" /", " pleach "), "{line}");
+    }
+    for (line, usage) in [("mcp zzz9", "/mcp test"), ("rules zzz9", "/rules allow"), ("lane a --nope", "/lane list")] {
+        assert!(parse_slash_line(line).contains(usage), "{line}: {}", parse_slash_line(line));
+    }
+    let other = "Unknown command pleach plna. Did you mean pleach plan? `pleach --help` lists all commands.";
+    assert_eq!(parse_command_line("plna"), other);
+    let global = parse_command_line("--nope");
+    assert!(
+        global.contains("'--nope'") && global.ends_with("`pleach --help` lists all commands and flags."),
+        "{global}"
+    );
+    assert!(parse_command_line("--budget many plan hi").contains("Usage: pleach plan"));
+}
+
+#[test]
+fn context_alone_shows_the_plan_on_the_command_line() {
+    assert_eq!(parse_command_line("context"), parse_command_line("plan"));
+    assert_eq!(parse_command_line("context --json"), parse_command_line("plan --json"));
+    assert_eq!(parse_slash_line("context"), "context", "the action of the program");
 }
 
 #[test]
@@ -100,12 +145,13 @@ fn short_names_expand_to_commands() {
         ("remember note: the gate", "memory add fact note: the gate"),
         ("compress 4 model session", "compress --up-to 4 --by-model --whole-session"),
         ("compress --keep 1 3 --accept", "compress --keep 1 3 --accept"),
-        ("capsule src by model", "capsule src --by-model"),
+        ("capsule src by model", "module-summary src --by-model"),
         ("race mode:off tokens:400 model:m Why: how?", "race --arm mode:off --max-tokens 400 --arm model:m Why: how?"),
-        ("summary show abc", "capsules show abc"),
-        ("summaries show abc", "capsules show abc"),
-        ("summaries list --json", "capsules list --json"),
-        ("summaries undo", "capsules undo"),
+        ("capsules show abc", "summary show abc"),
+        ("capsule src --undo", "module-summary src --undo"),
+        ("summaries show abc", "summary show abc"),
+        ("summaries list --json", "summary list --json"),
+        ("summaries undo", "summary undo"),
         ("compaction", "summaries"),
         ("compaction off", "summaries off"),
         ("compaction ask", "summaries draft"),

@@ -1,10 +1,12 @@
 //! Finds the message that a person names: by id, a prefix of its id, the id it was imported with, or the number of its
-//! turn. Every command that takes a message or an item uses this.
+//! turn; also ranges of turns, and the call of a turn. Every command that takes a message, an item, or a call uses this.
 //! Not for: sessions, branches, and items that are not messages (`engine::sessions::lookup`).
 
 use super::message::Role;
 use super::tree::{Slot, Tree};
 use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::RunId;
+use crate::domain::call::run::RunCard;
 
 /// Minimum digits of a number that may be a prefix of an id; a shorter number is always the number of a turn.
 const SHORTEST_ID: usize = 4;
@@ -38,14 +40,8 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
     if let Some(slot) = path.last().filter(|_| wanted == LAST) {
         return Ok(*slot);
     }
-    let number = wanted.parse::<usize>().ok().filter(|_| wanted.bytes().all(|byte| byte.is_ascii_digit()));
-    if let Some(slot) = number.and_then(|number| question(tree, path, number)) {
+    if let Some(slot) = numbered(tree, path, &wanted)? {
         return Ok(slot);
-    }
-    if let Some(number) = number.filter(|_| wanted.len() < SHORTEST_ID) {
-        let turns = path.iter().filter(|slot| tree.head(**slot).role == Role::User).count();
-        return Err(Failure::user(format!("There is no turn {number} on this branch; the last one is {turns}."))
-            .todo("`pleach message list` shows the turns and ids."));
     }
     for slots in [path, &all] {
         if let Some(slot) = at_most_one(slots.iter().copied().filter(|slot| !wanted.is_empty() && begins(slot)), text)?
@@ -68,6 +64,83 @@ pub fn end(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
     let Some(at) = number.and_then(|_| path.iter().position(|slot| *slot == found)) else { return Ok(found) };
     let rest = path[at + 1..].iter().take_while(|slot| tree.head(**slot).role != Role::User);
     Ok(rest.last().copied().unwrap_or(found))
+}
+
+/// Returns the user message of the turn whose number is `text`; `None` if `text` is not a number, or may be the prefix of
+/// an id.
+///
+/// # Errors
+/// If `text` is a short number and the path has no such turn.
+fn numbered(tree: &Tree, path: &[Slot], text: &str) -> Result<Option<Slot>, Failure> {
+    let Some(number) = text.parse::<usize>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())) else {
+        return Ok(None);
+    };
+    let found = question(tree, path, number);
+    if found.is_some() || text.len() >= SHORTEST_ID {
+        return Ok(found);
+    }
+    let turns = path.iter().filter(|slot| tree.head(**slot).role == Role::User).count();
+    Err(Failure::user(format!("There is no turn {number} on this branch; the last one is {turns}."))
+        .todo("`pleach message list` shows the turns and ids."))
+}
+
+/// Returns the call that `text` names by the number of its turn on the branch's `path`, or by `last`: the newest of that
+/// turn, or of the path. `runs` are the calls of the session, oldest first. `None` if `text` names a call by its id.
+///
+/// # Errors
+/// If there is no such turn, or it has no call.
+pub fn call<'a>(
+    tree: &Tree,
+    path: &[Slot],
+    mut runs: impl DoubleEndedIterator<Item = &'a RunCard> + Clone,
+    text: &str,
+) -> Result<Option<RunId>, Failure> {
+    let wanted = text.trim().to_lowercase();
+    let turn = numbered(tree, path, &wanted)?;
+    if turn.is_none() && wanted != LAST {
+        return Ok(None);
+    }
+    let question = turn.map(|slot| tree.head(slot).id);
+    let on_path = |id| tree.slot(id).is_some_and(|slot| path.contains(&slot));
+    let of_turn = |run: &&RunCard| {
+        !run.aside && run.user.is_some_and(|user| question.map_or_else(|| on_path(user), |id| user == id))
+    };
+    let answered_here = |run: &&RunCard| of_turn(run) && run.answer.is_none_or(&on_path);
+    let newest = runs.clone().rfind(answered_here).or_else(|| runs.rfind(of_turn));
+    let none = || match turn {
+        Some(_) => format!("Turn {wanted} has no call: its messages were added or imported."),
+        None => "There are no calls on this branch yet.".to_owned(),
+    };
+    newest.map(|run| Some(run.id)).ok_or_else(|| Failure::user(none()).todo("`pleach plans list` shows the calls."))
+}
+
+/// Splits `FIRST..LAST` into the names of the first and the last turn of a range; `None` if `text` is not a range.
+pub fn range(text: &str) -> Option<(&str, &str)> {
+    text.split_once("..").filter(|(first, last)| !first.is_empty() && !last.is_empty())
+}
+
+/// Returns the user messages of all turns of the path from `first` to `last`, inclusive; each is named as in [`message`].
+///
+/// # Errors
+/// See [`message`]. If the range is not on the path, or contains no turn.
+pub fn turns(tree: &Tree, path: &[Slot], first: &str, last: &str) -> Result<Vec<Slot>, Failure> {
+    let place = |text: &str| {
+        let found = message(tree, path, text)?;
+        let user = |slot: &Slot| tree.head(*slot).role == Role::User;
+        let at = path.iter().position(|slot| *slot == found);
+        Ok::<_, Failure>(at.map(|at| path[..=at].iter().rposition(user).unwrap_or(at)))
+    };
+    let found = match (place(first)?, place(last)?) {
+        (Some(first), Some(last)) if first <= last => {
+            path[first..=last].iter().copied().filter(|slot| tree.head(*slot).role == Role::User).collect()
+        }
+        _ => Vec::new(),
+    };
+    if found.is_empty() {
+        let what = format!("{first}..{last} is not a range of turns of this branch.");
+        return Err(Failure::user(what).todo("Name the earlier turn first."));
+    }
+    Ok(found)
 }
 
 /// Returns the user message of turn `number`, from 1; `None` if the path has no such turn.
@@ -119,6 +192,41 @@ mod tests {
         assert_eq!(end(&tree, &path, &tree.head(2).id.to_string()).unwrap(), 2);
         let key = tree.head(4).key.to_string();
         assert_eq!((found(&key), found(&key[..12])), (4, 4));
+    }
+
+    #[test]
+    fn a_range_names_each_of_its_turns() {
+        let (tree, path) = three_turns();
+        assert_eq!((range("2..3"), range("2.."), range("..3"), range("2")), (Some(("2", "3")), None, None, None));
+        let answer = tree.head(3).id.to_string();
+        assert_eq!(turns(&tree, &path, "1", "2").unwrap(), [0, 2]);
+        assert_eq!(turns(&tree, &path, &answer, "last").unwrap(), [2, 4], "an answer names its turn");
+        assert_eq!(turns(&tree, &path, "2", "2").unwrap(), [2]);
+        assert!(turns(&tree, &path, "3", "1").unwrap_err().what.contains("3..1 is not a range"));
+        assert!(turns(&tree, &path, "2", "9").unwrap_err().what.contains("no turn 9"));
+    }
+
+    #[test]
+    fn a_call_is_named_by_the_number_of_its_turn() {
+        let (tree, path) = three_turns();
+        let run = |n: u128, user: Slot, answer: Option<Slot>| RunCard {
+            id: RunId(uuid::Uuid::from_u128(n)),
+            user: Some(tree.head(user).id),
+            answer: answer.map(|slot| tree.head(slot).id),
+            ..RunCard::default()
+        };
+        let aside = RunCard { aside: true, ..run(5, 2, None) };
+        let runs = [run(1, 0, Some(1)), run(2, 2, Some(3)), run(3, 2, Some(3)), run(4, 2, Some(5)), aside];
+        let named = |path: &[Slot], text: &str| {
+            call(&tree, path, runs.iter(), text).map(|id| id.map(|id| id.0.as_u128())).map_err(|failure| failure.what)
+        };
+        assert_eq!((named(&path, "1"), named(&path, "2")), (Ok(Some(1)), Ok(Some(4))));
+        assert_eq!(named(&path[..4], "2"), Ok(Some(3)), "an answer on another branch comes last");
+        assert_eq!((named(&path, " Last "), named(&path[..2], "last")), (Ok(Some(4)), Ok(Some(1))));
+        assert_eq!((named(&path, "2f"), named(&path, "123456")), (Ok(None), Ok(None)), "the prefix of an id");
+        assert!(named(&path, "3").unwrap_err().contains("Turn 3 has no call"));
+        assert_eq!(named(&path, "9").unwrap_err(), "There is no turn 9 on this branch; the last one is 3.");
+        assert!(named(&[], "last").unwrap_err().contains("no calls"));
     }
 
     #[test]

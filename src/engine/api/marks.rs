@@ -5,6 +5,7 @@ use super::acts::Act;
 use super::draft::ItemName;
 use crate::config::commands::mark::{Items, MarkCommand};
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
+use crate::domain::conversation::resolve;
 
 /// Returns the items that a command names and the act on them.
 pub fn marks(command: &MarkCommand) -> (Vec<ItemName>, Act) {
@@ -33,5 +34,9 @@ fn all(items: &Items) -> Vec<ItemName> {
 }
 
 fn named(items: &[String], message: bool) -> Vec<ItemName> {
-    items.iter().map(|text| ItemName::Named { text: text.clone(), message }).collect()
+    let name = |text: &String| match resolve::range(text).filter(|_| !message) {
+        Some((first, last)) => ItemName::Span { first: first.to_owned(), last: last.to_owned() },
+        None => ItemName::Named { text: text.clone(), message },
+    };
+    items.iter().map(name).collect()
 }

@@ -12,6 +12,7 @@ use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::conversation::resolve;
 use crate::domain::conversation::task;
 use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::api::{Act, Answer, ItemName};
@@ -58,7 +59,7 @@ impl Core {
         let session = self.sessions.of_branch(branch.id)?;
         let pins = matches!(act, Act::Set { kind: MarkKind::Sticky, .. });
         let mut marked = MarkChange::default();
-        for item in items {
+        for item in &each_turn(session, branch, items)? {
             let (target, note) = self.target(branch, item)?;
             let (target, note) = self.resolve_inclusion(branch, target, note, act)?;
             let before = branch.marks.iter().find(|mark| same_target(session, mark, &target)).cloned();
@@ -305,6 +306,20 @@ impl Core {
         }
         Ok(Answer::Done("There is no other answer here; R generates one.".into()))
     }
+}
+
+/// Returns the items with each range of turns replaced by its turns.
+fn each_turn(session: &Session, branch: &Branch, items: &[ItemName]) -> Result<Vec<ItemName>, Failure> {
+    let mut each = Vec::with_capacity(items.len());
+    for item in items {
+        if let ItemName::Span { first, last } = item {
+            let found = resolve::turns(&session.tree, &session.path(branch), first, last)?;
+            each.extend(found.into_iter().map(|slot| ItemName::TurnOf(session.tree.head(slot).id)));
+        } else {
+            each.push(item.clone());
+        }
+    }
+    Ok(each)
 }
 
 /// The mark changes of an act.

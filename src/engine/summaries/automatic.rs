@@ -88,8 +88,8 @@ impl Core {
         let (first, last) = drafted.draft.summary.turns;
         let cause = drafted.draft.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
         self.notify(format!(
-            "A summary draft of turns {first} to {last} is waiting{cause}. `pleach capsules draft` shows it, `pleach \
-            capsules accept` uses it, and `pleach capsules discard` discards it."
+            "A summary draft of turns {first} to {last} is waiting{cause}. `pleach summary draft` shows it, `pleach \
+            summary accept` uses it, and `pleach summary discard` discards it."
         ));
     }
 

@@ -178,6 +178,13 @@ impl Session {
         self.by_user.get(&node)
     }
 
+    /// The known calls, oldest first.
+    pub fn calls(&self) -> Vec<&RunCard> {
+        let mut calls: Vec<&RunCard> = self.by_user.values().chain(self.by_answer.values()).collect();
+        calls.sort_by_key(|card| (card.at, card.round));
+        calls
+    }
+
     /// The call that returned an answer.
     pub fn run_of_answer(&self, node: NodeId) -> Option<&RunCard> {
         self.by_answer.get(&node)

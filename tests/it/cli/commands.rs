@@ -521,3 +521,85 @@ fn unsendable_part_is_a_row() {
     assert_eq!(str(parts[0], "kind"), "part");
     assert!(str(parts[0], "title").contains("image"), "{}", parts[0]);
 }
+
+/// The usage error of the command line is the one of the slash command, with the same exit code as before.
+#[test]
+fn usage_errors_name_the_usage_and_an_example() {
+    let home = Home::new("");
+    for line in [&["budget", "abc"][..], &["mode", "zzz"], &["lease", "3", "--turns", "0"], &["pin"]] {
+        let output = home.run(line);
+        failed(&output, 2, &["pleach: ", "Usage: pleach ", "Example: pleach "]);
+        assert!(output.out.is_empty() && output.err.trim_end().lines().count() == 1, "{line:?}: {}", output.err);
+    }
+    failed(&home.run(&["message", "favourite", "9"]), 1, &["favourite is now favorite"]);
+    let (help, version) = (home.run(&["pin", "--help"]), home.run(&["--version"]));
+    assert_eq!((help.code, version.code), (0, 0));
+    assert!(help.out.contains("--turns") && version.out.starts_with("pleach "), "{} {}", help.out, version.out);
+}
+
+#[test]
+fn calls_are_named_by_turn_and_items_by_range() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    for text in ["one", "two", "three"] {
+        home.ok(&["ask", text]);
+    }
+    let plans = home.json(&["plans", "list"]);
+    let run = |at: usize| str(&plans[at], "run_id");
+    assert_eq!(str(&home.json(&["plans", "show", "2"])["runs"][0], "run_id"), run(1));
+    assert_eq!(str(&home.json(&["replay", "2", "--dry-run"]), "run_id"), run(1));
+    assert_eq!(str(&home.json(&["replay", "last", "--dry-run"]), "run_id"), run(2));
+    assert_eq!(home.ok(&["plans", "diff", "1", "2"]), home.ok(&["plans", "diff", run(0), run(1)]));
+    assert_eq!(str(&home.json(&["plans", "show", &run(1)[..13]])["runs"][0], "run_id"), run(1), "a prefix of an id");
+    failed(&home.run(&["plans", "show", "9"]), 1, &["There is no turn 9 on this branch; the last one is 3."]);
+    let plain = home.with_input(&["--plain"], b"/plans show 2\n/pin 1..2\n/quit\n");
+    assert!(plain.out.contains(run(1)), "{}\n{}", plain.out, plain.err);
+    let turns = |value: &Value| value.as_array().unwrap().iter().map(|mark| mark["turn"].clone()).collect::<Vec<_>>();
+    assert_eq!(turns(&home.json(&["pins"])), [1, 2]);
+    home.ok(&["undo"]);
+    home.ok(&["exclude", "2..3"]);
+    assert_eq!(turns(&home.json(&["pins"])), [2, 3]);
+    home.ok(&["unpin", "2..3"]);
+    assert_eq!(turns(&home.json(&["pins"])), [0; 0]);
+    failed(&home.run(&["pin", "3..1"]), 1, &["3..1 is not a range of turns"]);
+    home.ok(&["add", "user", "an added question"]);
+    failed(&home.run(&["plans", "show", "4"]), 1, &["Turn 4 has no call"]);
+    assert_eq!(home.ok(&["context"]), home.ok(&["plan"]));
+}
+
+#[test]
+fn piped_input_follows_the_words_of_a_text() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    let piped = |line: &[&str]| {
+        let output = home.with_input(line, b"piped\n");
+        assert_eq!(output.code, 0, "{line:?}: {}", output.err);
+    };
+    piped(&["ask", "words"]);
+    piped(&["memory", "add", "fact", "words"]);
+    assert_eq!(str(&home.json(&["memory", "list"])[0], "text"), "words\n\npiped");
+    piped(&["state", "edit", "words"]);
+    assert!(home.ok(&["state", "show"]).contains("words\n\npiped"));
+    piped(&["personality", "words"]);
+    assert_eq!(str(&home.json(&["personality"]), "personality"), "words\n\npiped");
+    piped(&["personality"]);
+    failed(
+        &home.run(&["ask"]),
+        2,
+        &["The message is empty; nothing was sent. Give its text as arguments or on standard"],
+    );
+    let plain = home.with_input(&["--plain"], b"/ask\n/quit\n");
+    assert!(
+        plain.err.contains("The message is empty; nothing was sent. Give its text after the command."),
+        "{}",
+        plain.err
+    );
+    let file = home.path("talk.md");
+    std::fs::write(&file, "").unwrap();
+    let output = home.run(&["export", "--output", file.to_str().unwrap()]);
+    failed(&output, 1, &["can't be written", "Choose another name, or delete the file first."]);
+    let offline = Home::new("");
+    offline.ok(&["session", "new"]);
+    let model = offline.ok(&["model"]);
+    assert!(model.ends_with(" (no model is set)\n") && !model.starts_with("none"), "{model}");
+}

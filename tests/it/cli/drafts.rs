@@ -35,7 +35,7 @@ fn until_draft(home: &Home, flags: &[&str]) -> CommandOutput {
 /// The text and the id of the draft that waits.
 fn waiting(home: &Home) -> (String, String) {
     let found = home.json(&["summaries"])["draft"].clone();
-    assert_eq!(found, home.json(&["capsules", "draft"]));
+    assert_eq!(found, home.json(&["summary", "draft"]));
     let field = |field: &str| found["capsule"][field].as_str().unwrap_or_else(|| panic!("{field}: {found}")).to_owned();
     (field("text"), field("id"))
 }
@@ -49,27 +49,27 @@ fn turn_drafts_and_later_commands_decide() {
     assert_eq!(answered.err.matches("is waiting").count(), 1, "{}", answered.err);
     let (text, id) = waiting(&home);
     assert_eq!((text.clone(), id), waiting(&home), "the same in each command");
-    let listed = home.ok(&["capsules", "list"]);
+    let listed = home.ok(&["summary", "list"]);
     assert!(
-        listed.contains("A summary draft is waiting: turns ") && listed.contains("`pleach capsules accept`"),
+        listed.contains("A summary draft is waiting: turns ") && listed.contains("`pleach summary accept`"),
         "{listed}"
     );
     assert!(home.ok(&["summaries"]).contains("A summary draft is waiting: turns "));
-    assert!(home.ok(&["capsules", "draft"]).starts_with(&text));
+    assert!(home.ok(&["summary", "draft"]).starts_with(&text));
     let quiet = home.run(&["ask", "And then?"]);
     assert!(quiet.code == 0 && !quiet.err.contains("draft"), "reported once: {}", quiet.err);
 
     home.ok(&["compress", "--up-to", "2"]);
     assert_eq!(waiting(&home).0, text, "a printed draft replaces nothing");
-    let edited = home.json(&["capsules", "edit", "Each step reads its own settings first."]);
+    let edited = home.json(&["summary", "edit", "Each step reads its own settings first."]);
     assert_eq!(edited["capsule"]["source"], "user");
     assert_eq!(edited["summary"], edited["capsule"]);
-    let accepted = home.json(&["capsules", "accept", "--keep", "1"]);
+    let accepted = home.json(&["summary", "accept", "--keep", "1"]);
     assert_eq!((&accepted["accepted"], accepted["capsule"]["kept"].as_array().map(Vec::len)), (&true.into(), Some(1)));
-    assert_eq!(home.json(&["capsules", "draft"]), Value::Null);
-    let list = home.json(&["capsules", "list"]);
+    assert_eq!(home.json(&["summary", "draft"]), Value::Null);
+    let list = home.json(&["summary", "list"]);
     assert_eq!((list[0]["id"].clone(), list[0]["goes"].clone()), (accepted["capsule"]["id"].clone(), true.into()));
-    let none = home.run(&["capsules", "accept"]);
+    let none = home.run(&["summary", "accept"]);
     assert!(none.code != 0 && none.err.contains("No summary draft is waiting on this branch"), "{}", none.err);
     home.assert_sound();
 }
@@ -79,8 +79,7 @@ fn turn_drafts_and_later_commands_decide() {
 fn discarded_draft_is_not_made_again() {
     let home = Home::new("");
     until_draft(&home, &[]);
-    let plain =
-        home.with_input(&["--plain"], b"/capsules draft\n/capsules discard\nAnd then?\n/capsules draft\n/quit\n");
+    let plain = home.with_input(&["--plain"], b"/summary draft\n/summary discard\nAnd then?\n/summary draft\n/quit\n");
     assert!(plain.code == 0 && !plain.err.contains("draft"), "{}", plain.err);
     assert!(
         plain.out.contains("A summary draft is waiting: turns ") && plain.out.contains("No summary draft is waiting"),
@@ -137,7 +136,7 @@ fn draft_outlives_a_killed_process() {
         told.extend(errors.iter().map(|(_, more)| more));
         assert_eq!(told.matches("is waiting").count(), 1, "{told}");
 
-        let started = home.run(&["capsules", "draft"]);
+        let started = home.run(&["summary", "draft"]);
         assert_eq!(started.err.contains("interrupted"), in_a_call, "{}", started.err);
         assert!(started.code == 0 && started.out.starts_with(&before.0), "{}", started.out);
         assert_eq!(waiting(&home), before);
@@ -146,11 +145,11 @@ fn draft_outlives_a_killed_process() {
             assert!(next.code == 0 && !next.err.contains("draft"), "nothing is drafted twice: {}", next.err);
             assert_eq!(waiting(&home), before);
         }
-        let accepted = home.json(&["capsules", "accept"]);
+        let accepted = home.json(&["summary", "accept"]);
         assert_eq!(accepted["capsule"]["id"], before.1.as_str());
-        assert_ne!(home.run(&["capsules", "accept"]).code, 0, "it is accepted once");
-        assert_eq!(home.json(&["capsules", "draft"]), Value::Null);
-        let list = home.json(&["capsules", "list"]);
+        assert_ne!(home.run(&["summary", "accept"]).code, 0, "it is accepted once");
+        assert_eq!(home.json(&["summary", "draft"]), Value::Null);
+        let list = home.json(&["summary", "list"]);
         assert_eq!(
             (list.as_array().unwrap().len(), &list[0]["id"], &list[0]["goes"]),
             (1, &json!(before.1), &json!(true))

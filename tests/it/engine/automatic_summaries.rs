@@ -432,7 +432,7 @@ fn commands_make_due_summaries() {
                 assert_eq!((drafts(&client), model.bodies().len()), (0, 10), "no call without a decision");
             }
             (AutoSummaryAcceptance::Draft, _) => {
-                assert!(notices.len() == 1 && notices[0].contains("`pleach capsules accept` uses it"), "{notices:?}");
+                assert!(notices.len() == 1 && notices[0].contains("`pleach summary accept` uses it"), "{notices:?}");
                 assert_eq!(drafts(&client), 1);
             }
             (AutoSummaryAcceptance::Auto, _) => {

@@ -765,9 +765,9 @@ fn command_line_summarizes_a_module() {
     let folder = home.workspace();
     home.configure(&format!("trusted_folders = [{:?}]\n", folder.display().to_string()));
     put(&folder.join("src/lib.rs"), "//! A library of things.\npub fn thing() {}\n");
-    let made = home.ok(&["capsule", "src"]);
+    let made = home.ok(&["module-summary", "src"]);
     assert!(made.contains("Summarized src from 1 file"), "{made}");
-    let all = home.json(&["capsule"]);
+    let all = home.json(&["module-summary"]);
     assert_eq!(
         (&all[0]["path"], &all[0]["source"], &all[0]["stale"]["count"]),
         (&"src".into(), &"extractive".into(), &0.into())
@@ -775,6 +775,6 @@ fn command_line_summarizes_a_module() {
     let plan = home.json(&["plan", "what is in src/lib.rs, a library of things?", "--mode", "heavy"]);
     let row = plan["included"].as_array().unwrap().iter().find(|row| row["kind"] == "module").unwrap();
     assert_eq!((&row["section"], &row["source"]["path"]), (&"orientation".into(), &"src".into()));
-    home.ok(&["capsule", "src", "--undo"]);
-    assert_eq!(home.json(&["capsule"])[0]["current"], false);
+    home.ok(&["module-summary", "src", "--undo"]);
+    assert_eq!(home.json(&["module-summary"])[0]["current"], false);
 }

@@ -172,6 +172,20 @@ fn opens(stage: &mut Stage, on: &Branch, words: &str) {
 }
 
 #[test]
+fn replay_command_takes_a_turn() {
+    let mut stage = fixture::opened();
+    let run = fixture::run_id(1).to_string();
+    for name in ["1", "last", &run] {
+        stage.type_text(&format!("/replay {name}")).press("enter");
+        let wanted = CallRequest::Replay { run: run.clone(), profile: None, model: None, without: None };
+        assert_eq!(*stage.last(), Request::Call(wanted), "{name}");
+        stage.sent.push((pleach::engine::api::Ticket(0), Request::Call(CallRequest::List)));
+    }
+    stage.type_text("/replay 9").press("enter");
+    assert!(stage.screen(120, 35).contains("There is no turn 9 on this branch"));
+}
+
+#[test]
 fn repeated_call_is_beside_the_stored_one() {
     let mut stage = fixture::opened();
     stage.press("shift-tab").press("tab tab");

@@ -254,7 +254,7 @@ fn reading_tools() {
     }
     let stopped = Watch(FileVisibility::default(), true);
     place.call("read_file", &json!({"path": "notes.txt"}), &[], &stopped);
-    same("tools_looking", &place.out);
+    same("tools_reading", &place.out);
 }
 
 #[test]

@@ -113,11 +113,8 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Race { text, arm, limits } => race_of(model, text, arm, (*limits).into(), out),
         Command::Replay(Replay { dry_run: true, .. }) => Way::Print,
         Command::Replay(Replay { run, without, .. }) => {
-            let without = without.clone().map(|text| ItemName::Named { text, message: false });
-            let (profile, name) = (args.global.profile.clone(), args.global.model.clone());
-            let request = CallRequest::Replay { run: run.clone(), profile, model: name, without };
-            send(model, Request::Call(request), RacePending::Replay, out);
-            Way::Done
+            let call = (args.global.profile.clone(), args.global.model.clone());
+            replay(model, run, without.clone(), call, out)
         }
         Command::Plan { text, what_if: true, arm, edit: None, regenerate: None, .. }
             if text.is_empty() && arm.is_empty() =>
@@ -134,8 +131,8 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Branch(command) => branch(model, command, out),
         Command::Session(command) => session(model, command, out),
         Command::Compress(wanted) => compress(model, wanted, out),
-        Command::Capsules(SummariesCommand::List) => Way::Run(Action::Capsules),
-        Command::Capsules(SummariesCommand::Draft(DraftCommand::Draft)) => Way::Run(Action::Draft),
+        Command::Summary(SummariesCommand::List) => Way::Run(Action::Capsules),
+        Command::Summary(SummariesCommand::Draft(DraftCommand::Draft)) => Way::Run(Action::Draft),
         Command::Plans(Plans::List) => Way::Run(Action::Calls),
         Command::Traces(Traces { command: Some(TracesCommand::Again { .. }), .. }) => {
             refused("Run a call again from the list of tool calls, which /traces opens.")
@@ -153,8 +150,8 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Redo => Way::Run(Action::Redo),
         Command::Models if args.global.profile.is_none() => Way::Run(Action::Models),
         Command::Theme { name } => theme(model, name.as_deref(), out),
-        Command::Capsule { path: None, .. } => Way::Run(Action::Modules),
-        Command::Capsule { path: Some(path), by_model, undo: false, redo: false } => {
+        Command::ModuleSummary { path: None, .. } => Way::Run(Action::Modules),
+        Command::ModuleSummary { path: Some(path), by_model, undo: false, redo: false } => {
             let by = if *by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
             screens::summaries::update_modules::make(model, path, by, out);
             Way::Done
@@ -180,8 +177,8 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         | Command::Trust { .. }
         | Command::Rules { .. }
         | Command::Project { .. }
-        | Command::Capsule { .. }
-        | Command::Capsules(_)
+        | Command::ModuleSummary { .. }
+        | Command::Summary(_)
         | Command::Stats { .. }
         | Command::Traces(_)
         | Command::Import { .. }
@@ -200,7 +197,7 @@ fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>
     let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
     let text = text.join(" ");
     if text.trim().is_empty() {
-        return refused("Type a message after the command.");
+        return refused("The message is empty; nothing was sent. Give its text after the command.");
     }
     let draft = Draft { text: text.into(), kind, ..Draft::default() };
     if !queueing::put(model, branch, &draft) {
@@ -216,6 +213,23 @@ fn named(model: &Model, text: &str, find: Find) -> Result<NodeId, Way> {
     let found = find(&session.tree, &model.conversation.path, text);
     let found = found.map_err(|failure| Way::Refused(failure.to_string()))?;
     Ok(session.tree.head(found).id)
+}
+
+fn replay(
+    model: &mut Model,
+    run: &str,
+    without: Option<String>,
+    (profile, name): (Option<String>, Option<String>),
+    out: &mut Vec<Cmd>,
+) -> Way {
+    let Some(session) = &model.session else { return Way::Done };
+    let run = match resolve::call(&session.tree, &model.conversation.path, session.calls().into_iter(), run) {
+        Ok(found) => found.map_or_else(|| run.to_owned(), |id| id.to_string()),
+        Err(failure) => return Way::Refused(printed::slashed(&failure.to_string())),
+    };
+    let without = without.map(|text| ItemName::Named { text, message: false });
+    send(model, CallRequest::Replay { run, profile, model: name, without }, RacePending::Replay, out);
+    Way::Done
 }
 
 fn edited(model: &mut Model, message: &str, text: &[String], out: &mut Vec<Cmd>) -> Way {

@@ -100,7 +100,7 @@ pub(crate) fn edit(model: &mut Model) {
         let text = match screen.kind {
             EditableKind::Memories => "No memories yet; /remember TEXT adds one.",
             EditableKind::Summaries => "No summaries are in use here; draft one first.",
-            EditableKind::Modules => "No module summaries yet; /capsule PATH writes one.",
+            EditableKind::Modules => "No module summaries yet; /module-summary PATH writes one.",
             EditableKind::State | EditableKind::Policies | EditableKind::Rules | EditableKind::Skills => {
                 "There is nothing to edit."
             }

@@ -127,7 +127,7 @@ fn none(view: &ViewContext<'_>, kind: EditableKind) -> String {
                 + &format!("{} creates one here.", view.key_in(Action::EditText, When::Editors))
         }
         EditableKind::Modules => {
-            "No module summaries yet. /capsule PATH summarizes a folder or file from its own documentation; mode \
+            "No module summaries yet. /module-summary PATH summarizes a folder or file from its own documentation; mode \
                 Heavy sends such summaries with requests."
                 .to_owned()
         }

@@ -1,9 +1,9 @@
 //! The overlay's list (selecting several rows, filters, order, groups, previews) and the exact request (parts, search,
 //! editing once): snapshots and requests.
 
-use super::Stage;
-use super::fixture::{self, MAIN};
-use super::pictures::pictures;
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN};
+use crate::screens::pictures::pictures;
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::RunId;

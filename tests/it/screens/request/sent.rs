@@ -1,10 +1,10 @@
 //! The request of a call that was made: opened from its messages and from the call history, read-only, with the steps
 //! to other calls. Snapshots and requests.
 
-use super::Stage;
-use super::fixture::{self, MAIN, run_id};
-use super::pictures::picture;
-use super::request_overlay;
+use super::overlay;
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN, run_id};
+use crate::screens::pictures::picture;
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::RunId;
@@ -266,7 +266,7 @@ fn a_request_that_was_edited_by_hand_says_so_and_shows_its_bytes() {
     both("sent_request_edited", &mut stage);
     stage.press("w");
     let is_bytes = |request: &Request| matches!(request, Request::Call(CallRequest::ReplayDryRun { .. }));
-    let rendered = |digest| RawRequest { digest, ..*request_overlay::raw() };
+    let rendered = |digest| RawRequest { digest, ..*overlay::raw() };
     let same = Box::new(rendered(card.request_digest));
     stage.reply(is_bytes, Answer::Replayed { run: Box::new(card.clone()), request: same });
     both("sent_request_raw", &mut stage);

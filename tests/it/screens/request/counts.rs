@@ -1,8 +1,8 @@
 //! The overlay's counts of left-out items, the titles of its rows, its detail pane, and a request that does not fit.
-//! Not for: the other actions of the overlay (`request_overlay`).
+//! Not for: the other actions of the overlay (`overlay`).
 
-use super::Stage;
-use super::fixture::{self, MAIN};
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::blocked::{Blocked, BlockedRemedy, Warning};

@@ -1,0 +1,5 @@
+//! The screen of the request: its rows and tokens, and the requests that were sent.
+
+mod counts;
+pub(crate) mod overlay;
+mod sent;
