@@ -36,7 +36,7 @@ pub(super) fn reading() -> Vec<ToolSpec> {
             "list_dir",
             "Lists a folder of the workspace; files that .gitignore names are left out.",
             &json!({
-                "path": path("The folder; the root when left out"),
+                "path": path("The folder; the workspace root by default"),
                 "depth": {"type": "integer", "description": "How many levels, 1 by default"},
             }),
             &[],
@@ -48,7 +48,7 @@ pub(super) fn reading() -> Vec<ToolSpec> {
                 "pattern": {"type": "string", "description": "The regular expression; lowercase letters also match \
                     uppercase"},
                 "path": path("Where; everywhere when left out"),
-                "max": {"type": "integer", "description": "Most matches, 100 by default"},
+                "max": {"type": "integer", "description": "The maximum number of matches, 100 by default"},
             }),
             &["pattern"],
         ),
@@ -99,7 +99,7 @@ pub(super) fn effects(space: &Workspace) -> Vec<ToolSpec> {
             ),
             &json!({
                 "line": {"type": "string", "description": "The command line"},
-                "folder": path("Where to run it; the root when left out"),
+                "folder": path("The folder to run it in; the workspace root by default"),
                 "seconds": {"type": "integer", "description": format!(
                     "Time limit, {} by default, at most {}", effects.options.usual, effects.options.seconds
                 )},

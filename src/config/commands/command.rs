@@ -271,8 +271,8 @@ pub enum Command {
     /// Import a conversation; a second import adds nothing.
     #[command(after_help = example("import conversations.json"))]
     Import {
-        /// JSON lines, OpenAI messages, or an export of ChatGPT or Telegram Desktop (`result.json`) of any size; `-` reads
-        /// standard input, up to 2 GiB. Texts larger than 4 MiB are cut to 4 MiB and reported.
+        /// JSON lines, OpenAI messages, or an export of ChatGPT or Telegram Desktop (`result.json`) of any size; `-`
+        /// reads standard input, up to 2 GiB. Texts larger than 4 MiB are cut to 4 MiB and reported.
         file: PathBuf,
         /// Send the imported system prompts with every request, as instructions (`pleach undo` reverts this).
         #[arg(long)]

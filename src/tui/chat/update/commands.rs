@@ -225,7 +225,7 @@ fn replay(
     let Some(session) = &model.session else { return Way::Done };
     let run = match resolve::call(&session.tree, &model.conversation.path, session.calls().into_iter(), run) {
         Ok(found) => found.map_or_else(|| run.to_owned(), |id| id.to_string()),
-        Err(failure) => return Way::Refused(printed::slashed(&failure.to_string())),
+        Err(failure) => return Way::Refused(failure.to_string()),
     };
     let without = without.map(|text| ItemName::Named { text, message: false });
     send(model, CallRequest::Replay { run, profile, model: name, without }, RacePending::Replay, out);
