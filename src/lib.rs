@@ -95,32 +95,40 @@
 //!
 //! # Identity
 //!
-//! A node's key is a hash of its parent's key, role, content and twin number, so the same message is the same node on
+//! A node's key is a hash of its parent's key, role, content, and twin number, so the same message is the same node on
 //! every machine. Plans, marks, and digests use keys; public ids (UUIDv7) are for people. Two answers to one question
 //! are two turns. See [`domain::conversation::message::node_key`] and [`domain::conversation::mark::Atom`].
 //!
 //! # Where to add things
 //!
-//! * a reason or remedy: [`domain::planning::plan::Reason`], its sentence beside it, then `context`
+//! * a reason or remedy: [`domain::planning::plan::Reason`] with its sentence, name, and label. The compiler then names
+//!   the other places: who decided (`domain::planning::decided_by`), its cause (`context::explain::cause`), and JSON
+//!   (`cli::shape_rows`)
 //! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::planning::policy::PolicySpec`]; a
 //!   number: [`domain::planning::tuning`]; a formula: [`context::policy`], applied by `context::admission::choose`; a
 //!   fact about turns that it needs: [`domain::planning::facts`], read by `engine::plans::facts`
 //! * a source of context: a file in `engine::plans::sources` that returns an [`Offer`](domain::planning::input::Offer),
-//!   a line in `engine::plans::collect`; a [`Section`](domain::planning::policy::Section) where none fits
-//! * an action: a line in `config::keys::actions` (group, name, sentence) and one in `tui::update::actions` (what it
-//!   does); its key in `config/keymap.toml`; help, the palette, and the conflict check use both
-//! * a command: a variant in `config::commands` with its sentence and its example, an arm in `cli`, and an arm in
-//!   `tui::chat::update::commands`; help, completion, `--plain`, and the manual page use the table. `Print` there means
-//!   that the code of the command line runs the command and the screen shows its output
+//!   a line in `engine::plans::collect`; what stays during the tool rounds of a turn: `sources::rounds`; a
+//!   [`Section`](domain::planning::policy::Section) where none fits
+//! * a setting: a field in [`config::settings`] and its default in `config/default.toml`; the engine reads it in
+//!   `engine::startup::setup`, the screen in `tui::shell::configuration`
+//! * an action: a line in `config::keys::actions` (group, whether its letter is guarded, name, sentence) and one in
+//!   `tui::update::actions` (what it does); its key in `config/keymap.toml`; help, the palette, and the conflict check
+//!   use both
+//! * a command: a variant in `config::commands::command` (or in the file of its family) with its sentence and its
+//!   example, its group in `config::commands::table`, an arm in `cli`, and an arm in `tui::chat::update::commands`;
+//!   help, completion, `--plain`, and the manual page use the table. `Print` there means that the code of the
+//!   command line runs the command and the screen shows its output
 //! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
 //! * state of the engine: the part that owns it (`engine::sessions::state`, `turns::state`, `plans::state`,
 //!   `summaries::state`, `tools::state`), which does not depend on the core that contains it
 //! * work beside the engine's thread: [`engine`]'s `jobs`, which starts every thread, cancels jobs, and answers every
 //!   ticket
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; a color role (an `Ink`): [`tui::theme`]
-//! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, whose `mod.rs` implements
-//!   [`tui::screens::screen::Screen`], and one line in `tui::screens`. An action pushes it on `Model::layers`. A
-//!   pending answer: a variant of its family in [`tui::model::pending`], an arm of `answered` in its `update`
+//! * a screen: a folder in `tui::screens` with `model`, `update`, and `view`, whose `mod.rs` implements
+//!   [`tui::screens::screen::Screen`], and one line in `tui::screens`. An action pushes it on `Model::layers`. Keys of
+//!   its own: a section in `config::keys::places`. A pending answer: a variant of its family in
+//!   [`tui::model::pending`], an arm in `tui::update::answers`, and `answered` in its `update`
 //! * a panel beside the chat: `tui::chat`
 //! * a quirk of a server: [`domain::call::model::Quirk`] with its effect on the dialect; the errors by which it is
 //!   recognized: `llm::fault`, `quirk`
@@ -136,8 +144,8 @@
 //!   by `engine::turns::reflect`
 //! * the line that replaces an excluded message: `context::render::render_forms`, `placeholder`
 //! * the header of a card: of a turn that a person kept, `engine::plans::labels`, `card_text`; of a retrieved message,
-//!   `retrieval::cards`, `Piece::line`; the heading above all retrieved messages: `engine::plans::sources::cards`,
-//!   `offered`
+//!   `retrieval::cards`, `Piece::line`; of code, `code::find::cards`, `heading`; the heading above all retrieved
+//!   messages: `engine::plans::sources::cards`, `offered`
 //! * the cached prefix: [`context::render::same_prefix`], from the outlines of two requests
 //! * whether a call may run: [`domain::tool::consent`], by the rules of the settings; who asks:
 //!   `engine::turns::consent`
