@@ -1,7 +1,7 @@
 //! Empty lists: each says what will be listed and how, and its keys are only those that do something there.
 
 use super::Stage;
-use super::fixture;
+use super::fixture::{self, MAIN};
 use pleach::domain::summary::versions::EditableKind;
 use pleach::engine::api::{
     Answer, CallRequest, EditableAct, MemoryRequest, Request, RuleAct, SessionRequest, SummaryAct, ToolRequest,
@@ -53,6 +53,16 @@ fn keys_of_empty_lists_do_something_and_the_body_says_what_will_appear() {
     let asked = |r: &Request| matches!(r, Request::Editable(EditableAct::List { .. }));
     let modules = run("/modules", asked, Answer::Editables(EditableKind::Modules, Vec::new()));
     check(modules, "Tab next tab  Esc close", "/capsule PATH summarizes");
+}
+
+#[test]
+fn a_session_without_messages_has_an_empty_tree_and_no_tool_calls() {
+    for (key, body) in [("f8", "Once you send a message"), ("ctrl-t", "No tool")] {
+        let main = fixture::branch(MAIN, "main", None, None);
+        let mut stage = fixture::open(Vec::new(), fixture::view(&[], vec![main]));
+        stage.press(key);
+        check(stage, "Esc close", body);
+    }
 }
 
 #[test]

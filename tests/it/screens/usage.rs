@@ -63,7 +63,7 @@ fn opened(count: u32) -> Stage {
 fn charts_for_any_number_of_calls() {
     let mut none = opened(0);
     let screen = none.screen(80, 24);
-    assert!(screen.contains("No calls on this branch yet"), "{screen}");
+    assert!(screen.contains("No calls on this branch yet") && !screen.contains("open it"), "{screen}");
     none.press("h l j k g G enter");
     assert!(none.screen(80, 24).contains("Each call becomes a"), "keys do nothing on an empty screen");
     picture("ledger_one", (80, 24), &mut opened(1));
