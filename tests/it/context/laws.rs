@@ -1006,7 +1006,7 @@ proptest! {
         names in any::<(bool, bool)>(),
     ) {
         let policy = preset.unwrap_or_else(|| talk.policy.clone());
-        let talk = Talk { policy, mode, names, ..talk };
+        let talk = Talk { names, policy, mode, ..talk };
         if let Some(solved) = solve(&talk) {
             assert_summaries(&talk, &solved);
         }
