@@ -577,7 +577,7 @@ fn piped_input_follows_the_words_of_a_text() {
     };
     piped(&["ask", "words"]);
     piped(&["memory", "add", "fact", "words"]);
-    assert_eq!(str(&home.json(&["memory", "list"])[0], "text"), "words\n\npiped");
+    assert_eq!(str(&home.json(&["memory", "list"])[0], "text"), "words piped");
     piped(&["state", "edit", "words"]);
     assert!(home.ok(&["state", "show"]).contains("words\n\npiped"));
     piped(&["personality", "words"]);
