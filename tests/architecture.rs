@@ -131,8 +131,10 @@ const LOWER_FOLDERS: &[(&str, &[&str])] = &[
     ("engine/turns/state.rs", &["engine/core.rs"]),
 ];
 
-/// Folders inside a part of a room, and the files in them that other parts of the room may import, with these parts.
-const INNER_FOLDERS: &[(&str, &[(&str, &[&str])])] = &[
+/// A file, and the parts of its room that may import it.
+type OpenFile = (&'static str, &'static [&'static str]);
+/// Folders inside a part of a room, and the files in them that other parts may import.
+const INNER_FOLDERS: &[(&str, &[OpenFile])] = &[
     ("code/parse/outline/", &[]),
     (
         "engine/plans/sources/",

@@ -583,6 +583,9 @@ fn piped_input_follows_the_words_of_a_text() {
     piped(&["personality", "words"]);
     assert_eq!(str(&home.json(&["personality"]), "personality"), "words\n\npiped");
     piped(&["personality"]);
+    home.ok(&["task", "start", "the fix"]);
+    piped(&["task", "done", "words"]);
+    assert_eq!(str(&home.json(&["task", "list"])[0], "outcome"), "words\n\npiped");
     failed(
         &home.run(&["ask"]),
         2,
