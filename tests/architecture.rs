@@ -131,6 +131,28 @@ const LOWER_FOLDERS: &[(&str, &[&str])] = &[
     ("engine/turns/state.rs", &["engine/core.rs"]),
 ];
 
+/// A file, and the parts of its room that may import it.
+type OpenFile = (&'static str, &'static [&'static str]);
+/// Folders inside a part of a room, and the files in them that other parts may import.
+const INNER_FOLDERS: &[(&str, &[OpenFile])] = &[
+    ("code/parse/outline/", &[]),
+    (
+        "engine/plans/sources/",
+        &[
+            ("cards.rs", &["indexing"]),
+            ("code.rs", &["turns"]),
+            ("code_rows.rs", &["indexing", "turns"]),
+            ("memory.rs", &["sessions"]),
+            ("memory_terms.rs", &["sessions"]),
+            ("retrieval.rs", &["indexing"]),
+            ("rule_text.rs", &["tools"]),
+            ("rules.rs", &["tools"]),
+            ("suggested_pins.rs", &["branches", "sessions", "turns"]),
+            ("summaries.rs", &["branches", "calls", "sessions", "summaries"]),
+        ],
+    ),
+];
+
 /// Modules that may re-export items of another room: the engine's interface, for types of its requests and events that are
 /// nouns of every room, and the names of keys and actions, which screens use without knowing the configuration.
 const REEXPORTS: &[(&[&str], &str)] = &[(&["engine", "api"], "domain"), (&["tui", "model", "keys"], "config")];
@@ -644,6 +666,44 @@ fn upward_imports(imports: &Imports) -> Vec<String> {
     let places = LOWER_FOLDERS.iter().flat_map(|(folder, above)| above.iter().map(move |place| (folder, place)));
     let pairs = places.flat_map(|(folder, place)| imports.between(folder, place));
     pairs.map(|(from, to)| format!("{from} may not import {to}, which is built on it")).collect()
+}
+
+/// Imports of a file in an inner folder by another part of its room that is not listed with it.
+fn inner_imports(imports: &Imports) -> Vec<String> {
+    let mut found = Vec::new();
+    for (folder, open) in INNER_FOLDERS {
+        let whole: String = folder.split_inclusive('/').take(2).collect();
+        for (from, to) in imports.into(folder).into_iter().filter(|(from, _)| !from.starts_with(&whole)) {
+            let part = from.split('/').nth(1).unwrap_or_default();
+            if !open.iter().any(|(file, parts)| to[folder.len()..] == **file && parts.contains(&part)) {
+                found.push(format!("{from} may not import {to}, which is internal to {whole}"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn inner_folders_are_closed_to_other_parts() {
+    let sources = product_sources();
+    for (folder, open) in INNER_FOLDERS {
+        assert!(sources.iter().any(|(file, _)| file.starts_with(folder)), "no file is in {folder}");
+        for (name, _) in *open {
+            assert!(
+                sources.iter().any(|(file, _)| *file == format!("{folder}{name}")),
+                "{folder}{name} does not exist"
+            );
+        }
+    }
+    let list = inner_imports(&imports(&sources));
+    assert!(list.is_empty(), "{}", list.join("\n"));
+
+    let plant = |file: &str| {
+        let code = "use crate::engine::plans::sources::cards::Cards as Internal;";
+        let files = [(file, code), ("engine/plans/sources/cards.rs", ""), ("engine/plans/sources/mod.rs", "")];
+        inner_imports(&imports(&files.map(|(file, code)| (file.to_owned(), code.to_owned())))).len()
+    };
+    assert_eq!((plant("engine/branches/fork.rs"), plant("engine/plans/collect.rs")), (1, 0));
 }
 
 #[test]

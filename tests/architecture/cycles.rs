@@ -59,6 +59,13 @@ impl Imports {
         named.filter(|(at, one)| at.starts_with(from) && one.starts_with(to) && !one.starts_with(from)).collect()
     }
 
+    /// Imports of files in a folder by files outside.
+    pub(crate) fn into(&self, folder: &str) -> Vec<(&str, &str)> {
+        let pairs = self.edges.iter().enumerate().flat_map(|(at, all)| all.iter().map(move |to| (at, *to)));
+        let named = pairs.map(|(at, to)| (self.files[at].as_str(), self.files[to].as_str()));
+        named.filter(|(at, to)| to.starts_with(folder) && !at.starts_with(folder)).collect()
+    }
+
     /// The imports among some files, a line for each file.
     pub(crate) fn among(&self, files: &[&str]) -> String {
         let inside = |at: usize| files.contains(&self.files[at].as_str());

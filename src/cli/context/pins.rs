@@ -159,7 +159,7 @@ pub(crate) fn task(run: &mut Run<'_, '_>, command: &TaskCommand) -> Result<(), S
     let act = match command {
         TaskCommand::List => return list(run),
         TaskCommand::Start { name } => TaskAct::Start(name.join(" ")),
-        TaskCommand::Done { outcome } => TaskAct::Done(Some(outcome.join(" ")).filter(|words| !words.is_empty())),
+        TaskCommand::Done { outcome } => TaskAct::Done(run.io.text(outcome)?.filter(|words| !words.is_empty())),
     };
     let view = run.open(matches!(act, TaskAct::Start(_)))?;
     run.change(BranchRequest::Task { branch: view.current, act }, "Done.")

@@ -577,12 +577,15 @@ fn piped_input_follows_the_words_of_a_text() {
     };
     piped(&["ask", "words"]);
     piped(&["memory", "add", "fact", "words"]);
-    assert_eq!(str(&home.json(&["memory", "list"])[0], "text"), "words\n\npiped");
+    assert_eq!(str(&home.json(&["memory", "list"])[0], "text"), "words piped");
     piped(&["state", "edit", "words"]);
     assert!(home.ok(&["state", "show"]).contains("words\n\npiped"));
     piped(&["personality", "words"]);
     assert_eq!(str(&home.json(&["personality"]), "personality"), "words\n\npiped");
     piped(&["personality"]);
+    home.ok(&["task", "start", "the fix"]);
+    piped(&["task", "done", "words"]);
+    assert_eq!(str(&home.json(&["task", "list"])[0], "outcome"), "words\n\npiped");
     failed(
         &home.run(&["ask"]),
         2,
