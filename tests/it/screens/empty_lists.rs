@@ -52,7 +52,7 @@ fn keys_of_empty_lists_do_something_and_the_body_says_what_will_appear() {
     check(empty("f3", asked, Answer::Sessions(Vec::new())), "Alt+N new  Esc close", "No entry matches");
     let asked = |r: &Request| matches!(r, Request::Editable(EditableAct::List { .. }));
     let modules = run("/modules", asked, Answer::Editables(EditableKind::Modules, Vec::new()));
-    check(modules, "Tab next tab  Esc close", "/capsule PATH summarizes");
+    check(modules, "Tab next tab  Esc close", "/module-summary PATH summarizes");
 }
 
 #[test]
