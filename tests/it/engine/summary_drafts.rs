@@ -437,9 +437,9 @@ fn accepting_makes_no_plan_larger_when_more_is_searched() {
             ["cache", "parser", "thread", "socket", "window", "layout", "token", "buffer", "index", "query", "planner"];
         (0..count).map(|_| *dice.pick(&all)).collect::<Vec<_>>().join(" ")
     };
-    let turns: Vec<(String, String)> = (0..40)
+    let turns: Vec<(String, String)> = (0..60)
         .map(|n| {
-            let (limit, long) = (1_000 + n * 7, [30, 120, 300][n % 3]);
+            let (limit, long) = (1_000 + n * 7, [30, 120, 300, 30, 300][n * 7 % 11 % 5]);
             let asked = format!("Look at mod_{n}.rs, {}", words(20));
             let body =
                 format!("In mod_{n}.rs the limit is {limit}. {}. Call setup_{n}() first. {}", words(long), words(60));
@@ -455,11 +455,11 @@ fn accepting_makes_no_plan_larger_when_more_is_searched() {
         client.say(branch, asked);
     }
     let measure = |client: &mut Client| -> Vec<(String, u32)> {
-        let ways = ["adaptive", "levels"].iter().flat_map(|policy| [3_000, 5_000].map(|budget| (*policy, budget)));
+        let ways = [("adaptive", 3_000, Mode::Heavy), ("adaptive", 5_000, Mode::Light), ("levels", 8_000, Mode::Light)];
         let mut sizes = Vec::new();
-        for (policy, budget) in ways {
+        for (policy, budget, mode) in ways {
             let (policy, budget) = (Some(policy.to_owned()), Some(budget));
-            let overrides = Overrides { policy: policy.clone(), budget, ..Overrides::default() };
+            let overrides = Overrides { policy: policy.clone(), mode: Some(mode), budget, ..Overrides::default() };
             client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
             for question in ["What is in mod_7.rs?", "What about mod_25.rs and setup_7?", "where does 1231 come from"] {
                 let plan = client.whole_plan(branch, &message(question));
@@ -469,7 +469,7 @@ fn accepting_makes_no_plan_larger_when_more_is_searched() {
         sizes
     };
     let mut before = measure(&mut client);
-    for up_to in [14, 28] {
+    for up_to in [20, 40] {
         accept(&mut client, branch, Some(up_to));
         let after = measure(&mut client);
         for ((way, then), (_, now)) in before.iter().zip(&after) {
