@@ -306,11 +306,11 @@ fn usage_error(prefix: &str, typed: &[String], words: &[OsString], error: Option
     format!("Unknown command /{name}. /help lists all commands. To send text that starts with /, type //{name}.")
 }
 
-/// Returns the command that clap finds most similar to an unknown one.
+/// Returns the command that clap finds most similar to an unknown one: the last of its suggestions.
 fn similar(error: &clap::Error) -> Option<String> {
     match error.get(ContextKind::SuggestedSubcommand)? {
         ContextValue::String(name) => Some(name.clone()),
-        ContextValue::Strings(names) => names.first().cloned(),
+        ContextValue::Strings(names) => names.last().cloned(),
         _ => None,
     }
 }
