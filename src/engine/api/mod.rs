@@ -30,6 +30,7 @@ pub use event::{
 };
 pub use marks::marks;
 pub use project::{ModuleAct, ProjectAct};
+pub(crate) use request::ServerUse;
 pub use request::{
     BranchRequest, CallRequest, MemoryRequest, PlanRequest, ProgramRequest, Request, SessionRequest, ToolRequest,
     TurnRequest,

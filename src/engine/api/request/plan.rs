@@ -87,3 +87,14 @@ pub enum PlanRequest {
         anyway: bool,
     },
 }
+
+impl PlanRequest {
+    /// Returns whether the request makes a plan of a new call, which offers tools.
+    #[deny(clippy::wildcard_enum_match_arm, reason = "a new request must not compile without this answer")]
+    pub(crate) fn plans_with_tools(&self) -> bool {
+        match self {
+            Self::Replan { .. } | Self::WhatIf { .. } | Self::Preview { .. } | Self::Exact { .. } => true,
+            Self::RowText { .. } | Self::WireText { .. } | Self::Why { .. } | Self::Retrieve { .. } => false,
+        }
+    }
+}
