@@ -1,4 +1,6 @@
 //! The thread that runs slash commands by the command line's own code, one after another.
+//! Both queues have no bound: a person types the command lines one by one, and the thread that passes answers on also
+//! passes the events of calls, which must not wait for a command.
 //! Not for: the commands (`config::commands`), or which of them run here (`chat::update::commands`).
 
 use crate::config::commands::Printed;

@@ -1,4 +1,5 @@
-//! Highlights code on a thread of its own: which words of a line are keywords, strings, comments, and so on.
+//! Highlights code on a separate thread: which words of a line are keywords, strings, comments, and so on.
+//! The queue of jobs has no bound, because the run loop must not wait; the thread keeps only the newest jobs.
 //! Not for: the style of a keyword (`theme`), or caching the result (`text::code`).
 
 use crate::tui::msg::{FrameMsg, Msg};

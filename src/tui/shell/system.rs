@@ -137,10 +137,12 @@ mod unix {
                 return;
             }
             if let Some(number) = number {
-                thread::spawn(move || {
+                let limit = move || {
                     thread::sleep(if number == 1 { HANGUP_TIMEOUT } else { EXIT_TIMEOUT });
                     leave(128 + number);
-                });
+                };
+                // Without the thread, the program ends as well, but without a time limit.
+                drop(thread::Builder::new().name("exit-timeout".to_owned()).spawn(limit));
             }
         }
     }
