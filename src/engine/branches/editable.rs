@@ -45,7 +45,7 @@ impl Core {
             EditableKind::Rules | EditableKind::Skills => return self.list_project_texts(ticket, branch, kind),
             EditableKind::Memories => {
                 let (store, session) = (self.store.clone(), self.sessions.branch(branch)?.session);
-                self.jobs.answer("memories", ticket, move || {
+                self.jobs.answer("memories", ticket, move |_| {
                     memory_editables(&store, session).map(|editables| Answer::Editables(kind, editables))
                 });
                 return Ok(());

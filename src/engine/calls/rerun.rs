@@ -65,7 +65,7 @@ impl Core {
             let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             ended(done, millis)
         };
-        let cancel = self.jobs.report("again", move |failure| ended(Box::new(lost_call(&failure)), 0), work);
+        let cancel = self.jobs.report("rerun", move |failure| ended(Box::new(lost_call(&failure)), 0), work);
         self.emit(Event::Tool(ToolEvent::Rerun(Box::new(view.clone()))));
         self.turns.rerun = Some(RunningCall { session, view, before, reply: None, cancel });
         Ok(Answer::Done(String::new()))

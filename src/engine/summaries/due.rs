@@ -123,7 +123,11 @@ impl DueCheck {
             });
             Inbox::Summary(SummaryReport::Due(Box::new(DueResult { branch, opened, due })))
         };
-        jobs.report("due", move |failure| ended(Err(failure)), move |_| ended(self.due()));
+        jobs.report(
+            "due",
+            move |failure| ended(Err(failure)),
+            move |cancel| ended(cancel.check().and_then(|()| self.due())),
+        );
     }
 
     /// Returns the turns to summarize and the reason, if a summary is due.
