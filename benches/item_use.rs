@@ -1,7 +1,8 @@
 //! The time to find which items an answer used: 200 items of 28,000 tokens in total, from files of this repository, an
 //! answer of 2,000 tokens that quotes some of them, and one that quotes none.
 //!
-//! `cargo bench --bench item_use`. Not for: whether the evidence is right (the tests of `context::item_use`).
+//! `cargo bench --bench item_use`.
+//! Not for: whether the evidence is right (the tests of `context::item_use`).
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 

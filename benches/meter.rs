@@ -2,7 +2,8 @@
 //! Each turn is planned first, and the usage of the call is compared with the plan.
 //!
 //! `BASE_URLS="name=http://127.0.0.1:4400/v1=model=key name2=…" cargo bench --bench meter` asks running servers (a key
-//! is optional). Without `BASE_URLS` it says so and does nothing. Not for: our own servers, which report what we count.
+//! is optional). Without `BASE_URLS` it says so and does nothing.
+//! Not for: our own servers, which report what we count.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 

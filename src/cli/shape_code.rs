@@ -1,4 +1,5 @@
-//! The JSON of code searches, which is part of a plan's JSON. Not for: the plan itself (`shape`).
+//! The JSON of code searches, which is part of a plan's JSON.
+//! Not for: the plan itself (`shape`).
 
 use crate::domain::call::code_set::{CodeCandidate, CodeSet};
 use crate::domain::conversation::mark::Atom;

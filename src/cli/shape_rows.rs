@@ -1,6 +1,6 @@
 //! The fields of a plan's JSON about the admission of a row: its step in the order of admission, the number of calls
-//! that its mark lasts, and the rows that are sent or left out together with it. Not for: the other fields of a row
-//! (`shape`), or admission itself (`context`).
+//! that its mark lasts, and the rows that are sent or left out together with it.
+//! Not for: the other fields of a row (`shape`), or admission itself (`context`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};

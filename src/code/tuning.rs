@@ -1,5 +1,5 @@
-//! The constants of the ranking, tuned on the histories of several projects and validated on the others. Not for:
-//! limits on sent code, which the caller sets.
+//! The constants of the ranking, tuned on the histories of several projects and validated on the others.
+//! Not for: limits on sent code, which the caller sets.
 
 /// The constants of the ranking.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,9 @@
-//! The messages to the engine's thread: requests, and reports of other threads. Not for: handling them (`dispatch`).
+//! The messages to the engine's thread: requests, and reports of other threads.
+//! Not for: handling them (`dispatch`).
 
 use super::api::{Answer, Request, Ticket};
 use super::branches::state_block::WrittenState;
-use super::jobs::Jobs;
+use super::jobs::{CancelToken, Jobs};
 use super::plans::results::{EditedBody, PreviewWork, PreviousRequest, Trials};
 use super::plans::worker::WorkerEvent;
 use super::sessions::state::TitleResult;
@@ -87,17 +88,18 @@ pub(crate) enum OutsideChange {
 }
 
 impl Jobs<Inbox> {
-    /// Computes an answer on a separate thread. The ticket is always answered, even if the work panics.
+    /// Computes an answer on a separate thread. The ticket is always answered, even if the work panics. Work that was
+    /// canceled before it began is not done; longer work checks its token.
     pub(crate) fn answer(
         &self,
         name: &str,
         ticket: Ticket,
-        work: impl FnOnce() -> Result<Answer, Failure> + Send + 'static,
+        work: impl FnOnce(&CancelToken) -> Result<Answer, Failure> + Send + 'static,
     ) {
         self.report(
             name,
             move |failure| Inbox::Answer(ticket, Box::new(Err(failure))),
-            move |_| Inbox::Answer(ticket, Box::new(work())),
+            move |cancel| Inbox::Answer(ticket, Box::new(cancel.check().and_then(|()| work(cancel)))),
         );
     }
 }

@@ -1,14 +1,16 @@
 //! Starts all threads of the engine. A *job* is work with an end: it has a name, is counted, can be canceled, and
 //! always reports, even if its thread cannot be started or its work panics. A *service* works until its queue closes. A
 //! service answers a ticket even if its work panics ([`guarded`]). `tests/architecture.rs` rejects threads that other
-//! files of the engine start. Not for: the work of jobs, their start, or how often their work checks for cancellation.
+//! files of the engine start.
+//! Not for: the work of jobs, their start, or how often their work checks for cancellation.
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 /// The maximum number of jobs that run at the same time. Ordinary use needs a handful; more means that jobs hang.
 const MOST: usize = 64;
@@ -32,15 +34,25 @@ impl CancelToken {
     pub(crate) fn is_canceled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// Fails if the job was canceled.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.is_canceled() { Err(Failure::user("This was stopped before it was done.")) } else { Ok(()) }
+    }
 }
 
-/// The tokens of the running jobs.
+/// The tokens of the running jobs, and a signal for each job that ends.
 #[derive(Clone, Default)]
-struct Running(Arc<Mutex<Vec<CancelToken>>>);
+struct Running(Arc<(Mutex<Vec<CancelToken>>, Condvar)>);
 
 impl Running {
     fn tokens(&self) -> MutexGuard<'_, Vec<CancelToken>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remove(&self, ended: &CancelToken) {
+        self.tokens().retain(|token| !Arc::ptr_eq(&token.0, &ended.0));
+        self.0.1.notify_all();
     }
 }
 
@@ -87,6 +99,19 @@ impl<M: Send + 'static> Jobs<M> {
         self.running.tokens().iter().for_each(CancelToken::cancel);
     }
 
+    /// Waits until no job runs, at most until `until`. The reports of the jobs are sent by then.
+    pub(crate) fn wait_until_idle(&self, until: Instant) {
+        let mut tokens = self.running.tokens();
+        while !tokens.is_empty() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                tracing::warn!(jobs = tokens.len(), "jobs still run at the end of the program");
+                return;
+            }
+            tokens = self.running.0.1.wait_timeout(tokens, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// Runs work that ends with one message to the engine's thread. If the work does not produce the message, `lost`
     /// does.
     pub(crate) fn report(
@@ -115,7 +140,7 @@ struct Job<L: FnOnce(Failure)> {
 
 impl<L: FnOnce(Failure)> Drop for Job<L> {
     fn drop(&mut self) {
-        self.running.tokens().retain(|token| !Arc::ptr_eq(&token.0, &self.cancel.0));
+        self.running.remove(&self.cancel);
         if let Some(lost) = self.lost.take() {
             let (kind, todo) = match self.why {
                 PANICKED => (FailureKind::Internal, "Please report it with the log."),
@@ -187,7 +212,7 @@ mod tests {
     #[test]
     fn a_ticket_is_answered_with_the_result_of_the_work() {
         let (jobs, out) = jobs(1);
-        jobs.answer("test", Ticket(7), || Ok(Answer::Done("made".into())));
+        jobs.answer("test", Ticket(7), |_| Ok(Answer::Done("made".into())));
         let (ticket, result) = answered(&out);
         assert_eq!((ticket, matches!(result, Ok(Answer::Done(notice)) if notice == "made")), (Ticket(7), true));
     }
@@ -196,7 +221,7 @@ mod tests {
     fn a_panic_answers_the_ticket_and_frees_its_place() {
         let (jobs, out) = jobs(1);
         for ticket in [1, 2] {
-            jobs.answer("test", Ticket(ticket), || panic!("planted by the test"));
+            jobs.answer("test", Ticket(ticket), |_| panic!("planted by the test"));
             let (answered, result) = answered(&out);
             assert_eq!(answered, Ticket(ticket));
             assert_eq!(result.err().map(|failure| failure.what).as_deref(), Some(PANICKED));
@@ -207,11 +232,11 @@ mod tests {
     fn a_job_beyond_the_maximum_is_refused_until_another_has_ended() {
         let (jobs, out) = jobs(1);
         let (go, wait) = channel::<()>();
-        jobs.answer("test", Ticket(1), move || {
+        jobs.answer("test", Ticket(1), move |_| {
             let _ = wait.recv();
             Ok(Answer::Done(String::new()))
         });
-        jobs.answer("test", Ticket(2), || Ok(Answer::Done(String::new())));
+        jobs.answer("test", Ticket(2), |_| Ok(Answer::Done(String::new())));
         let (ticket, result) = answered(&out);
         assert_eq!((ticket, result.err().map(|failure| failure.kind)), (Ticket(2), Some(FailureKind::Busy)));
         drop(go);
@@ -219,7 +244,7 @@ mod tests {
         while !jobs.running.tokens().is_empty() {
             std::thread::yield_now();
         }
-        jobs.answer("test", Ticket(3), || Ok(Answer::Done(String::new())));
+        jobs.answer("test", Ticket(3), |_| Ok(Answer::Done(String::new())));
         assert!(answered(&out).1.is_ok());
     }
 
@@ -260,6 +285,37 @@ mod tests {
         let mut tickets = [1, 2, 3].map(|_| answered(&out).0.0);
         tickets.sort_unstable();
         assert_eq!(tickets, [1, 2, 3]);
+    }
+
+    #[test]
+    fn the_work_for_an_answer_sees_that_it_was_canceled() {
+        let (jobs, out) = jobs(1);
+        let (started, has_started) = channel();
+        jobs.answer("test", Ticket(1), move |cancel| {
+            drop(started);
+            while !cancel.is_canceled() {
+                std::thread::yield_now();
+            }
+            cancel.check().map(|()| Answer::Done(String::new()))
+        });
+        let _: Result<(), _> = has_started.recv();
+        jobs.cancel_all();
+        let failure = answered(&out).1.err();
+        assert_eq!(failure.map(|failure| failure.what).as_deref(), Some("This was stopped before it was done."));
+    }
+
+    #[test]
+    fn after_the_wait_no_job_runs_and_each_has_reported() {
+        let (jobs, out) = jobs(3);
+        for ticket in [1, 2, 3] {
+            endless(&jobs, ticket, ticket == 2);
+        }
+        jobs.wait_until_idle(Instant::now());
+        assert!(!jobs.running.tokens().is_empty(), "it does not wait longer than it may");
+        jobs.cancel_all();
+        jobs.wait_until_idle(Instant::now() + std::time::Duration::from_mins(10));
+        assert!(jobs.running.tokens().is_empty());
+        assert!(out.try_iter().count() >= 2, "the report of the job that panicked may follow");
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //!
 //! One thread owns the state (`core`). Planning (`plans::worker`), calls (`turns::stream`), and tools
 //! (`turns::tool_calls`) run on other threads, which send their results to it (`inbox`). A pure state machine makes the
-//! decisions of a turn ([`turns::machine`]). Every change is written to the store first and shown afterward. Not for:
-//! work of a single module (`context`, `store`, `llm`, …), or display.
+//! decisions of a turn ([`turns::machine`]). Every change is written to the store first and shown afterward.
+//! The queues to this thread and to the screen have no bound: no sender may wait, because the engine's thread sends to
+//! both and receives from the first, and a waiting call could then never be stopped.
+//! Not for: work of a single module (`context`, `store`, `llm`, …), or display.
 
 pub mod api;
 mod branches;
@@ -82,7 +84,7 @@ impl Engine {
         let core = Core::new(setup, project, (planner, vectors, code_indexer), inbox.clone(), events)?;
         let thread = Some(jobs::service("engine", move || core.run(&receiver))?);
         let to_engine = inbox.clone();
-        let look = move || {
+        let watch = move || {
             let (store, events) = store_and_events;
             let mut last_failure = None;
             while to_engine.send(Inbox::Changed(OutsideChange::Store)).is_ok() {
@@ -93,7 +95,7 @@ impl Engine {
                 std::thread::sleep(STORE_CHECK_INTERVAL);
             }
         };
-        jobs::service("look", look)?;
+        jobs::service("store-watch", watch)?;
         Ok((Self { inbox, thread }, out))
     }
 

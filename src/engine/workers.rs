@@ -1,5 +1,5 @@
-//! The services that work in parallel with the engine's thread: indexing, searching, comparing. Not for: planning
-//! (`plans::worker`), or work with an end (`jobs`).
+//! The services that work in parallel with the engine's thread: indexing, searching, comparing.
+//! Not for: planning (`plans::worker`), or work with an end (`jobs`).
 
 use super::calls::diff_worker::DiffWorker;
 use super::indexing::code_indexer::CodeIndexer;

@@ -1,5 +1,6 @@
 //! Writes JSON lines: one message per line in the format that imports read, with the fields needed for an exact round
-//! trip, and then one line per branch with its head. Not for: masking, which the caller does first.
+//! trip, and then one line per branch with its head.
+//! Not for: masking, which the caller does first.
 
 use crate::domain::conversation::message::{End, Part, Role};
 use crate::domain::conversation::record::{Record, TAG, Transcript};

@@ -1,5 +1,5 @@
-//! Writers of export formats from neutral records: JSON lines, which are exact, and Markdown for reading. Not for:
-//! reading them back (`import`), or choosing the exported sessions and branches (`engine`).
+//! Writers of export formats from neutral records: JSON lines, which are exact, and Markdown for reading.
+//! Not for: reading them back (`import`), or choosing the exported sessions and branches (`engine`).
 
 mod jsonl;
 mod markdown;

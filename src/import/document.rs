@@ -1,6 +1,6 @@
 //! Reads one conversation of any size that is a separate JSON value (a list of messages, or a `ChatGPT` export's
-//! mapping): its messages are read one by one from their offsets in the file. Not for: files of single messages
-//! (`lines`), or the fields around a conversation's messages (`outline`).
+//! mapping): its messages are read one by one from their offsets in the file.
+//! Not for: files of single messages (`lines`), or the fields around a conversation's messages (`outline`).
 
 use super::chatgpt::{self, Nodes};
 use super::json::{self, Object};

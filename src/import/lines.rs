@@ -1,5 +1,6 @@
-//! Reads a file value by value and returns its sessions piece by piece. Not for: splitting a file into values
-//! (`split`), the content of messages (`message`), or their order (`tree_builder`).
+//! Reads a file value by value and returns its sessions piece by piece.
+//! Not for: splitting a file into values (`split`), the content of messages (`message`), or their order
+//! (`tree_builder`).
 
 use super::document::Document;
 use super::json::{self, Object};

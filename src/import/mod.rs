@@ -1,6 +1,6 @@
 //! Readers of other formats, which return neutral records: pleach JSON lines, JSON lists of chat messages, ChatGPT
-//! exports, and Telegram Desktop exports. Not for: storing the records (`engine`, `store`), or writing formats
-//! (`export`).
+//! exports, and Telegram Desktop exports.
+//! Not for: storing the records (`engine`, `store`), or writing formats (`export`).
 //!
 //! The format is detected by content, never by file name. Everything readable is imported; the rest is reported with
 //! its position. Reading is iterative and takes time linear in the size of the file. A file of any size is read piece

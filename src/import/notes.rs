@@ -1,5 +1,6 @@
 //! Collects skipped parts of a file with the reasons, up to a limit, so that a gigabyte of garbage does not become a
-//! gigabyte of notes. Not for: errors that stop an import (`ImportError`).
+//! gigabyte of notes.
+//! Not for: errors that stop an import (`ImportError`).
 
 use crate::domain::conversation::record::Skipped;
 

@@ -1,5 +1,6 @@
 //! Collects the messages of one session as they arrive, and decides when the session begins and when to pass on
-//! finished messages. Not for: reading messages (`reader`), or their order (`tree_builder`).
+//! finished messages.
+//! Not for: reading messages (`reader`), or their order (`tree_builder`).
 
 use super::chatgpt;
 use super::fingerprint::Fingerprint;

@@ -1,6 +1,6 @@
 //! Splits a stream into lines, or a JSON array into its elements, without parsing them, so that one malformed element
-//! does not affect the rest. Large elements are shortened. Not for: parsing the elements, or shortening them
-//! (`shorten`).
+//! does not affect the rest. Large elements are shortened.
+//! Not for: parsing the elements, or shortening them (`shorten`).
 
 use super::shorten::{MAX_VALUE_BYTES, MAX_VALUE_WEIGHT, Shortener, weight};
 use super::source::Source;

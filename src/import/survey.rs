@@ -1,5 +1,6 @@
 //! Reads a whole file of single messages for facts about their sessions: the source, the title, and whether messages
-//! name their parents. Not for: reading the messages themselves.
+//! name their parents.
+//! Not for: reading the messages themselves.
 
 use super::lines::trimmed;
 use super::reader::Shape;

@@ -1,4 +1,5 @@
-//! Parses times in import files into milliseconds since 1970. Not for: the current time.
+//! Parses times in import files into milliseconds since 1970.
+//! Not for: the current time.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Finds the key of a profile: an environment variable, else the first line of a command's output. Not for: storing
-//! keys; nothing here is written, logged, or shown.
+//! Finds the key of a profile: an environment variable, else the first line of a command's output.
+//! Not for: storing keys; nothing here is written, logged, or shown.
 
 use super::{LlmError, clip};
 use crate::domain::call::model::Profile;
@@ -52,7 +52,14 @@ fn run(command: &str, timeout: Duration) -> Result<String, String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| error.to_string())?;
-    let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    let readers = reader(child.stdout.take()).and_then(|out| Ok((out, reader(child.stderr.take())?)));
+    let (out, err) = match readers {
+        Ok(readers) => readers,
+        Err(error) => {
+            kill(&mut child);
+            return Err(format!("its output can't be read: {error}"));
+        }
+    };
     let Some(status) = wait(&mut child, timeout).map_err(|error| error.to_string())? else {
         kill(&mut child);
         return Err(format!("it took longer than {} s", timeout.as_secs_f32()));
@@ -84,16 +91,17 @@ fn shell(command: &str) -> Command {
     shell
 }
 
-fn reader<R: Read + Send + 'static>(pipe: Option<R>) -> mpsc::Receiver<String> {
-    let (send, receive) = mpsc::channel();
-    std::thread::spawn(move || {
+/// Starts a thread that reads a pipe. Returns the receiver of the text; fails if the thread cannot be started.
+fn reader<R: Read + Send + 'static>(pipe: Option<R>) -> std::io::Result<mpsc::Receiver<String>> {
+    let (send, receive) = mpsc::sync_channel(1);
+    std::thread::Builder::new().name("key-command".to_owned()).spawn(move || {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
             let _ = pipe.take(MAX_OUTPUT).read_to_end(&mut bytes);
         }
         let _ = send.send(String::from_utf8_lossy(&bytes).into_owned());
-    });
-    receive
+    })?;
+    Ok(receive)
 }
 
 fn wait(child: &mut Child, timeout: Duration) -> std::io::Result<Option<ExitStatus>> {

@@ -1,5 +1,6 @@
 //! One call to a server's tool: sends it, reports its progress, and abandons it when a person stops it or the server is
-//! silent for too long. Not for: deciding whether it is allowed (`engine`), or the text of its result (`result_text`).
+//! silent for too long.
+//! Not for: deciding whether it is allowed (`engine`), or the text of its result (`result_text`).
 
 use super::result_text;
 use crate::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
@@ -7,10 +8,10 @@ use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ProgressNotificationParam, ProgressToken, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// The interval at which a waiting call checks whether it was stopped.
@@ -18,14 +19,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(40);
 /// Progress can extend a call up to this many times its time limit.
 const MAX_EXTENSIONS: u32 = 10;
 /// The maximum number of progress messages that are passed on.
-const MAX_PROGRESS: u32 = 1_000;
+const MAX_PROGRESS: usize = 1_000;
 
 /// The receivers of the progress of calls, by progress token.
 #[derive(Default)]
-pub(super) struct Listeners(Mutex<Vec<(ProgressToken, UnboundedSender<String>)>>);
+pub(super) struct Listeners(Mutex<Vec<(ProgressToken, mpsc::Sender<String>)>>);
 
 impl Listeners {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(ProgressToken, UnboundedSender<String>)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(ProgressToken, mpsc::Sender<String>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -36,7 +37,8 @@ impl Listeners {
             let of = params.total.map_or_else(String::new, |total| format!(" of {total}"));
             let message: String = params.message.as_deref().unwrap_or_default().chars().take(300).collect();
             let message = if message.is_empty() { message } else { format!(": {message}") };
-            let _ = listener.send(format!("{}{of}{message}\n", params.progress));
+            // If the call is behind with older progress, this piece is dropped.
+            let _ = listener.try_send(format!("{}{of}{message}\n", params.progress));
         }
     }
 }
@@ -60,7 +62,7 @@ enum CallEvent {
 /// The side of a call that waits for its end.
 pub(super) struct WaitingCall {
     events: Receiver<CallEvent>,
-    stop: UnboundedSender<()>,
+    stop: mpsc::Sender<()>,
 }
 
 impl WaitingCall {
@@ -72,7 +74,7 @@ impl WaitingCall {
                 Ok(CallEvent::Done(output, gone)) => return (output, gone),
                 Err(RecvTimeoutError::Timeout) => {
                     if watch.cancelled() {
-                        let _ = self.stop.send(());
+                        let _ = self.stop.try_send(());
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -96,8 +98,9 @@ impl Call {
             return Err(result_text::failed("The arguments must be a JSON object; nothing was done."));
         };
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
-        let (sender, events) = channel();
-        let (stop, stopped) = unbounded_channel();
+        // All progress that is passed on and the end have room, so sending never waits.
+        let (sender, events) = sync_channel(MAX_PROGRESS + 1);
+        let (stop, stopped) = mpsc::channel(1);
         let work = async move {
             let (output, gone) = self.run(params, &sender, stopped).await;
             let _ = sender.send(CallEvent::Done(output, gone));
@@ -108,8 +111,8 @@ impl Call {
     async fn run(
         self,
         params: CallToolRequestParams,
-        sender: &Sender<CallEvent>,
-        mut stopped: UnboundedReceiver<()>,
+        sender: &SyncSender<CallEvent>,
+        mut stopped: mpsc::Receiver<()>,
     ) -> (ToolOutput, Option<String>) {
         let patience = Duration::from_secs(u64::from(self.seconds.max(1)));
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
@@ -120,7 +123,7 @@ impl Call {
             Err(_) => return (given_up(patience), None),
         };
         let token = handle.progress_token.clone();
-        let (listener, mut progress_events) = unbounded_channel();
+        let (listener, mut progress_events) = mpsc::channel(MAX_PROGRESS);
         self.listeners.lock().push((token.clone(), listener));
         let mut pieces = 0;
         let mut report = |line| {

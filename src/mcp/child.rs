@@ -1,6 +1,6 @@
 //! A server that is a child process: starts it in a separate process group with a small environment, exchanges lines
-//! with it, keeps the end of its error output, and ends it with every process that it started. Not for: the content of
-//! the lines (`server_process`, `call`).
+//! with it, keeps the end of its error output, and ends it with every process that it started.
+//! Not for: the content of the lines (`server_process`, `call`).
 
 use crate::domain::tool::mcp::Secret;
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};

@@ -1,5 +1,5 @@
-//! Lists a server's tools page by page, up to a limit. Tools that cannot be used are skipped and reported. Not for:
-//! choosing the tools that a model gets (`engine`).
+//! Lists a server's tools page by page, up to a limit. Tools that cannot be used are skipped and reported.
+//! Not for: choosing the tools that a model gets (`engine`).
 
 use crate::domain::tool::mcp::{ServerTool, ToolHints};
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool};

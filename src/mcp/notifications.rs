@@ -1,6 +1,6 @@
 //! Takes notifications of servers out of the stream in order, before the protocol's crate sees them: progress, log
-//! lines, and changes of the tool list. Memory use is bounded, regardless of the number of notifications. Not for:
-//! requests and their answers.
+//! lines, and changes of the tool list. Memory use is bounded, regardless of the number of notifications.
+//! Not for: requests and their answers.
 
 use super::call::Listeners;
 use super::child::ServerOutput;

@@ -1,5 +1,6 @@
 //! The replacement for servers in a program that was built without MCP support: each server reports the missing
-//! support. Not for: a program with MCP support (`servers`).
+//! support.
+//! Not for: a program with MCP support (`servers`).
 
 use crate::domain::tool::mcp::{Server, ServerSpec, ServerState, ToolServers};
 use crate::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};

@@ -1,6 +1,6 @@
 //! Writes retrieved messages as text: a date line once per day, a line with its speaker for each message, and `…` in
-//! place of omitted text. The form is compact, because every character costs tokens. Not for: choosing the messages
-//! (`fill`).
+//! place of omitted text. The form is compact, because every character costs tokens.
+//! Not for: choosing the messages (`fill`).
 //!
 //! ```text
 //! [2023-05-08]

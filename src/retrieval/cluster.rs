@@ -1,5 +1,6 @@
 //! Groups the questions of a conversation by subject. Integer arithmetic, so that the result is the same on every
-//! machine. Not for: searching an embedder's vectors (`vectors::memory`) or the kind of work in a conversation
+//! machine.
+//! Not for: searching an embedder's vectors (`vectors::memory`) or the kind of work in a conversation
 //! (`context::policy::conversation`).
 //!
 //! A query is the vector that an embedder gave it, or else a vector of hashed words, word pairs, and character

@@ -1,5 +1,6 @@
 //! Turns hits into cards: the best hits that fit, together with the messages that they must not be separated from,
-//! without near duplicates, in the order of the path. Not for: scores (`search`) or the text of a card (`cards`).
+//! without near duplicates, in the order of the path.
+//! Not for: scores (`search`) or the text of a card (`cards`).
 
 use super::cards::{CardList, Piece, PiecePlace, day, label};
 use super::floor::Floor;

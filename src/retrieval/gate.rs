@@ -1,8 +1,8 @@
 //! Decides whether a message asks for older messages: "continue", "why?", and small talk must retrieve nothing; a
 //! question must retrieve something. Word lists alone do not generalize, so the collection itself decides: how rare the
 //! words of the message are on this path, and how many of them occur together in one place. With vectors, a message
-//! with content words also opens the gate if something on the path is far nearer to it than the rest. Not for:
-//! searching (`search`). A person can override the gate with one key.
+//! with content words also opens the gate if something on the path is far nearer to it than the rest.
+//! Not for: searching (`search`). A person can override the gate with one key.
 
 use super::RetrievalError;
 use super::index::stops::{is_filler, past_cue};

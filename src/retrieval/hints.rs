@@ -1,6 +1,7 @@
 //! Derives the expected content of an answer from a question's form: "when" asks for a message that mentions a time,
 //! "how many" for a message with a number, a date for messages around it, "you suggested" for the model's words, and
-//! "my" for the person's. Not for: the words of the question (`query`).
+//! "my" for the person's.
+//! Not for: the words of the question (`query`).
 
 use super::index::words::{Term, words_of};
 use crate::domain::conversation::message::Role;

@@ -1,5 +1,5 @@
-//! A parsed query: its terms without stop words and speakers' names, and the speakers it names. Not for: deciding
-//! whether to search (`gate`).
+//! A parsed query: its terms without stop words and speakers' names, and the speakers it names.
+//! Not for: deciding whether to search (`gate`).
 
 use super::hints::Hints;
 use super::index::session::Index;

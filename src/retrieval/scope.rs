@@ -1,6 +1,7 @@
 //! Defines the text that a branch may find: the messages of its path in order, their passages in order (slots), their
 //! sittings (stretches of messages without a long gap), and the statistics of the whole. Everything is computed from
-//! the path alone, so that other branches do not affect it. Not for: scores (`search`).
+//! the path alone, so that other branches do not affect it.
+//! Not for: scores (`search`).
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "statistics are single precision")]
 
 use super::index::session::{Index, IndexedMessage, NOBODY};

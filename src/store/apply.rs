@@ -1,5 +1,5 @@
-//! Passes each write to its table, inside the writer's transaction. Not for: SQL; each group of tables has its own
-//! file.
+//! Passes each write to its table, inside the writer's transaction.
+//! Not for: SQL; each group of tables has its own file.
 
 use super::tables::{
     branches, counts, embeddings, journal, memory, message_index, modules, nodes, plans, races, removal, retrieval,

@@ -1,5 +1,5 @@
-//! The store: one SQLite file, one writer thread, a few readers. Not for: decisions about conversations; the engine
-//! decides which data is written and what the data means.
+//! The store: one SQLite file, one writer thread, a few readers.
+//! Not for: decisions about conversations; the engine decides which data is written and what the data means.
 //!
 //! Every change is a [`types::Write`]; a list of them is one IMMEDIATE transaction on the writer thread (`writer`).
 //! Reads use a small pool (`pool`) and, with SQLite's write-ahead log, never wait for the writer. Each process that has

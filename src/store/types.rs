@@ -1,4 +1,5 @@
-//! The types written to and read from the store, in addition to the types of `domain`. Not for: SQL.
+//! The types written to and read from the store, in addition to the types of `domain`.
+//! Not for: SQL.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};

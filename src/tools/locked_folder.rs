@@ -1,6 +1,6 @@
 //! Temporary folders. A program removes its folders when it ends; a later start removes the folders of killed programs.
-//! A file in each folder is locked while its program runs. Not for: the contents of the folders (`command::scratch`,
-//! `engine::startup`).
+//! A file in each folder is locked while its program runs.
+//! Not for: the contents of the folders (`command::scratch`, `engine::startup`).
 
 use std::fs::{self, File};
 use std::io;

@@ -1,5 +1,5 @@
-//! The workspace folder for the tools: its root, opened once, and the results of calls that do not succeed. Not for:
-//! the work of the tools (`files`, `command`).
+//! The workspace folder for the tools: its root, opened once, and the results of calls that do not succeed.
+//! Not for: the work of the tools (`files`, `command`).
 
 use super::effects::{EffectOptions, EffectTools};
 use crate::domain::tool::trace::{ToolOutput, ToolStatus};

@@ -1,4 +1,5 @@
 //! The workbench: a pure model, its update, its views, and the terminal.
+//! The queue to the run loop has no bound: the run loop itself sends to it, and a signal must never wait.
 //! Not for: the work of the engine, which the workbench reaches only through `engine::api`.
 
 pub mod chat;

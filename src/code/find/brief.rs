@@ -1,5 +1,6 @@
 //! A symbol in a few lines: its qualified name, its signature, its compilation conditions, and one line of
-//! documentation. Not for: touchpoints with lines of code (`cards`).
+//! documentation.
+//! Not for: touchpoints with lines of code (`cards`).
 
 use super::cards::signature;
 use crate::code::index::records::{Index, SymbolId};

@@ -1,7 +1,7 @@
 //! Decides whether a message is about the workspace's code: "continue" and questions about other subjects must add no
 //! symbols; a question about the code must add some. The index itself decides: how much of a message's weight one
-//! symbol contains, and whether a word of it names a symbol, file, or folder. Not for: ranking (`rank`), or the focus
-//! (`choose`).
+//! symbol contains, and whether a word of it names a symbol, file, or folder.
+//! Not for: ranking (`rank`), or the focus (`choose`).
 
 use super::choose;
 use super::query::Query;

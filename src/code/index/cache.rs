@@ -1,6 +1,6 @@
 //! Stores records between starts: one append-only file for each workspace. Each entry has a checksum. Entries after a
-//! damaged entry are dropped, and their files are read again. A file of another version is replaced. Not for: encoding
-//! records (`codec`), or choosing the file's path (the caller does).
+//! damaged entry are dropped, and their files are read again. A file of another version is replaced.
+//! Not for: encoding records (`codec`), or choosing the file's path (the caller does).
 
 use super::codec::{ByteReader, ByteWriter};
 use super::record::{FileStamp, Record};

@@ -1,6 +1,6 @@
 //! Names that the standard library of a language gives to methods. A use of such a name is not evidence for a symbol of
-//! the workspace with that name, because the type of the receiver is not known. Not for: words of questions
-//! (`find::query`).
+//! the workspace with that name, because the type of the receiver is not known.
+//! Not for: words of questions (`find::query`).
 
 use crate::domain::code::symbols::Language;
 

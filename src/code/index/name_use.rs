@@ -1,5 +1,5 @@
-//! The uses of names in the whole index. Symbols that use a name in the same way share one use. Not for: uses as stored
-//! with a file (`record`), or the definitions that they refer to (`resolve`).
+//! The uses of names in the whole index. Symbols that use a name in the same way share one use.
+//! Not for: uses as stored with a file (`record`), or the definitions that they refer to (`resolve`).
 
 /// The number of no name.
 pub(crate) const NO_NAME: u32 = u32::MAX;

@@ -1,5 +1,5 @@
-//! Assigns numbers to strings, and lists the symbols that contain each term. Not for: making terms (`words`), or their
-//! weights (`rank`).
+//! Assigns numbers to strings, and lists the symbols that contain each term.
+//! Not for: making terms (`words`), or their weights (`rank`).
 
 use super::record::Counts;
 use crate::code::symbol::to_u32;

@@ -1,5 +1,5 @@
-//! The record of one file: its symbols, the words of each by field, and the names that each uses. Not for: reading
-//! source (`parse::file`), searching (`records`), or encoding (`codec`).
+//! The record of one file: its symbols, the words of each by field, and the names that each uses.
+//! Not for: reading source (`parse::file`), searching (`records`), or encoding (`codec`).
 
 use crate::code::parse::receivers::Via;
 use crate::code::parse::words::Analyzer;

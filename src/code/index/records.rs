@@ -1,6 +1,6 @@
 //! All records in a searchable form: symbols, postings of terms, and names with their definitions and uses. A changed
-//! file is removed and inserted again; results do not depend on the order of insertion. Not for: reading files
-//! (`build`), or scores (`rank`).
+//! file is removed and inserted again; results do not depend on the order of insertion.
+//! Not for: reading files (`build`), or scores (`rank`).
 
 use super::graph::Graph;
 use super::name_use::{NO_NAME, NameShape, NameUse};

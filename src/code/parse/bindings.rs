@@ -1,5 +1,5 @@
-//! Reads the variables, parameters, fields, and imports that a node declares. Not for: the effect of declarations on a
-//! name (`receivers`).
+//! Reads the variables, parameters, fields, and imports that a node declares.
+//! Not for: the effect of declarations on a name (`receivers`).
 
 use super::receivers::{Place, Receivers};
 use crate::code::symbol::to_u32;

@@ -1,5 +1,5 @@
-//! Finds the name of a definition, and its owning type if the grammar writes that type next to the name. Not for: which
-//! nodes are definitions (`spec`).
+//! Finds the name of a definition, and its owning type if the grammar writes that type next to the name.
+//! Not for: which nodes are definitions (`spec`).
 
 use super::spec::is_function;
 use std::ops::Range;

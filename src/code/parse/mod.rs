@@ -1,4 +1,5 @@
-//! Reads source files: the list of files, their languages, symbols, and words. Not for: storing the result (`index`).
+//! Reads source files: the list of files, their languages, symbols, and words.
+//! Not for: storing the result (`index`).
 
 mod bindings;
 pub(super) mod declarator;

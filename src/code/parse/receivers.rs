@@ -1,7 +1,7 @@
 //! Finds the type or module that a name belongs to, if the source of the file shows it: `Type::name`, `self.name`,
 //! imported names, and members of variables, parameters, and fields whose type is written or whose value is a new
-//! object. Reads Rust, Python, JavaScript, and TypeScript. Not for: finding the definition of a use (`index::resolve`),
-//! or the syntax of bindings (`bindings`).
+//! object. Reads Rust, Python, JavaScript, and TypeScript.
+//! Not for: finding the definition of a use (`index::resolve`), or the syntax of bindings (`bindings`).
 
 use crate::domain::code::symbols::Language;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! Decides which leases are sent. A person's leases get room before turns and offers; the program's leases get the
-//! remaining room. All of them share one cap, and none blocks a call. Not for: permanent pins and items included once,
-//! which are required (`admit`).
+//! remaining room. All of them share one cap, and none blocks a call.
+//! Not for: permanent pins and items included once, which are required (`admit`).
 
 use super::choose::PolicyChoice;
 use super::coverage::SummaryCoverage;

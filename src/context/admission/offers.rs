@@ -1,6 +1,6 @@
 //! Admits the candidates that sources offer in addition to the turns, and determines their cost for each start of the
-//! window, their blocks, and the reasons of candidates that are left out. Not for: finding candidates (`engine`), the
-//! window (`window`), or the room for offers (`admit`).
+//! window, their blocks, and the reasons of candidates that are left out.
+//! Not for: finding candidates (`engine`), the window (`window`), or the room for offers (`admit`).
 //!
 //! Offers come after everything required and never block a call. Offers without an allowance (rules, the map of the
 //! code) may take any free room; retrieved ones share the mode's allowance, in their order. A candidate that repeats a

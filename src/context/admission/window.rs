@@ -1,5 +1,5 @@
-//! Chooses the window of recent turns: its start and the shortening of tool results, by policy and room. Not for: pins,
-//! exclusions, and the open turn, which are part of the costs.
+//! Chooses the window of recent turns: its start and the shortening of tool results, by policy and room.
+//! Not for: pins, exclusions, and the open turn, which are part of the costs.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;

@@ -1,5 +1,5 @@
-//! Describes a call whose required parts do not fit: these parts and the remedies. Not for: detecting that a call is
-//! blocked (`admission`).
+//! Describes a call whose required parts do not fit: these parts and the remedies.
+//! Not for: detecting that a call is blocked (`admission`).
 
 use crate::context::admission::forms::{Marks, cost_of, turn_cost};
 use crate::context::admission::window::{OPEN_OLDER, Window};

@@ -1,16 +1,19 @@
 //! Determines which act caused a difference between two plans: a person's decision, a lease, the budget, the mode, the
 //! window, and so on. The cause is derived from the reasons in both plans, the item's transitions, and the operations
-//! between the two calls. Not for: finding the differences (`domain::planning::row_matching`) or collecting the events
-//! between the calls (`engine`).
+//! between the two calls.
+//! Not for: finding the differences (`domain::planning::row_matching`) or collecting the events between the calls
+//! (`engine`).
 
+use super::transition;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::grouped;
-use crate::domain::conversation::mark::{Actor, Atom};
+use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::transition::{ItemState, Transition};
+use crate::domain::conversation::transition::Transition;
 use crate::domain::planning::diff::{Cause, CauseKind, DiffKind, ItemDiff, ItemPlace};
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
 use crate::domain::planning::reason::Reason;
+use crate::domain::planning::reason_groups::{left_out, sent_or_suggested};
 use crate::domain::planning::row_matching::{self, Subject, subject};
 
 /// The events between two calls that affect the later call.
@@ -79,7 +82,7 @@ impl Case<'_> {
         }
         let about = subject(&self.delta.atom);
         let own = self.between.steps.iter().filter(|(atom, _)| subject(atom) == about || self.of_message(atom));
-        own.rev().take(STEPS).map(|(_, step)| transition_cause(step)).collect()
+        own.rev().take(STEPS).map(|(_, step)| transition::cause(step)).collect()
     }
 
     /// Returns whether the item is the card or turn that contains the message `atom`.
@@ -143,6 +146,8 @@ impl Case<'_> {
         }
     }
 
+    #[deny(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its cause")]
+    #[allow(clippy::unnested_or_patterns, reason = "a group of reasons is a pattern of its own")]
     fn left(&self, after: &ItemPlace) -> Cause {
         let sentence = || after.reason.sentence();
         match &after.reason {
@@ -153,10 +158,10 @@ impl Case<'_> {
             Reason::NotSearched { .. }
             | Reason::BelowThreshold
             | Reason::Unrelated
-            | Reason::Allowance { .. }
             | Reason::CodeReading
             | Reason::NoCode { .. }
             | Reason::StaleFile => or_else(self.changed_mode(), CauseKind::Retrieval, &sentence()),
+            Reason::Allowance { .. } => or_else(self.changed_room(), CauseKind::Retrieval, &sentence()),
             Reason::OutsideLane => or_else(self.setting(), CauseKind::You, &sentence()),
             Reason::OtherLane => plain(CauseKind::You, &format!("{} The call belongs to another message.", sentence())),
             Reason::OffPath => plain(CauseKind::Branch, &sentence()),
@@ -169,11 +174,18 @@ impl Case<'_> {
             | Reason::LevelFull { .. }
             | Reason::SessionFull { .. }
             | Reason::LevelsOver { .. } => self.by_window(&sentence()),
-            _ => or_else(self.setting(), CauseKind::Turn, &sentence()),
+            Reason::SavesNothing
+            | Reason::StaleSummary
+            | Reason::Hidden
+            | Reason::ForeignInstructions
+            | Reason::ModelCannot
+            | sent_or_suggested!() => or_else(self.setting(), CauseKind::Turn, &sentence()),
         }
     }
 
     /// Returns why the item is sent, or sent in another section.
+    #[deny(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its cause")]
+    #[allow(clippy::unnested_or_patterns, reason = "a group of reasons is a pattern of its own")]
     fn entered(&self, after: &ItemPlace) -> Option<Cause> {
         let sentence = after.reason.sentence();
         let cause = match &after.reason {
@@ -204,7 +216,7 @@ impl Case<'_> {
             | Reason::KeptCode { .. }
             | Reason::Oriented
             | Reason::ErrorBefore
-            | Reason::ErrorResolved => or_else(self.changed_mode(), CauseKind::Retrieval, &sentence),
+            | Reason::ErrorResolved => or_else(self.changed_room(), CauseKind::Retrieval, &sentence),
             Reason::Replied => plain(CauseKind::You, &sentence),
             Reason::Summary => self.summary_op(&sentence),
             Reason::Memory { .. } => or_else(self.memory_op(), CauseKind::Retrieval, &sentence),
@@ -214,11 +226,20 @@ impl Case<'_> {
             Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
                 self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.project_text_added())
             }
-            _ => return None,
+            Reason::Instructions
+            | Reason::Guideline
+            | Reason::StateRequested { .. }
+            | Reason::Pending
+            | Reason::PinMattered
+            | Reason::PinEarned { .. }
+            | Reason::ByHand
+            | left_out!() => return None,
         };
         Some(cause)
     }
 
+    #[deny(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its cause")]
+    #[allow(clippy::unnested_or_patterns, reason = "a group of reasons is a pattern of its own")]
     fn reshaped(&self, after: &ItemPlace) -> Cause {
         match &after.reason {
             Reason::Open => plain(CauseKind::Turn, "The open turn grew."),
@@ -246,7 +267,30 @@ impl Case<'_> {
             _ if self.has_shorter_results() => {
                 self.by_window("Its tool results are shortened to make room for newer turns.")
             }
-            _ => {
+            Reason::ConversationInstructions { .. }
+            | Reason::Sticky
+            | Reason::Leased { .. }
+            | Reason::Ephemeral
+            | Reason::ErrorBefore
+            | Reason::ErrorResolved
+            | Reason::Recent
+            | Reason::Relevant
+            | Reason::WorkingLevel
+            | Reason::Pending
+            | Reason::IncludedOnce
+            | Reason::Replied
+            | Reason::GoOn
+            | Reason::Retrieved { .. }
+            | Reason::Oriented
+            | Reason::Touchpoint { .. }
+            | Reason::CodeSearched { .. }
+            | Reason::KeptCode { .. }
+            | Reason::Memory { .. }
+            | Reason::PinSuggested
+            | Reason::PinMattered
+            | Reason::PinEarned { .. }
+            | Reason::ByHand
+            | left_out!() => {
                 let shorter = self.delta.kind() == DiffKind::Shortened;
                 let words = if shorter { "Less of it is sent." } else { "More of it is sent." };
                 or_else(self.mark_op().or_else(|| self.setting()), CauseKind::Window, words)
@@ -266,7 +310,7 @@ impl Case<'_> {
             (_, DiffKind::Lengthened) => "A longer piece of this code is sent.",
             _ => "Another piece of this code is sent.",
         };
-        or_else(self.changed_mode(), CauseKind::Retrieval, words)
+        or_else(self.changed_room(), CauseKind::Retrieval, words)
     }
 
     /// Returns whether tool results of the row are sent shorter than before.
@@ -353,6 +397,18 @@ impl Case<'_> {
         Some(Cause { by, words, at })
     }
 
+    /// Returns the setting that changed the tokens for retrieved items, if these decided: a smaller budget leaves out or
+    /// shortens an item, and a larger one includes an item that had no room. A changed mode is always a cause.
+    fn changed_room(&self) -> Option<Cause> {
+        let (old, new) = (self.before.budget.without_results(), self.after.budget.without_results());
+        let decided = match self.delta.kind() {
+            DiffKind::Left | DiffKind::Shortened => new < old,
+            DiffKind::Entered => new > old && matches!(self.reason_before(), Some(Reason::Allowance { .. })),
+            DiffKind::Moved | DiffKind::Lengthened | DiffKind::Changed | DiffKind::Reason => false,
+        };
+        if decided { self.setting() } else { self.changed_mode() }
+    }
+
     fn changed_mode(&self) -> Option<Cause> {
         (self.before.mode != self.after.mode).then(|| self.setting()).flatten()
     }
@@ -423,42 +479,4 @@ fn depends_on_mark(reason: &Reason) -> bool {
             | Reason::PinEarned { .. }
             | Reason::Memory { .. }
     )
-}
-
-fn transition_cause(step: &Transition) -> Cause {
-    let by = match step.by {
-        Actor::User => CauseKind::You,
-        Actor::Engine => CauseKind::Lease,
-        Actor::Model => CauseKind::Model,
-    };
-    Cause { by, words: transition_sentence(step), at: Some(step.at) }
-}
-
-/// Returns a transition as a sentence, such as `You pinned it: decided by the person.`
-pub fn transition_sentence(step: &Transition) -> String {
-    let who = match step.by {
-        Actor::User => "You",
-        Actor::Engine => "pleach",
-        Actor::Model => "The model",
-    };
-    let did = match (step.from, step.to) {
-        (ItemState::Leased, ItemState::Leased) => "renewed its lease",
-        (ItemState::Leased, ItemState::None) => "ended its lease",
-        (ItemState::Excluded, ItemState::None) => "removed its exclusion",
-        (ItemState::Sticky, ItemState::None) => "removed its pin",
-        (_, ItemState::None) => "dropped it",
-        (_, ItemState::Suggested) => "suggested it",
-        (_, ItemState::Dismissed) => "dismissed it",
-        (_, ItemState::Confirmed) => "confirmed it",
-        (_, ItemState::Ephemeral) => "included it in one call",
-        (_, ItemState::Leased) => "leased it",
-        (_, ItemState::Sticky) => "pinned it",
-        (_, ItemState::Excluded) => "left it out",
-    };
-    // The sentence already says that a person decided.
-    let why = match step.reason.as_str() {
-        "" | "decided by the person" => String::new(),
-        why => format!(" ({why})"),
-    };
-    format!("{who} {did}{why}.")
 }

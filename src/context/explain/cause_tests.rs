@@ -141,6 +141,44 @@ fn settings_come_before_the_window() {
 
 /// Results of the turn's own tools change the budget, but no setting.
 #[test]
+fn a_smaller_budget_leaves_out_code_and_a_larger_one_brings_it_back() {
+    let found = || plan(vec![own(RowKind::Code, 40, true, Reason::Touchpoint { rank: 7, because: String::new() })]);
+    let left = || plan(vec![own(RowKind::Code, 40, false, Reason::Allowance { tokens: 500 })]);
+    let small = || ContextPlan { budget: Budget::compute(8_000, None, None, Some(1_000)), ..left() };
+    for (before, after, kind, by) in [
+        (found(), left(), DiffKind::Left, CauseKind::Retrieval),
+        (found(), small(), DiffKind::Left, CauseKind::Budget),
+        (left(), found(), DiffKind::Entered, CauseKind::Retrieval),
+        (small(), found(), DiffKind::Entered, CauseKind::Budget),
+        (found(), ContextPlan { mode: Mode::Heavy, ..left() }, DiffKind::Left, CauseKind::Mode),
+    ] {
+        assert_eq!(caused(&before, &after, &nothing()), [(kind, by)]);
+    }
+}
+
+#[test]
+fn items_that_a_person_marked_are_not_attached_by_the_mode() {
+    let found = Row {
+        verdict: Verdict::In { section: Section::Retrieved },
+        ..own(RowKind::Card, 30, true, Reason::Retrieved { rank: 1 })
+    };
+    let pinned =
+        |reason| Row { verdict: Verdict::In { section: Section::StickyPins }, ..own(RowKind::Note, 10, true, reason) };
+    let lease = |engine| pinned(Reason::Leased { left: 2, engine });
+    let call = plan(vec![found, pinned(Reason::Sticky), lease(false), lease(true)]);
+    assert_eq!(call.attached(), (2, 40), "the card and the program's lease");
+}
+
+#[test]
+fn a_smaller_budget_shortens_code() {
+    let sent =
+        |tokens| plan(vec![own(RowKind::Code, tokens, true, Reason::Touchpoint { rank: 1, because: String::new() })]);
+    let small = ContextPlan { budget: Budget::compute(8_000, None, None, Some(1_000)), ..sent(30) };
+    assert_eq!(caused(&sent(40), &sent(30), &nothing()), [(DiffKind::Shortened, CauseKind::Retrieval)]);
+    assert_eq!(caused(&sent(40), &small, &nothing()), [(DiffKind::Shortened, CauseKind::Budget)]);
+}
+
+#[test]
 fn results_of_tools_are_not_a_setting() {
     let capped = |results, rows| {
         let budget = Budget::compute(64_000, None, None, Some(4_000)).with_results(results);

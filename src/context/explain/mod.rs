@@ -4,7 +4,8 @@
 //! * `excluded` makes the rows of the items that are left out; `price` computes what including one of them would cost.
 //! * `blocked` describes a call whose required parts do not fit.
 //! * [`variant`] changes a solved plan without solving it again: without one item, or for another model.
-//! * [`cause`] determines which act caused a difference between two plans.
+//! * [`cause`] determines which act caused a difference between two plans; [`transition`] describes what happened to an
+//!   item.
 
 pub(in crate::context) mod blocked;
 pub mod cause;
@@ -12,6 +13,7 @@ pub mod cause;
 pub(in crate::context) mod cause_tests;
 mod excluded;
 mod price;
+pub mod transition;
 pub mod variant;
 
 use crate::context::admission::admit::Admitted;

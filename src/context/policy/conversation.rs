@@ -1,6 +1,6 @@
 //! Recognizes the content of a message and the subject of a conversation from whole words, taking negation into
-//! account. Not for: meaning. These are cheap hints that only shift weights, and each is shown with the score it
-//! contributed.
+//! account.
+//! Not for: meaning. These are cheap hints that only shift weights, and each is shown with the score it contributed.
 
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::{Flag, Task};

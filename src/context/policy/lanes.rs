@@ -1,6 +1,6 @@
 //! The rules of lanes: the recent turns of a lane, the time and range of a due summary, the focus of a message, and the
-//! question that waits for a typed answer. Not for: making summaries, or assigning a lane to a new message
-//! (`domain::conversation::lane`).
+//! question that waits for a typed answer.
+//! Not for: making summaries, or assigning a lane to a new message (`domain::conversation::lane`).
 
 use crate::domain::planning::tuning::Lanes;
 

@@ -1,6 +1,6 @@
 //! Makes the plan of a request that a person edited by hand: unchanged messages keep their rows, changed or added
-//! messages get new rows, and the rest is left out. Not for: sending the request, or its texts
-//! (`domain::call::request`).
+//! messages get new rows, and the rest is left out.
+//! Not for: sending the request, or its texts (`domain::call::request`).
 
 use super::checks::{count_body, count_message};
 use crate::context::render::{Outline, RequestPiece};

@@ -1,5 +1,5 @@
-//! Finds the facts of the sources that a summary lacks, and reports each with its message and sentence. Not for:
-//! finding facts in a sentence (`anchors`) or appending them (`keep`).
+//! Finds the facts of the sources that a summary lacks, and reports each with its message and sentence.
+//! Not for: finding facts in a sentence (`anchors`) or appending them (`keep`).
 
 use super::anchors;
 use super::text::{SentencePlace, contains_phrase, content_words, sentences, spaced};

@@ -1,5 +1,5 @@
-//! Reports on damaged stores and on backups: the damage, the backups, and the repairs. Not for: reading or moving files
-//! (`store`).
+//! Reports on damaged stores and on backups: the damage, the backups, and the repairs.
+//! Not for: reading or moving files (`store`).
 
 use serde::Serialize;
 

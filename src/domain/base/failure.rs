@@ -1,5 +1,5 @@
-//! Failures as shown to a person: the problem, the data that was kept, and the next step. Not for: the error types of
-//! other modules, which the engine's API converts into failures.
+//! Failures as shown to a person: the problem, the data that was kept, and the next step.
+//! Not for: the error types of other modules, which the engine's API converts into failures.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

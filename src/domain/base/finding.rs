@@ -1,5 +1,5 @@
-//! A line of the report on servers, the store, and the settings (`pleach doctor`). Not for: examining anything
-//! (`engine`).
+//! A line of the report on servers, the store, and the settings (`pleach doctor`).
+//! Not for: examining anything (`engine`).
 
 /// A line of the report.
 #[derive(Clone, PartialEq, Eq, Debug)]

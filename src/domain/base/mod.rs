@@ -1,5 +1,6 @@
 //! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, bar charts, findings of `pleach
-//! doctor`, families of values. Not for: anything about conversations or calls.
+//! doctor`, families of values.
+//! Not for: anything about conversations or calls.
 
 #[cfg(test)]
 pub(crate) mod cases;

@@ -1,6 +1,7 @@
 //! Sanitized text, the only text that may reach the terminal. All other text (from models, tools, files, imports,
 //! servers) is data: its control characters, escape sequences, and invisible characters are made visible, neither
-//! executed nor hidden. Not for: wrapping or measuring text (the screen).
+//! executed nor hidden.
+//! Not for: wrapping or measuring text (the screen).
 
 use std::fmt;
 

@@ -1,5 +1,6 @@
 //! The record of a code search for a call: the query, the decision whether to search, and the best candidates with
-//! their scores. Not for: searching (`code`), sending (`context`), or searches of older messages (`retrieval_set`).
+//! their scores.
+//! Not for: searching (`code`), sending (`context`), or searches of older messages (`retrieval_set`).
 
 use super::retrieval_set::{Gate, PassReason, SkipReason};
 use crate::domain::base::hash::{Fields, Hash};

@@ -1,5 +1,5 @@
-//! Model servers as data: profiles, dialects, quirks, prices, and the known facts about a model. Not for: talking to
-//! them (`llm`) or reading configuration files (`config`).
+//! Model servers as data: profiles, dialects, quirks, prices, and the known facts about a model.
+//! Not for: talking to them (`llm`) or reading configuration files (`config`).
 
 use super::tokens::Encoding;
 use super::usage::Usage;

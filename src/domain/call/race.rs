@@ -1,5 +1,5 @@
-//! The record of each branch of a race: its settings, limits, and usage. Not for: parsing the settings
-//! (`planning::variant`) or the calls (`run`).
+//! The record of each branch of a race: its settings, limits, and usage.
+//! Not for: parsing the settings (`planning::variant`) or the calls (`run`).
 
 use super::run::RunStatus;
 use crate::domain::base::ids::{BranchId, RaceId, RunId};

@@ -1,5 +1,5 @@
-//! The request of a call that was made: its stored plan, with the known facts about the call. Not for: reading it from
-//! the store (`engine`), or the bytes (`request`).
+//! The request of a call that was made: its stored plan, with the known facts about the call.
+//! Not for: reading it from the store (`engine`), or the bytes (`request`).
 
 use super::code_set::CodeSet;
 use super::item_use::CallUses;

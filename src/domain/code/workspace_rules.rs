@@ -1,5 +1,5 @@
-//! A project's texts for models: rule files (AGENTS.md) and skills, and their state in the next call. Not for: reading
-//! them (`tools::folder`), adding them to a plan (`engine`), or module summaries (`summary::module`).
+//! A project's texts for models: rule files (AGENTS.md) and skills, and their state in the next call.
+//! Not for: reading them (`tools::folder`), adding them to a plan (`engine`), or module summaries (`summary::module`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::conversation::mark::Atom;

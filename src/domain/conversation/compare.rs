@@ -1,5 +1,6 @@
 //! Two branches side by side: the message after which they diverge, and the messages, tools, tokens, and cost of each
-//! after it. Not for: computing it (`engine`) or the differences between two plans (`planning::diff`).
+//! after it.
+//! Not for: computing it (`engine`) or the differences between two plans (`planning::diff`).
 
 use super::mark::Atom;
 use super::message::Role;

@@ -1,6 +1,7 @@
 //! Memories: facts, preferences, outcomes, and events that are stored independently of the message that mentioned them,
-//! with their origin and scope. Not for: reading suggestions from answers (`state_suggestions`), choosing which are
-//! sent (`engine`), or storing them (`store`).
+//! with their origin and scope.
+//! Not for: reading suggestions from answers (`state_suggestions`), choosing which are sent (`engine`), or storing them
+//! (`store`).
 //!
 //! A model suggests a memory or a person writes it; only confirmed memories are sent. A memory of a session, or of all
 //! sessions, applies to every branch there: like the configuration, it is shared, which is an exception to the

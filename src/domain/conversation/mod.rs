@@ -1,5 +1,6 @@
 //! The elements of a conversation: messages, their tree, branches, marks, lanes, tags, tasks, state blocks, memories,
-//! and the operations that change them. Not for: the content of a call (`planning`).
+//! and the operations that change them.
+//! Not for: the content of a call (`planning`).
 
 pub mod activation;
 pub mod attachment;

@@ -1,6 +1,6 @@
 //! A search for messages as a person types it: words and filters in one line, such as `dance "round robin" role:user
-//! branch:main model:gpt tool:grep session:bees after:2026-01-01 before:2026-02-01`. Not for: running it (`store`), or
-//! retrieval for a prompt (`retrieval`).
+//! branch:main model:gpt tool:grep session:bees after:2026-01-01 before:2026-02-01`.
+//! Not for: running it (`store`), or retrieval for a prompt (`retrieval`).
 
 use super::message::Role;
 use crate::domain::base::ids::{NodeId, SessionId};

@@ -1,5 +1,5 @@
-//! Names and stars that a person gives to messages in order to find them in a large tree. Not for: the content of
-//! requests (`mark`). A tag changes no plan.
+//! Names and stars that a person gives to messages in order to find them in a large tree.
+//! Not for: the content of requests (`mark`). A tag changes no plan.
 
 use crate::domain::base::hash::Hash;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Tasks: stretches of a branch that a person names, begins, and ends. Not for: the kind of work in a conversation,
-//! recognized by its words (`crate::domain::planning::facts::Task`).
+//! Tasks: stretches of a branch that a person names, begins, and ends.
+//! Not for: the kind of work in a conversation, recognized by its words (`crate::domain::planning::facts::Task`).
 
 use crate::domain::base::hash::Hash;
 use serde::{Deserialize, Serialize};

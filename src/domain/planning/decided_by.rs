@@ -16,20 +16,78 @@ pub enum DecidedBy {
 
 impl Reason {
     /// Returns who decided: a person, the program's rules, or a limit.
+    #[deny(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without who decides by it")]
+    #[allow(clippy::too_many_lines, reason = "one line for each reason")]
     pub fn decided_by(&self) -> DecidedBy {
-        match self.name() {
-            "sticky"
-            | "included_once"
-            | "user_excluded"
-            | "replied"
-            | "by_hand"
-            | "edited_away"
-            | "switched_off"
-            | "conversation_instructions" => DecidedBy::Person,
-            "leased" if !matches!(self, Self::Leased { engine: true, .. }) => DecidedBy::Person,
-            "budget" | "allowance" | "saves_nothing" | "lease_cap" | "too_large" | "level_full" | "session_full"
-            | "levels_over" | "soft_target" | "model_cannot" => DecidedBy::Limit,
-            _ => DecidedBy::Program,
+        match self {
+            Self::Sticky
+            | Self::IncludedOnce
+            | Self::UserExcluded { .. }
+            | Self::Replied
+            | Self::ByHand
+            | Self::EditedAway
+            | Self::SwitchedOff
+            | Self::ConversationInstructions { .. }
+            | Self::Leased { engine: false, .. } => DecidedBy::Person,
+            Self::Budget { .. }
+            | Self::Allowance { .. }
+            | Self::SavesNothing
+            | Self::LeaseCap { .. }
+            | Self::TooLarge
+            | Self::LevelFull { .. }
+            | Self::SessionFull { .. }
+            | Self::LevelsOver { .. }
+            | Self::SoftTarget { .. }
+            | Self::ModelCannot => DecidedBy::Limit,
+            Self::Leased { engine: true, .. }
+            | Self::Instructions
+            | Self::Configured
+            | Self::Guideline
+            | Self::StateRequested { .. }
+            | Self::CurrentState
+            | Self::Open
+            | Self::Ephemeral
+            | Self::ErrorBefore
+            | Self::ErrorResolved
+            | Self::Recent
+            | Self::Relevant
+            | Self::WorkingLevel
+            | Self::Pending
+            | Self::GoOn
+            | Self::Retrieved { .. }
+            | Self::Oriented
+            | Self::Touchpoint { .. }
+            | Self::CodeSearched { .. }
+            | Self::KeptCode { .. }
+            | Self::NoCode { .. }
+            | Self::StaleFile
+            | Self::CodeReading
+            | Self::Searched { .. }
+            | Self::Summary
+            | Self::Memory { .. }
+            | Self::ProjectRules { .. }
+            | Self::OwnRules { .. }
+            | Self::Skills { .. }
+            | Self::Module { .. }
+            | Self::PinSuggested
+            | Self::PinMattered
+            | Self::PinEarned { .. }
+            | Self::OutsideWindow
+            | Self::Superseded { .. }
+            | Self::StaleSummary
+            | Self::TtlExpired
+            | Self::OffPath
+            | Self::Hidden
+            | Self::ForeignInstructions
+            | Self::Removed
+            | Self::Duplicate
+            | Self::ModeOff
+            | Self::NotSearched { .. }
+            | Self::BelowThreshold
+            | Self::Unrelated
+            | Self::OtherLane
+            | Self::OutsideLane
+            | Self::LaneCount { .. } => DecidedBy::Program,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The input of a plan: one frozen value with all token counts, so that planning needs no tokenizer, no clock, and no
-//! store. Not for: collecting it (`engine`) or solving it (`context`).
+//! store.
+//! Not for: collecting it (`engine`) or solving it (`context`).
 
 use super::facts::TurnFacts;
 use super::mode::Mode;

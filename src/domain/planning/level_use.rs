@@ -1,5 +1,5 @@
-//! The tokens of each priority level in a plan, and the level's budget if its policy gives one. Not for: evicting items
-//! from a level (`context::policy::levels`).
+//! The tokens of each priority level in a plan, and the level's budget if its policy gives one.
+//! Not for: evicting items from a level (`context::policy::levels`).
 
 use super::plan::ContextPlan;
 use super::policy::Section;

@@ -1,6 +1,8 @@
-//! The plan of a call: every item in exactly one row, with its tokens, its section, and its reason. Not for: making
-//! plans (`context`), their input (`input`), reasons (`reason`), or a call that cannot be planned (`blocked`).
+//! The plan of a call: every item in exactly one row, with its tokens, its section, and its reason.
+//! Not for: making plans (`context`), their input (`input`), reasons (`reason`), or a call that cannot be planned
+//! (`blocked`).
 
+use super::decided_by::DecidedBy;
 use super::mode::Mode;
 use super::policy::{Layout, Section};
 use crate::domain::base::hash::Hash;
@@ -449,10 +451,11 @@ impl ContextPlan {
         self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Suggested))
     }
 
-    /// Returns the number and tokens of the items attached to the message (see [`Section::is_attached`]), shown in the
-    /// line under it.
+    /// Returns the number and tokens of the items that the mode attached to the message (see [`Section::is_attached`]),
+    /// shown in the line under it. Items that a person pinned, leased, or quoted do not count.
     pub fn attached(&self) -> (u32, u32) {
-        let attached = self.included().filter(|row| row.section().is_some_and(Section::is_attached));
+        let by_mode = |row: &&Row| row.reason.decided_by() != DecidedBy::Person;
+        let attached = self.included().filter(|row| row.section().is_some_and(Section::is_attached)).filter(by_mode);
         attached.fold((0, 0), |(count, tokens), row| (count + 1, tokens + row.tokens))
     }
 }

@@ -1,5 +1,5 @@
-//! Policies, layouts, and the sections of a prompt, as data. Not for: applying them (`context`) or reading their files
-//! (`config`).
+//! Policies, layouts, and the sections of a prompt, as data.
+//! Not for: applying them (`context`) or reading their files (`config`).
 
 use super::tuning::{Adaptive, Lanes, Levels, Relevance, TurnSelection};
 use crate::domain::conversation::activation::Activation;

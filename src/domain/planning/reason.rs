@@ -8,7 +8,6 @@ use crate::domain::base::hash::Hash;
 use crate::domain::call::code_set;
 use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::call::tokens::grouped;
-use crate::domain::conversation::mark::LeaseTurns;
 use serde::{Deserialize, Serialize};
 
 /// Why an item is included or left out. Each reason has one English sentence.
@@ -42,7 +41,7 @@ pub enum Reason {
     Sticky,
     /// In: leased.
     Leased {
-        /// Turns left, as [`LeaseTurns`] stores them.
+        /// Turns left, as [`LeaseTurns`](crate::domain::conversation::mark::LeaseTurns) stores them.
         left: u32,
         /// Whether the program created the lease.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -246,7 +245,7 @@ pub enum Reason {
     EditedAway,
 }
 
-#[warn(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its sentence and its name")]
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its sentence and its name")]
 impl Reason {
     /// Returns the reason as a sentence.
     #[allow(clippy::too_many_lines, reason = "one arm for each reason")]
@@ -310,7 +309,7 @@ impl Reason {
             Self::Duplicate => "Another item already contains this.".into(),
             Self::ModeOff => "The context mode is Off; no automatic search.".into(),
             Self::NotSearched { because } => format!("No search: {}.", because.sentence()),
-            Self::BelowThreshold => "Other messages match better.".into(),
+            Self::BelowThreshold => "Other items match better.".into(),
             Self::Unrelated => "Matches too little of your message.".into(),
             Self::TooLarge => "Larger than the whole budget.".into(),
             Self::OtherLane => "Belongs to another lane.".into(),
@@ -354,44 +353,6 @@ impl Reason {
             }
             Self::SwitchedOff => "Disabled in the settings, under [project].".into(),
         }
-    }
-
-    /// Returns the reason in two or three words; for a lease, also the turns that it lasts.
-    pub fn label(&self) -> String {
-        if let Self::Leased { left, .. } = self {
-            return format!("leased, {}", LeaseTurns::from(*left).label());
-        }
-        match self.name() {
-            "open" => "open turn",
-            "configured" => "your settings",
-            "state_requested" if matches!(self, Self::StateRequested { older: true, .. }) => "state block auto",
-            "state_requested" => "state block on",
-            "sticky" => "pinned",
-            "ephemeral" => "kept for one turn",
-            "included_once" => "included once",
-            "retrieved" => "found",
-            "searched" | "code_searched" => "search results",
-            "oriented" => "code map",
-            "touchpoint" => "found in code",
-            "kept_code" => "kept from before",
-            "budget" => "over the budget",
-            "allowance" => "search limit",
-            "outside_window" => "older than window",
-            "superseded" => "summarized",
-            "user_excluded" if matches!(self, Self::UserExcluded { once: true }) => "left out once",
-            "user_excluded" => "left out by you",
-            "ttl_expired" => "lease ended",
-            "off_path" => "not on this branch",
-            "switched_off" => "disabled",
-            "foreign_instructions" => "imported system prompt",
-            "model_cannot" => "not accepted by model",
-            "below_threshold" => "weaker match",
-            "outside_lane" => "not in chosen lane",
-            "soft_target" => "window is full",
-            "pin_suggested" | "pin_mattered" | "pin_earned" => "suggested pin",
-            name => return name.replace('_', " "),
-        }
-        .to_owned()
     }
 
     /// Returns the name in JSON.

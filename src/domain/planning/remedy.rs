@@ -1,4 +1,5 @@
-//! The action that would include an item that is left out. Not for: why it is left out (`reason`).
+//! The action that would include an item that is left out.
+//! Not for: why it is left out (`reason`).
 
 use serde::{Deserialize, Serialize};
 

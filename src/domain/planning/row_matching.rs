@@ -1,5 +1,5 @@
-//! Matches the rows of two plans by their subjects, regardless of their places. Not for: the kinds of differences
-//! (`diff`) or their causes (`context::explain::cause`).
+//! Matches the rows of two plans by their subjects, regardless of their places.
+//! Not for: the kinds of differences (`diff`) or their causes (`context::explain::cause`).
 
 use super::diff::{DiffKind, ItemDiff, ItemPlace, SettingDiff};
 use super::plan::{ContextPlan, Form, Row, RowKind};

@@ -1,5 +1,6 @@
-//! The settings for planning and making the next call of a branch. Not for: the settings that a branch overrides
-//! (`domain::conversation::branch::Overrides`), or reading settings (`config`).
+//! The settings for planning and making the next call of a branch.
+//! Not for: the settings that a branch overrides (`domain::conversation::branch::Overrides`), or reading settings
+//! (`config`).
 
 use super::mode::Mode;
 use crate::domain::base::failure::Failure;

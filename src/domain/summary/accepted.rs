@@ -1,5 +1,5 @@
-//! Summaries of turns, with the sources that they were made from, so that their validity can be checked. Not for:
-//! making them (`context::summary`), choosing which one is sent (`engine`), or drafts (`draft`).
+//! Summaries of turns, with the sources that they were made from, so that their validity can be checked.
+//! Not for: making them (`context::summary`), choosing which one is sent (`engine`), or drafts (`draft`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::planning::mode::Mode;

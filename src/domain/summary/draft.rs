@@ -1,5 +1,6 @@
 //! Drafts of summaries, which wait for a person's decision: the sources, the missing facts, the figures. Also the
-//! settings of automatic summaries. Not for: accepted summaries (`accepted`) or making drafts (`context::summary`).
+//! settings of automatic summaries.
+//! Not for: accepted summaries (`accepted`) or making drafts (`context::summary`).
 
 use super::accepted::{KeptSentence, Summary, SummaryState};
 use crate::domain::base::hash::Hash;

@@ -1,5 +1,6 @@
 //! Module summaries: texts about a folder or file, with author, time, source files, and whether these files have
-//! changed. Not for: writing them (`code::find::module_summary`, `engine`) or summaries of turns (`accepted`).
+//! changed.
+//! Not for: writing them (`code::find::module_summary`, `engine`) or summaries of turns (`accepted`).
 
 use super::accepted::{FileCover, SummarySource};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! The settings file of a folder: its status and its changes. Also the files of a workspace that configure the program,
-//! which no rule allows a tool to write. Not for: reading the file or storing decisions about it (`config`), or MCP
-//! servers (`cards`).
+//! which no rule allows a tool to write.
+//! Not for: reading the file or storing decisions about it (`config`), or MCP servers (`cards`).
 
 use crate::domain::base::hash::Hash;
 use serde::Serialize;

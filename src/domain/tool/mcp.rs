@@ -1,6 +1,6 @@
 //! MCP servers (Model Context Protocol): how to reach a server, its tools, their names for the model, and the port for
-//! calling them. Not for: starting or calling a server (`mcp`), or deciding which tools are offered or allowed
-//! (`engine`).
+//! calling them.
+//! Not for: starting or calling a server (`mcp`), or deciding which tools are offered or allowed (`engine`).
 
 use super::consent::ToolEffect;
 use super::schema;

@@ -1,5 +1,5 @@
-//! Tools that the model can call, the effect of a call, its approval, its trace, and MCP servers. Not for: running
-//! tools (`tools`, `mcp`).
+//! Tools that the model can call, the effect of a call, its approval, its trace, and MCP servers.
+//! Not for: running tools (`tools`, `mcp`).
 
 pub mod cards;
 pub mod consent;

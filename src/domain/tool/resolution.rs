@@ -1,5 +1,6 @@
 //! Relations between tool calls: failures of the same kind, the target of a call, and the later call that resolved a
-//! failure. Not for: running tools, or quoting an earlier error for the model (`engine::plans::sources::error_pairs`).
+//! failure.
+//! Not for: running tools, or quoting an earlier error for the model (`engine::plans::sources::error_pairs`).
 
 use super::shell;
 use super::trace::{ToolStatus, ToolTrace};

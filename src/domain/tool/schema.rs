@@ -1,5 +1,6 @@
 //! Shortens the JSON schemas of tool arguments that are too large to be sent with every call, and reports the omitted
-//! parts. Not for: validating arguments.
+//! parts.
+//! Not for: validating arguments.
 
 use serde_json::{Map, Value, json};
 

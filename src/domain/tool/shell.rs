@@ -1,6 +1,6 @@
 //! Compares command lines: whether a successful command line shows that an earlier, failed line would succeed now,
-//! because it is the same or a wider run. In an uncertain case, assumes nothing. Not for: running commands (`tools`),
-//! or other tool calls (`resolution`).
+//! because it is the same or a wider run. In an uncertain case, assumes nothing.
+//! Not for: running commands (`tools`), or other tool calls (`resolution`).
 
 use std::iter::Peekable;
 use std::str::Chars;

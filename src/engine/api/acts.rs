@@ -1,5 +1,5 @@
-//! Parts of requests: call selectors, and acts on items, memories, tasks, summaries, and files. Not for: the requests
-//! themselves (`request`), or tickets and item names (`draft`).
+//! Parts of requests: call selectors, and acts on items, memories, tasks, summaries, and files.
+//! Not for: the requests themselves (`request`), or tickets and item names (`draft`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;

@@ -1,5 +1,6 @@
 //! The events that the engine sends, in families that match the families of requests, and the trait that accepts
-//! requests. Not for: the contents of answers (`view`).
+//! requests.
+//! Not for: the contents of answers (`view`).
 //!
 //! The order of a turn: [`TurnEvent::Opened`]; its run's card; [`TurnEvent::Stream`] and the events of its rounds;
 //! [`SessionEvent::Nodes`] and [`SessionEvent::Branch`] with the stored data; the run's last card;

@@ -1,5 +1,5 @@
-//! The only entry to the engine: requests in, events out. The screen and the command line both use it. Not for:
-//! carrying out requests (the rest of the engine).
+//! The only entry to the engine: requests in, events out. The screen and the command line both use it.
+//! Not for: carrying out requests (the rest of the engine).
 //!
 //! Every request carries a [`Ticket`] and is answered by exactly one [`Event::Answer`] with that ticket. Everything
 //! that happens without a request (streams, plans, changes by other windows) arrives as other events. Each event names
@@ -30,6 +30,7 @@ pub use event::{
 };
 pub use marks::marks;
 pub use project::{ModuleAct, ProjectAct};
+pub(crate) use request::ServerUse;
 pub use request::{
     BranchRequest, CallRequest, MemoryRequest, PlanRequest, ProgramRequest, Request, SessionRequest, ToolRequest,
     TurnRequest,

@@ -1,5 +1,5 @@
-//! Requests about a workspace's rules, skills, and module summaries. Not for: answers to them
-//! (`domain::code::workspace_rules`), or files that are attached to a message (`acts`).
+//! Requests about a workspace's rules, skills, and module summaries.
+//! Not for: answers to them (`domain::code::workspace_rules`), or files that are attached to a message (`acts`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;

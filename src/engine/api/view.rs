@@ -1,5 +1,5 @@
-//! The answers to requests, and the views of sessions, plans, and settings in them. Not for: events that answer no
-//! request (`event`).
+//! The answers to requests, and the views of sessions, plans, and settings in them.
+//! Not for: events that answer no request (`event`).
 
 use super::traces::TraceWhole;
 use crate::domain::base::damage::BackupReport;

@@ -1,5 +1,5 @@
-//! Compares two branches by their messages, calls, and tool traces. Not for: differences between plans
-//! (`calls::plan_diff`), or copying items between branches (`pick`).
+//! Compares two branches by their messages, calls, and tool traces.
+//! Not for: differences between plans (`calls::plan_diff`), or copying items between branches (`pick`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId};

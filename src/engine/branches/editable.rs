@@ -1,5 +1,6 @@
 //! Texts that a person can edit, with their versions: state blocks, summaries, memories, policies. Also stores an
-//! edited summary. Not for: saving policies (`policy_files`), or other acts, which have their own requests.
+//! edited summary.
+//! Not for: saving policies (`policy_files`), or other acts, which have their own requests.
 
 use crate::config::policy_files::{self, PolicyText};
 use crate::context::summary::ratio;
@@ -44,7 +45,7 @@ impl Core {
             EditableKind::Rules | EditableKind::Skills => return self.list_project_texts(ticket, branch, kind),
             EditableKind::Memories => {
                 let (store, session) = (self.store.clone(), self.sessions.branch(branch)?.session);
-                self.jobs.answer("memories", ticket, move || {
+                self.jobs.answer("memories", ticket, move |_| {
                     memory_editables(&store, session).map(|editables| Answer::Editables(kind, editables))
                 });
                 return Ok(());

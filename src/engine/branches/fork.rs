@@ -1,5 +1,5 @@
-//! Forks: the start of a branch, its inherited marks and settings, and its name. Not for: other acts on branches
-//! (`marks`).
+//! Forks: the start of a branch, its inherited marks and settings, and its name.
+//! Not for: other acts on branches (`marks`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId};

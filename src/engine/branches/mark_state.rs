@@ -1,6 +1,6 @@
 //! The state of an item as marks and transitions record it: a mark's update, the mark that results from an automatic
-//! step, the stored transition, and its sentence. Not for: deciding the steps (`context::activation`), or carrying them
-//! out (`turns::reflect`).
+//! step, the stored transition, and its sentence.
+//! Not for: deciding the steps (`context::activation`), or carrying them out (`turns::reflect`).
 
 use crate::context::activation::ItemChange;
 use crate::domain::base::failure::Failure;

@@ -1,6 +1,6 @@
 //! A person's acts on branches: marks, heads, names, overrides. Each act is written to the store with the operation
-//! that undoes it, and then applied in memory. Not for: undoing (`undo`), the state block (`state_block`), or turns
-//! (`turns::live`).
+//! that undoes it, and then applied in memory.
+//! Not for: undoing (`undo`), the state block (`state_block`), or turns (`turns::live`).
 
 use super::fork::ensure_name_free;
 use super::mark_state::{MarkUpdate, noted, pin_on};

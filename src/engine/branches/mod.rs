@@ -1,5 +1,5 @@
-//! A person's acts on branches: marks, forks, heads, the state block, undo, comparing, picking, editing. Not for: turns
-//! (`turns`).
+//! A person's acts on branches: marks, forks, heads, the state block, undo, comparing, picking, editing.
+//! Not for: turns (`turns`).
 
 pub(super) mod compare;
 pub(super) mod editable;

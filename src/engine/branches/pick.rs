@@ -1,5 +1,6 @@
 //! Copies items of one branch to another, or merges the result of a branch. The copy is a pinned text that records its
-//! origin; an item that both branches share is only marked. Not for: marks on a branch's own messages (`marks`).
+//! origin; an item that both branches share is only marked.
+//! Not for: marks on a branch's own messages (`marks`).
 
 use super::mark_state::{MarkUpdate, pin_on};
 use super::marks::apply_to;

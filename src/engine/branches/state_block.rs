@@ -1,6 +1,6 @@
 //! The state block of a branch: edited by a person, adopted from an import, restored from an older answer, or written
-//! by the model from the messages. Each is one undoable operation. Not for: the block that a model ends its answers
-//! with (`turns::reflect`).
+//! by the model from the messages. Each is one undoable operation.
+//! Not for: the block that a model ends its answers with (`turns::reflect`).
 
 use super::super::summaries::candidates::readable;
 use super::super::summaries::writer::source_text;

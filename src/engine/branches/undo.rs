@@ -1,6 +1,6 @@
 //! Undo and redo: applies the inverse of an operation's changes if the current state is still as the operation left it,
-//! and skips marks that calls have used up. Not for: making operations (`marks`), or which operations are skipped
-//! because of later messages (`undo_skips`).
+//! and skips marks that calls have used up.
+//! Not for: making operations (`marks`), or which operations are skipped because of later messages (`undo_skips`).
 
 use super::undo_skips::Skipped;
 use crate::domain::base::failure::{Failure, FailureKind};

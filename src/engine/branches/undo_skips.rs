@@ -1,5 +1,6 @@
 //! The operations that undo and redo skip: operations whose reversal would leave later messages on no open branch, and
-//! marks that calls have used up. Also the sentence that names them. Not for: carrying out undo and redo (`undo`).
+//! marks that calls have used up. Also the sentence that names them.
+//! Not for: carrying out undo and redo (`undo`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::message::Role;

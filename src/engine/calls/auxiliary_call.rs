@@ -1,6 +1,6 @@
 //! Auxiliary calls: calls that the program makes for its own purposes, with a fixed prompt and one delimited text. They
-//! are planned, recorded before they are sent, and accounted for like any other call. Not for: the text and the use of
-//! the answer (`summaries::writer`, `sessions::titles`).
+//! are planned, recorded before they are sent, and accounted for like any other call.
+//! Not for: the text and the use of the answer (`summaries::writer`, `sessions::titles`).
 
 use super::stored_runs::unwritable;
 use crate::context::render::render_forms::{self, WireState};

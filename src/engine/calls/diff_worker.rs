@@ -1,7 +1,8 @@
 //! The thread that compares stored calls: two calls, an item over the calls of a branch, two branches. It works on
 //! copies of the sessions from the time of the request. A request about an item's newest calls is replaced by the next
 //! such request, whether it waits or is in progress; all others are answered in order. The queue is bounded: a request
-//! that does not fit is refused as busy. Not for: the comparisons themselves (`plan_diff`, `branches::compare`).
+//! that does not fit is refused as busy.
+//! Not for: the comparisons themselves (`plan_diff`, `branches::compare`).
 
 use super::plan_diff::{PlanWithCall, StoredPlans};
 use crate::domain::base::failure::{Failure, FailureKind};

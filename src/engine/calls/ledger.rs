@@ -1,5 +1,5 @@
-//! The calls of a branch or session with their tokens, costs, and times, for charts. Not for: the arithmetic
-//! (`domain::call::ledger`), or single calls (`plans::queries`).
+//! The calls of a branch or session with their tokens, costs, and times, for charts.
+//! Not for: the arithmetic (`domain::call::ledger`), or single calls (`plans::queries`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};

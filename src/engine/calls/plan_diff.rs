@@ -6,6 +6,7 @@
 use super::diff_worker::{DiffContext, WantedCall, stale};
 use super::stored_runs::{one_run, plan_json, unreadable};
 use crate::context::explain::cause::{self, ChangesBetweenCalls};
+use crate::context::explain::transition;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -217,7 +218,7 @@ impl<'a> DiffContext<'a> {
         let to_step = |(_, step): &(Atom, Transition)| HistoryStep {
             at: step.at,
             to: step.to,
-            words: cause::transition_sentence(step),
+            words: transition::sentence(step),
         };
         let steps = history.steps.iter().filter(own).map(to_step).collect();
         let older = u32::try_from(older).unwrap_or(u32::MAX);

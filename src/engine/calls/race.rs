@@ -1,5 +1,6 @@
 //! Races: several branches from one place with different settings. One message is sent to all of them. Also keeps one
-//! branch and archives the others. Not for: the calls themselves; each branch is asked like any other.
+//! branch and archives the others.
+//! Not for: the calls themselves; each branch is asked like any other.
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RaceId};

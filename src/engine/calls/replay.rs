@@ -1,6 +1,6 @@
 //! Replays stored calls: renders the request again from the store, unchanged, for another model, or without one item,
-//! and sends it on a scratch branch, so that the original stays untouched. Not for: a new answer to a question on the
-//! current branch (`plans::draft`).
+//! and sends it on a scratch branch, so that the original stays untouched.
+//! Not for: a new answer to a question on the current branch (`plans::draft`).
 
 use super::stored_runs::{one_run, plan_json, unreadable, unwritable};
 use crate::context::explain::variant;

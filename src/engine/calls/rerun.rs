@@ -1,5 +1,6 @@
 //! Reruns a tool call on a person's request, after a rule or the person allows it. Its result is shown next to the old
-//! result and does not become a message. Not for: calls that a model asks for (`turns::effects`).
+//! result and does not become a message.
+//! Not for: calls that a model asks for (`turns::effects`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, SessionId};
@@ -64,7 +65,7 @@ impl Core {
             let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             ended(done, millis)
         };
-        let cancel = self.jobs.report("again", move |failure| ended(Box::new(lost_call(&failure)), 0), work);
+        let cancel = self.jobs.report("rerun", move |failure| ended(Box::new(lost_call(&failure)), 0), work);
         self.emit(Event::Tool(ToolEvent::Rerun(Box::new(view.clone()))));
         self.turns.rerun = Some(RunningCall { session, view, before, reply: None, cancel });
         Ok(Answer::Done(String::new()))

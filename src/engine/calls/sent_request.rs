@@ -1,6 +1,6 @@
 //! The request of a past call, as the screen shows it: its plan, the use of its items, the calls before and after it,
-//! and the texts of its rows as they were sent. Not for: rendering a whole request again (`replay`), or comparing calls
-//! (`plan_diff`).
+//! and the texts of its rows as they were sent.
+//! Not for: rendering a whole request again (`replay`), or comparing calls (`plan_diff`).
 
 use super::ledger;
 use super::replay::restored_row;

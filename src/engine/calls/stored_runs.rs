@@ -1,5 +1,6 @@
 //! Finds a stored call by a prefix of its id, and reads its stored plan; with the failures of reading and writing a
-//! plan. Not for: the content of a call (`replay`, `plan_diff`).
+//! plan.
+//! Not for: the content of a call (`replay`, `plan_diff`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;

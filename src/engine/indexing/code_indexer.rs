@@ -1,7 +1,7 @@
 //! The thread that reads workspaces' code, stores the index in a file next to the store, and answers questions about
 //! it. It keeps one workspace in memory at a time. Its queue is bounded: a newer request for names replaces the waiting
-//! one, at most one check for changes waits, and any other question that does not fit is refused as busy. Not for:
-//! symbols, ranking, and touchpoints (the room `code`).
+//! one, at most one check for changes waits, and any other question that does not fit is refused as busy.
+//! Not for: symbols, ranking, and touchpoints (the room `code`).
 
 use super::code_workspace::{CodeWorkspace, FRESH, LoadedWorkspace, RARER, WorkspaceFiles};
 use crate::code::CodeError;

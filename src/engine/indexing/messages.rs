@@ -1,6 +1,6 @@
 //! Keeps the message indexes of sessions up to date with the paths that are planned, and prepares the inputs of the
-//! room `retrieval`: texts, scopes, groups. Runs on the planner's thread. Not for: the use of the hits
-//! (`plans::sources::retrieval`), or their scores (`retrieval`).
+//! room `retrieval`: texts, scopes, groups. Runs on the planner's thread.
+//! Not for: the use of the hits (`plans::sources::retrieval`), or their scores (`retrieval`).
 
 use super::vectors::{NewVectors, Vectors};
 use crate::context::render::render_forms;

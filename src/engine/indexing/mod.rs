@@ -1,5 +1,5 @@
-//! Indexes that are built outside the engine's thread: messages, vectors, code. Not for: their use in a plan
-//! (`plans::sources`).
+//! Indexes that are built outside the engine's thread: messages, vectors, code.
+//! Not for: their use in a plan (`plans::sources`).
 
 pub(super) mod code_indexer;
 pub(super) mod code_refresh;

@@ -1,8 +1,8 @@
 //! Vectors of sessions' passages: a thread reads them from the store, computes missing ones in batches, and stores
 //! them. The planner takes the vectors that are ready and waits for others only if a command asked for it. Its queues
-//! hold each message at most once; a newer request for vectors of symbols replaces the waiting one. Not for: models
-//! (`llm::embedders`), vectors of code (`symbol_vectors`), comparing vectors (`retrieval::vectors::memory`), or their
-//! use in a search (`plans::sources::retrieval`).
+//! hold each message at most once; a newer request for vectors of symbols replaces the waiting one.
+//! Not for: models (`llm::embedders`), vectors of code (`symbol_vectors`), comparing vectors
+//! (`retrieval::vectors::memory`), or their use in a search (`plans::sources::retrieval`).
 //!
 //! A vector is stored under the embedder's id and the hash of its text (the passage after its speaker's name, if
 //! known), so that branches and sessions share it.

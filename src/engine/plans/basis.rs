@@ -1,5 +1,6 @@
 //! Computes the digests of everything that a plan is solved from. These digests alone decide whether a displayed plan
-//! is still valid. Not for: the input itself (`input`).
+//! is still valid.
+//! Not for: the input itself (`input`).
 
 use super::snapshot::Snapshot;
 use crate::domain::base::hash::Fields;

@@ -1,5 +1,6 @@
 //! Turns a draft into a displayed plan, and the plan into a turn: submits jobs to the planner, draws plans, and sends
-//! them. Not for: solving (`worker`), or the turn itself (`turns::live`).
+//! them.
+//! Not for: solving (`worker`), or the turn itself (`turns::live`).
 //!
 //! An `Ask` without a drawn plan becomes a pending send: its draft is solved, drawn, then sent. A branch has at most
 //! one pending send, and none while a turn is open, so that one act of a person makes one call.

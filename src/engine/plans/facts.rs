@@ -1,5 +1,6 @@
 //! Facts about turns that policies use in addition to tokens (lanes, ages, flags, mentions, relevance). They are read
-//! from the text once and cached. Not for: the meaning of these facts (`context::policy`).
+//! from the text once and cached.
+//! Not for: the meaning of these facts (`context::policy`).
 
 use super::caches::MessageTerms;
 use super::input_builder::{InputBuilder, send_barrier};

@@ -1,5 +1,6 @@
 //! Fetches, renders, and counts the messages that a plan's input is built from, and caches the counts. Runs on the
-//! planner's thread. Not for: collecting a whole input (`collect`), or solving (`context`).
+//! planner's thread.
+//! Not for: collecting a whole input (`collect`), or solving (`context`).
 
 use super::caches::{CountedTools, FactsCache, MAX_CACHED, Questions};
 use super::sources::card_text::CardSettings;

@@ -1,6 +1,7 @@
 //! Instructions in the conversation: system messages that the person added, and imported system prompts that the person
 //! keeps. Each is a block among the instructions, regardless of its message's position on the path, and can be
-//! excluded. Not for: the configured instructions (`input`).
+//! excluded.
+//! Not for: the configured instructions (`input`).
 
 use super::input::InputAssembly;
 use crate::context::render::render_forms;

@@ -1,6 +1,6 @@
 //! Previews an act: solves the next plan with the marks that the act would set. Previews run on the planner's thread
-//! after the plans that a screen waits for. Nothing is changed, and a newer preview replaces an older one. Not for:
-//! performing the act (`branches::marks`), or other settings (`what_if`).
+//! after the plans that a screen waits for. Nothing is changed, and a newer preview replaces an older one.
+//! Not for: performing the act (`branches::marks`), or other settings (`what_if`).
 
 use super::input_builder::InputBuilder;
 use super::results::PreviewWork;

@@ -58,10 +58,10 @@ impl Core {
         }
         let (store, id) = (self.store.clone(), run.id);
         self.jobs.report(
-            "recall",
+            "previous-request",
             move |_| Inbox::Plan(PlanReport::PreviousRequest(branch, id, None)),
-            move |_| {
-                let session = Session::load(&store, run.session).ok();
+            move |cancel| {
+                let session = cancel.check().ok().and_then(|()| Session::load(&store, run.session).ok());
                 Inbox::Plan(PlanReport::PreviousRequest(
                     branch,
                     id,

@@ -146,17 +146,18 @@ impl Core {
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let (lookup, counter) = (self.setup.settings.models.clone(), self.setup.counter.clone());
         let quirks = self.learned.quirks.clone();
-        self.jobs.answer("models", ticket, move || {
+        self.jobs.answer("models", ticket, move |cancel| {
             let ask = |profile: Profile| -> Part<_> {
-                let servers = servers.clone();
+                let (servers, cancel) = (servers.clone(), cancel.clone());
                 Box::new(move || {
-                    let found = servers.models(&profile);
+                    let found = cancel.check().ok().map(|()| servers.models(&profile));
                     (profile, found)
                 })
             };
             let mut all = Vec::new();
             let mut reported = Vec::new();
             for (profile, found) in together(profiles.into_iter().map(ask).collect()).into_iter().flatten() {
+                let Some(found) = found else { continue };
                 let name = profile.name.clone();
                 let whole = |model| {
                     let mut model = complete_model_info(model, &profile, &lookup);
@@ -173,6 +174,7 @@ impl Core {
                 }
                 all.push((name, found.map_err(provider_failure)));
             }
+            cancel.check()?;
             all.extend(lacking);
             let _ = inbox.send(Inbox::Changed(OutsideChange::Models(reported)));
             Ok(Answer::Models(all))
@@ -191,8 +193,9 @@ impl Core {
         self.jobs.report(
             "models",
             |_| Inbox::Changed(OutsideChange::Models(Vec::new())),
-            move |_| {
-                let models = servers.models(&rules.profile).unwrap_or_default();
+            move |cancel| {
+                let asked = cancel.check().ok().and_then(|()| servers.models(&rules.profile).ok());
+                let models = asked.unwrap_or_default();
                 let reported = models
                     .into_iter()
                     .map(|model| complete_model_info(model, &rules.profile, &lookup))
@@ -211,7 +214,7 @@ impl Core {
         let (chosen, embedder) = (self.setup.settings.profile.clone(), self.setup.embedder.clone());
         let (lookup, counter, model) =
             (self.setup.settings.models.clone(), self.setup.counter.clone(), self.setup.settings.model.clone());
-        self.jobs.answer("doctor", ticket, move || {
+        self.jobs.answer("doctor", ticket, move |cancel| {
             let named = profiles.iter().find(|profile| profile.name == chosen);
             let asked = |named: &Profile| lookup(model.as_ref().unwrap_or(&named.model), named);
             let tokenizer = named.and_then(|named| tokenizer_finding(&asked(named), counter.as_ref()));
@@ -223,10 +226,14 @@ impl Core {
                 Box::new(move || tokenizer.into_iter().chain(meter_findings(&meters)).collect()),
             ];
             parts.extend(profiles.into_iter().map(|profile| -> Part<_> {
-                let (servers, chosen) = (servers.clone(), chosen.clone());
-                Box::new(move || vec![profile_finding(servers.as_ref(), &profile, &chosen)])
+                let (servers, chosen, cancel) = (servers.clone(), chosen.clone(), cancel.clone());
+                Box::new(move || match cancel.check() {
+                    Ok(()) => vec![profile_finding(servers.as_ref(), &profile, &chosen)],
+                    Err(_) => Vec::new(),
+                })
             }));
             let found = together(parts).into_iter().flatten().flatten();
+            cancel.check()?;
             Ok(Answer::Doctor(found.chain(quirks).chain(tools).collect()))
         });
     }

@@ -1,5 +1,6 @@
 //! The input of a planning job: a copy of the part of a session that the plan can depend on, so that planning runs in
-//! parallel with the engine. Not for: contents and token counts, which the job fetches itself.
+//! parallel with the engine.
+//! Not for: contents and token counts, which the job fetches itself.
 
 use super::input_builder::Contents;
 use super::sources::suggested_pins::{self, Suggestion};

@@ -1,6 +1,6 @@
 //! The engine's state of planning: the drawn plans, the jobs in progress, and the draft on the screen, which is planned
-//! again whenever something that its plan depends on changes. Not for: making plans (`worker`), or acting on them
-//! (`draft`).
+//! again whenever something that its plan depends on changes.
+//! Not for: making plans (`worker`), or acting on them (`draft`).
 
 use super::results::TrialWork;
 use super::snapshot::{RoundBefore, Snapshot};

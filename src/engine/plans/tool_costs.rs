@@ -1,4 +1,5 @@
-//! Counts the tokens of each tool in a plan. Not for: which tools are sent (`tools::selection`).
+//! Counts the tokens of each tool in a plan.
+//! Not for: which tools are sent (`tools::selection`).
 
 use super::input_builder::InputBuilder;
 use crate::context::render::tools_json;

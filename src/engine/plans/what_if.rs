@@ -1,6 +1,6 @@
 //! What-if comparisons: plans of the next call under other settings, solved one by one between the plans that a screen
-//! waits for. They do not change the drawn plan, and a newer draft cancels them. Not for: the plan that is drawn
-//! (`draft`), or comparing figures (`domain::planning::what_if`).
+//! waits for. They do not change the drawn plan, and a newer draft cancels them.
+//! Not for: the plan that is drawn (`draft`), or comparing figures (`domain::planning::what_if`).
 
 use super::input_builder::InputBuilder;
 use super::results::{Trial, TrialPlan, TrialWork, Trials};

@@ -1,7 +1,8 @@
 //! The planner's thread: collects, solves, and renders. For each branch, at most two jobs wait: one to draw a plan,
 //! which a newer one replaces, and one whose plan will be sent. Other tasks wait in a bounded queue that drops canceled
 //! ones. Older messages are indexed here in slices: until that is done, plans are made without them, and a plan that
-//! waits for the index is moved to the end of the queue. Not for: deciding what to plan (`draft`).
+//! waits for the index is moved to the end of the queue.
+//! Not for: deciding what to plan (`draft`).
 
 use super::input_builder::{BuiltInput, Contents, InputBuilder};
 use super::snapshot::{RoundBefore, Snapshot};

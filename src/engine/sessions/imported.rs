@@ -1,5 +1,6 @@
 //! Stores the records of an import, in portions. Each portion is one transaction that first looks up the records that
-//! are already stored, so that concurrent or interrupted imports add nothing twice. Not for: reading files (`import`).
+//! are already stored, so that concurrent or interrupted imports add nothing twice.
+//! Not for: reading files (`import`).
 
 use super::library::{dated, first_branch, origin_key, states_of};
 use crate::domain::base::failure::{Failure, FailureKind};

@@ -1,4 +1,5 @@
-//! Sessions as a library: create, open, rename, delete, search, import, export. Not for: the content of a session.
+//! Sessions as a library: create, open, rename, delete, search, import, export.
+//! Not for: the content of a session.
 
 use super::session::{Session, cleared_key, cleared_texts, draft_key, earlier_cleared_key, state_at};
 use crate::domain::base::damage::{BackupAct, deleted_text_sentence};

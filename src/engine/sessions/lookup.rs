@@ -1,5 +1,5 @@
-//! Resolves names that a person typed: ids, unique prefixes of ids or keys, names, external ids. Not for: full-text
-//! search (`search`).
+//! Resolves names that a person typed: ids, unique prefixes of ids or keys, names, external ids.
+//! Not for: full-text search (`search`).
 
 use super::session::Session;
 use crate::domain::base::failure::Failure;

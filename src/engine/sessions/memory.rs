@@ -1,5 +1,5 @@
-//! A person's acts on memories and suggested pins. Each is stored with its operation and its state change. Not for:
-//! suggesting memories (`turns::state_suggestions`), or sending them (`plans::sources::memory`).
+//! A person's acts on memories and suggested pins. Each is stored with its operation and its state change.
+//! Not for: suggesting memories (`turns::state_suggestions`), or sending them (`plans::sources::memory`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;

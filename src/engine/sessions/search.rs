@@ -34,7 +34,7 @@ impl SearchWorker {
         let (to, from) = sync_channel(MOST_WAITING);
         let worker = Self { newest: Arc::default(), to, events };
         let (newest, events) = (worker.newest.clone(), worker.events.clone());
-        jobs::service("find", move || seek(&store, &events, from, &newest))?;
+        jobs::service("search", move || seek(&store, &events, from, &newest))?;
         Ok(worker)
     }
 

@@ -1,5 +1,5 @@
-//! The sessions that are open in this program, which one is current, and the last seen state of the store. Not for: a
-//! single session (`session`), or finding one by name (`lookup`).
+//! The sessions that are open in this program, which one is current, and the last seen state of the store.
+//! Not for: a single session (`session`), or finding one by name (`lookup`).
 
 use super::session::Session;
 use crate::domain::base::failure::Failure;

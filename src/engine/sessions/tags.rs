@@ -1,5 +1,5 @@
-//! Labels and stars of messages: undoable, shared by all branches, and not part of any plan. Not for: marks
-//! (`branches::marks`).
+//! Labels and stars of messages: undoable, shared by all branches, and not part of any plan.
+//! Not for: marks (`branches::marks`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;

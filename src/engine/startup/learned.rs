@@ -1,6 +1,6 @@
 //! Facts that the program learned while running (quirks of servers, models that servers reported, tools, code), and the
-//! rules of a branch that follow from these facts and the settings. Not for: the settings themselves (`setup`), or
-//! reading quirks from the store (`calls::quirks`).
+//! rules of a branch that follow from these facts and the settings.
+//! Not for: the settings themselves (`setup`), or reading quirks from the store (`calls::quirks`).
 
 use super::rules::{CodeRules, Rules};
 use super::setup::{ReloadableSettings, Setup};

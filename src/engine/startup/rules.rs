@@ -1,5 +1,5 @@
-//! The rules of a branch at one time: profile, model, policy, mode, layout, budget, texts, and tools. Not for:
-//! computing them (`learned`).
+//! The rules of a branch at one time: profile, model, policy, mode, layout, budget, texts, and tools.
+//! Not for: computing them (`learned`).
 
 use super::setup::Prompts;
 use crate::domain::base::hash::{Fields, Hash};

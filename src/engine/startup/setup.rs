@@ -1,5 +1,5 @@
-//! The values that the engine is started with. Not for: reading configuration files (`config`), or the rules of a
-//! branch (`rules`).
+//! The values that the engine is started with.
+//! Not for: reading configuration files (`config`), or the rules of a branch (`rules`).
 
 use crate::config::settings::Titles;
 use crate::domain::base::failure::Failure;

@@ -1,5 +1,5 @@
-//! The turns of a branch that can be summarized, and the reasons why a turn is not summarized. Not for: choosing among
-//! them (`context::summary::sources`), or when a summary is due (`automatic`).
+//! The turns of a branch that can be summarized, and the reasons why a turn is not summarized.
+//! Not for: choosing among them (`context::summary::sources`), or when a summary is due (`automatic`).
 
 use crate::context::policy::levels;
 use crate::domain::base::failure::Failure;

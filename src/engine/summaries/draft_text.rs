@@ -1,5 +1,5 @@
-//! A draft in memory: its body and kept items, its tokens, and the facts that it dropped. Not for: writing a body
-//! (`writer`), or acts on a draft (`drafts`).
+//! A draft in memory: its body and kept items, its tokens, and the facts that it dropped.
+//! Not for: writing a body (`writer`), or acts on a draft (`drafts`).
 
 use crate::context::summary::survive::RequiredFacts;
 use crate::context::summary::{Size, SummaryError, keep, ratio};

@@ -1,5 +1,5 @@
-//! A person's acts on summaries: start a draft, keep dropped items, edit, accept, reject, revert a level. Not for:
-//! writing a draft (`writer`), or which summary is sent (`plans::sources::summaries`).
+//! A person's acts on summaries: start a draft, keep dropped items, edit, accept, reject, revert a level.
+//! Not for: writing a draft (`writer`), or which summary is sent (`plans::sources::summaries`).
 //!
 //! A draft changes nothing until it is accepted. Accepting stores the summary and its use on the branch as one undoable
 //! operation. The turns remain as they are.

@@ -1,5 +1,6 @@
 //! The check whether a summary is due, on a separate thread: its inputs from a branch, and the measures of the
-//! policies. Not for: drafting a summary that is due (`automatic`), or the measures themselves (`context::policy`).
+//! policies.
+//! Not for: drafting a summary that is due (`automatic`), or the measures themselves (`context::policy`).
 
 use super::candidates::{readable, stays};
 use super::state::{Counts, Due, DueResult};
@@ -122,7 +123,11 @@ impl DueCheck {
             });
             Inbox::Summary(SummaryReport::Due(Box::new(DueResult { branch, opened, due })))
         };
-        jobs.report("due", move |failure| ended(Err(failure)), move |_| ended(self.due()));
+        jobs.report(
+            "due",
+            move |failure| ended(Err(failure)),
+            move |cancel| ended(cancel.check().and_then(|()| self.due())),
+        );
     }
 
     /// Returns the turns to summarize and the reason, if a summary is due.

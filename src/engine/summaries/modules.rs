@@ -183,8 +183,9 @@ impl Core {
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let (store, project) = (self.store.clone(), self.tools.project.clone());
         let counter = self.setup.counter.clone();
-        self.jobs.answer("module", ticket, move || {
+        self.jobs.answer("module", ticket, move |cancel| {
             let made = versions(&store, &project, counter.as_ref(), encoding);
+            cancel.check()?;
             made.map(|all| Answer::Editables(EditableKind::Modules, editables(&all)))
         });
         Ok(())

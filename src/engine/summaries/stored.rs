@@ -1,6 +1,6 @@
 //! Drafts in the store, where they wait for a decision across programs: storing one, restoring it with its sources,
-//! copying it to a fork, and hiding it while its sources differ from the sources that were read. Not for: acts on a
-//! draft (`drafts`), or writing one (`writer`).
+//! copying it to a fork, and hiding it while its sources differ from the sources that were read.
+//! Not for: acts on a draft (`drafts`), or writing one (`writer`).
 
 use super::draft_text::PendingDraft;
 use super::writer::Job;

@@ -1,5 +1,6 @@
 //! The thread that writes a draft: reads the sources, masks secrets, writes the summary (extractive or by the model),
-//! and finds the facts that it dropped. Not for: choosing turns, or acts on a draft (`drafts`).
+//! and finds the facts that it dropped.
+//! Not for: choosing turns, or acts on a draft (`drafts`).
 
 use super::draft_text::PendingDraft;
 use super::state::DraftResult;

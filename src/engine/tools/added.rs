@@ -1,4 +1,5 @@
-//! Tools that the engine itself adds to the workspace's tools. Not for: the tools themselves (`code`, `skills`).
+//! Tools that the engine itself adds to the workspace's tools.
+//! Not for: the tools themselves (`code`, `skills`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::ToolEffect;

@@ -28,13 +28,14 @@ impl Core {
     pub(crate) fn files(&self, ticket: Ticket, query: String, limit: usize) {
         let listed = self.tools.files.clone();
         let (tools, skills, denied) = (self.readable(), self.skill_names(&query), self.denied());
-        self.jobs.answer("files", ticket, move || {
+        self.jobs.answer("files", ticket, move |cancel| {
             let mut list = match tools {
                 // Without trust in the folder, only the person's own skills can be named.
                 Err(_) if !skills.is_empty() => FileList::default(),
                 Err(why) => FileList { paths: Vec::new(), note: format!("{} {}", why.what, why.todo) },
                 Ok(tools) => {
                     let (names, more) = listed.names(&*tools, &denied);
+                    cancel.check()?;
                     let paths = best(&names, &query, limit.min(500));
                     let note = if more { format!("only the first {MOST} files are listed") } else { String::new() };
                     FileList { paths, note }
@@ -68,7 +69,7 @@ impl Core {
             return self.answer_now(ticket, self.skill_text(name));
         }
         let (tools, denied) = (self.readable()?, self.denied());
-        self.jobs.answer("files", ticket, move || {
+        self.jobs.answer("files", ticket, move |_| {
             let read = tools.text(&path, LARGEST, &denied).map(|text| {
                 let (text, masked) = secrets::mask(&text);
                 Answer::Attached { text: Arc::from(&*text), masked }

@@ -1,5 +1,5 @@
-//! The tools that are sent with a branch's calls, without switched-off tools, and the tokens of a single tool. Not for:
-//! switching tools (`switches`).
+//! The tools that are sent with a branch's calls, without switched-off tools, and the tokens of a single tool.
+//! Not for: switching tools (`switches`).
 
 use crate::context::render::tools_text;
 use crate::domain::call::tokens::{CountTokens, Encoding};

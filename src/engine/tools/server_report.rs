@@ -1,5 +1,5 @@
-//! The report of `doctor` on tool servers: their names, transport, state, and faults. Starts none of them. Not for:
-//! using them (`servers`).
+//! The report of `doctor` on tool servers: their names, transport, state, and faults. Starts none of them.
+//! Not for: using them (`servers`).
 
 use crate::domain::tool::cards::FileDecision;
 use crate::domain::tool::mcp::{ConfiguredServers, FolderFile, Origin, ServerSpec, ServerState, ServerTransport};

@@ -11,9 +11,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::FileDecision;
 use crate::domain::tool::mcp::{self, ConfiguredServers, Server, ServerSpec, ServerState, ServerTool};
-use crate::engine::api::{
-    Answer, CallRequest, Event, PlanRequest, Request, ServerAct, Ticket, ToolEvent, ToolRequest, TurnRequest,
-};
+use crate::engine::api::{Answer, Event, Request, ServerAct, ServerUse, Ticket, ToolEvent, ToolRequest};
 use crate::engine::core::Core;
 use crate::engine::turns::runner::Runner;
 use crate::store::types::Write;
@@ -39,14 +37,8 @@ impl Core {
     /// Starts the servers in the background if a request needs them. Returns the request, or `None` if it must wait
     /// until they have started.
     pub(crate) fn wait_for_servers(&mut self, ticket: Ticket, request: Request) -> Option<Request> {
-        let plans = matches!(
-            request,
-            Request::Plan(PlanRequest::Replan { .. } | PlanRequest::WhatIf { .. } | PlanRequest::Exact { .. })
-                | Request::Turn(TurnRequest::Ask { .. })
-                | Request::Call(CallRequest::Race { .. })
-        );
-        let listed = matches!(request, Request::Tool(ToolRequest::Servers(..)));
-        if !plans && !listed {
+        let needed = request.server_use();
+        if needed == ServerUse::None {
             return Some(request);
         }
         if !self.tools.servers.wanted {
@@ -56,9 +48,12 @@ impl Core {
         if let Request::Tool(ToolRequest::Servers(_, ServerAct::Test { server })) = &request {
             self.setup.foreign.restart(server);
         }
-        let settles =
-            matches!(request, Request::Tool(ToolRequest::Servers(_, ServerAct::Settle | ServerAct::Test { .. })));
-        if settles || (plans && self.setup.patient) {
+        let waits = match needed {
+            ServerUse::Plan => self.setup.patient,
+            ServerUse::Settled => true,
+            ServerUse::List | ServerUse::None => false,
+        };
+        if waits {
             if !self.settled() {
                 self.tools.servers.waiting.push((ticket, request));
                 return None;

@@ -1,5 +1,5 @@
-//! The engine's state of tools: their servers, the last read file names, and whether the folder is trusted. Not for:
-//! calling servers (`mcp`), or approving their tools (`servers`).
+//! The engine's state of tools: their servers, the last read file names, and whether the folder is trusted.
+//! Not for: calling servers (`mcp`), or approving their tools (`servers`).
 
 use super::workspace::Project;
 use crate::domain::base::hash::Hash;

@@ -1,5 +1,5 @@
-//! The data that a tool trace records when its call ends, and the stored result. Not for: requests about traces
-//! (`traces`), or running tools (`turns::tool_calls`).
+//! The data that a tool trace records when its call ends, and the stored result.
+//! Not for: requests about traces (`traces`), or running tools (`turns::tool_calls`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;

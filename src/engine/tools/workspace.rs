@@ -1,6 +1,7 @@
 //! Rules and skills of the workspace: finds them, and reads them again when they change. The planner's thread and the
-//! polling thread read files; the engine's own thread uses only known data. Not for: putting them into a plan
-//! (`plans::sources::rules`), requests about them (`workspace_rules`), or module summaries (`summaries::modules`).
+//! polling thread read files; the engine's own thread uses only known data.
+//! Not for: putting them into a plan (`plans::sources::rules`), requests about them (`workspace_rules`), or module
+//! summaries (`summaries::modules`).
 
 use super::skills::{self, Skill};
 use crate::code::index::arrived::NewFiles;

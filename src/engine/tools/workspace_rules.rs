@@ -93,7 +93,7 @@ impl Core {
             counter: self.setup.counter.clone(),
             encoding: self.rules(&branch)?.model.encoding,
         };
-        self.jobs.answer("project", ticket, move || Ok(make(&input)));
+        self.jobs.answer("project", ticket, move |_| Ok(make(&input)));
         Ok(())
     }
 

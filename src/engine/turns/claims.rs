@@ -80,9 +80,12 @@ impl Core {
         let store = self.store.clone();
         let (now, workbench) = (self.setup.now.clone(), !self.setup.patient);
         let lost = move |failure| Inbox::Answer(ticket, Box::new(Err(failure)));
-        self.jobs.report("line", lost, move |_| {
-            let claim = store.await_claim(branch, || claim_owner(&now, workbench));
-            Inbox::Turn(TurnReport::Claimed(ticket, branch, Box::new(claim)))
+        self.jobs.report("branch-claim", lost, move |cancel| {
+            let claim = store.await_claim(branch, &|| cancel.is_canceled(), || claim_owner(&now, workbench));
+            match claim {
+                Some(claim) => Inbox::Turn(TurnReport::Claimed(ticket, branch, Box::new(claim))),
+                None => Inbox::Answer(ticket, Box::new(Err(Failure::user("Waiting for the branch was stopped.")))),
+            }
         });
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Feeds the turn machine with the reports of threads and carries out its effects in order. Not for: the machine's
-//! decisions (`machine`), or the writes at an end (`commit`).
+//! Feeds the turn machine with the reports of threads and carries out its effects in order.
+//! Not for: the machine's decisions (`machine`), or the writes at an end (`commit`).
 
 use super::machine::{Effect, Phase, TurnInput, step};
 use super::settle::settle;
@@ -298,7 +298,18 @@ impl Core {
         self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
     }
 
-    /// Cancels all jobs at the program's end and commits the text that has arrived, within about 1.5 seconds.
+    /// Handles a message at the program's end: a request is refused, and a report that could start new work is ignored.
+    fn handle_at_end(&mut self, message: Inbox) {
+        match message {
+            Inbox::Request(ticket, _) | Inbox::Turn(TurnReport::Claimed(ticket, ..)) => {
+                self.answer(ticket, Err(Failure::user("pleach is ending, so this was not done.")));
+            }
+            Inbox::Plan(_) | Inbox::Changed(_) | Inbox::Stop | Inbox::Summary(SummaryReport::Due(_)) => {}
+            report => self.handle(report),
+        }
+    }
+
+    /// Cancels all jobs at the program's end, waits for them, and commits the text that has arrived, within about 1.5 seconds.
     pub(crate) fn end_all_turns(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.jobs.cancel_all();
         // An automatic draft that the end of the program cancels did not fail; the next start tries again.
@@ -313,18 +324,15 @@ impl Core {
         let until = Instant::now() + STOP_TIMEOUT;
         while self.turns.rerun.is_some() || self.turns.live.values().any(|live| live.state.phase != Phase::Closed) {
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                // These could start new work.
-                Ok(
-                    Inbox::Request(..)
-                    | Inbox::Plan(_)
-                    | Inbox::Changed(_)
-                    | Inbox::Stop
-                    | Inbox::Summary(SummaryReport::Due(_))
-                    | Inbox::Turn(TurnReport::Claimed(..)),
-                ) => {}
-                Ok(report) => self.handle(report),
+                Ok(message) => self.handle_at_end(message),
                 Err(_) => break,
             }
+        }
+        // Jobs use the store, which is backed up and closed next.
+        self.jobs.cancel_all();
+        self.jobs.wait_until_idle(until);
+        while let Ok(message) = inbox.try_recv() {
+            self.handle_at_end(message);
         }
         for branch in branches {
             self.abandon_turn(branch);

@@ -1,5 +1,6 @@
-//! Opens a turn and the runs of its rounds. Not for: handling their reports (`effects`), the machine's decisions
-//! (`machine`), or the writes at an end (`commit`).
+//! Opens a turn and the runs of its rounds.
+//! Not for: handling their reports (`effects`), the machine's decisions (`machine`), or the writes at an end
+//! (`commit`).
 
 use super::machine::{Phase, TurnInput, TurnState};
 use super::state::{LimitWatch, LiveTurn};

@@ -1,5 +1,6 @@
 //! The typed question that waits for an answer: the newest state block of a lane opens it; the next message in that
-//! lane answers or clears it. Not for: matching a text to a type (`context::policy::lanes`).
+//! lane answers or clears it.
+//! Not for: matching a text to a type (`context::policy::lanes`).
 
 use crate::context::policy::lanes::{self, Focus, PendingQuestion};
 use crate::context::render::render_forms;

@@ -1,6 +1,6 @@
 //! The symbols of the workspace's code that a turn touched: the symbols that were sent with it, and the symbols that
-//! the person, the answer, or a tool call named. Not for: the turns that it touched, or the effects of touches
-//! (`reflect`).
+//! the person, the answer, or a tool call named.
+//! Not for: the turns that it touched, or the effects of touches (`reflect`).
 
 use super::reflect::TurnEndInput;
 use crate::context::item_use::mentioned;

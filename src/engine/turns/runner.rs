@@ -1,6 +1,6 @@
 //! Combines the program's own tools and the servers' tools into one runner for a branch, without tools that are
-//! switched off. Results of servers that exceed the limit are stored in full, like the output of commands. Not for: the
-//! list of servers (`tools::servers`), the protocol (`mcp`), or consent to a call (`consent`).
+//! switched off. Results of servers that exceed the limit are stored in full, like the output of commands.
+//! Not for: the list of servers (`tools::servers`), the protocol (`mcp`), or consent to a call (`consent`).
 
 use crate::domain::tool::consent::ToolEffect;
 use crate::domain::tool::mcp::{self, OfferedTool, PREFIX, ToolServers};

@@ -1,6 +1,6 @@
 //! Normalizes an answer when it ends: gives tool calls unique ids, turns a call without a name or an answer without
-//! text into a failure, and bounds absurd counts. Every correction becomes a diagnostic. Not for: reading an answer
-//! (`llm`), or the effects of its end (`machine`).
+//! text into a failure, and bounds absurd counts. Every correction becomes a diagnostic.
+//! Not for: reading an answer (`llm`), or the effects of its end (`machine`).
 
 use super::machine::Arrived;
 use crate::domain::base::hash::Fields;

@@ -1,6 +1,6 @@
 //! The engine's state of turns in progress: the turns themselves, claims on branches, side questions, a rerun of a tool
-//! call, and answers whose use of items is not determined yet. Not for: the course of a turn (`machine`, `effects`,
-//! `commit`).
+//! call, and answers whose use of items is not determined yet.
+//! Not for: the course of a turn (`machine`, `effects`, `commit`).
 
 use super::machine::{Arrived, Effect, TurnState};
 use super::tool_calls::CallDecision;

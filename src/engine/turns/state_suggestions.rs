@@ -1,5 +1,5 @@
-//! Reads an answer's state block: the state itself, suggested memories, and suggested pins. Not for: a person's acts on
-//! them (`sessions::memory`), or the rest of the turn's end (`commit`).
+//! Reads an answer's state block: the state itself, suggested memories, and suggested pins.
+//! Not for: a person's acts on them (`sessions::memory`), or the rest of the turn's end (`commit`).
 
 use super::state::LiveTurn;
 use crate::context::render::render_forms;

@@ -1,7 +1,8 @@
 //! Counts tokens with a model's own `tokenizer.json`. Needs the feature `hf-tokenizers`; without it, opening a file is
-//! an error. Not for: the built-in vocabularies (`tokens`). Counts are still estimates: text is counted in the pieces
-//! of `pieces`, whose boundaries are exact only for the built-in vocabularies, and they exclude the tokens that a
-//! server's chat template adds.
+//! an error.
+//! Not for: the built-in vocabularies (`tokens`). Counts are still estimates: text is counted in the pieces of
+//! `pieces`, whose boundaries are exact only for the built-in vocabularies, and they exclude the tokens that a server's
+//! chat template adds.
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::tokens::{CountTokens as _, Encoding};

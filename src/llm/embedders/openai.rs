@@ -1,5 +1,6 @@
 //! Requests vectors from an OpenAI-compatible server with `POST …/embeddings`. Each batch is one request, which can be
-//! canceled. Not for: choosing texts or storing vectors (`engine`, `store`).
+//! canceled.
+//! Not for: choosing texts or storing vectors (`engine`, `store`).
 
 use super::split_text;
 use crate::domain::base::hash::Fields;

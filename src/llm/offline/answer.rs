@@ -1,5 +1,6 @@
 //! Builds the answers of the offline model: it identifies itself and quotes its context. Pure: the same request gets
-//! the same answer. Not for: pacing and counting (`model`).
+//! the same answer.
+//! Not for: pacing and counting (`model`).
 
 use super::body::Body;
 use crate::domain::call::tokens::grouped;

@@ -1,6 +1,6 @@
 //! The built-in offline model. It is not a language model, and says so. With it, people can try every part of the
-//! program without a key or a server: it streams, stops, reports usage, calls tools, and keeps a state block. Not for:
-//! the text of its answers (`answer`).
+//! program without a key or a server: it streams, stops, reports usage, calls tools, and keeps a state block.
+//! Not for: the text of its answers (`answer`).
 //!
 //! A line `call TOOL {json}` in the last user message calls a tool, if the request offers that tool.
 

@@ -1,5 +1,5 @@
-//! Encodes the index as bytes: variable-length integers, posting lists, and a bounds-checked reader. Not for: the
-//! contents of segments (`segment`).
+//! Encodes the index as bytes: variable-length integers, posting lists, and a bounds-checked reader.
+//! Not for: the contents of segments (`segment`).
 
 use crate::retrieval::RetrievalError;
 

@@ -1,6 +1,6 @@
 //! Cuts long messages into passages: preferably at paragraphs and code fences, else at lines, sentences, or words;
-//! never inside a word. Not for: exact token counts (`llm::counting::tokens`). The estimate here must be cheap and the
-//! same in every build.
+//! never inside a word.
+//! Not for: exact token counts (`llm::counting::tokens`). The estimate here must be cheap and the same in every build.
 
 use super::words::is_cjk;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! Lists words that carry no subject: English stop words (never indexed or searched), filler words (ignored by the
-//! gate), and phrases that point to the past (they open it). Not for: the gate's rule (`gate`) or very frequent words
-//! of one conversation (`search` drops these).
+//! gate), and phrases that point to the past (they open it).
+//! Not for: the gate's rule (`gate`) or very frequent words of one conversation (`search` drops these).
 
 /// English stop words, without apostrophes, sorted.
 #[rustfmt::skip]

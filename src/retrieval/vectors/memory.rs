@@ -1,5 +1,5 @@
-//! Vectors of texts in memory, and the search for those most similar to a question. Not for: making vectors
-//! (`llm::embedders`), storing their bytes (`store`), or combining scores.
+//! Vectors of texts in memory, and the search for those most similar to a question.
+//! Not for: making vectors (`llm::embedders`), storing their bytes (`store`), or combining scores.
 //!
 //! A search first compares signs alone (one bit per dimension, two for the question's; a scan of all allowed vectors),
 //! then scores the vectors that differ least by their full values, and returns the best. If the number of allowed

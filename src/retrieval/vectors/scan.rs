@@ -1,5 +1,5 @@
-//! The two hot loops of a search: the number of differing signs, and sums of products of integers. Not for: choosing
-//! the vectors to compare (`memory`).
+//! The two hot loops of a search: the number of differing signs, and sums of products of integers.
+//! Not for: choosing the vectors to compare (`memory`).
 //!
 //! Both are plain loops that the compiler vectorizes; the sums are of integers and therefore the same on every machine.
 //! Large inputs are split and processed in parallel, with the same result.
@@ -8,6 +8,7 @@
 use super::cpu::run;
 use super::memory::DocSet;
 use pulp::NullaryFnOnce;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Number of vectors whose signs are stored side by side, word for word.
@@ -75,15 +76,29 @@ fn smallest_limit<'a>(limit: u64, wanted: usize, found: impl Iterator<Item = &'a
     }
 }
 
-/// Runs the work on each part in parallel, and returns the results in order.
+/// Runs the work on each part in parallel, and returns the results in order. Parts for which the system starts no
+/// thread run on this one.
 fn in_parallel<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
     let work = &work;
     thread::scope(|scope| {
-        let running: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || work(part))).collect();
-        let joined =
-            running.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let start = |part| {
+            let waiting = Arc::new(Mutex::new(Some(part)));
+            let part = waiting.clone();
+            let run = move || take(&part).map(work);
+            let thread = thread::Builder::new().name("vector-scan".to_owned()).spawn_scoped(scope, run);
+            (waiting, thread)
+        };
+        let running: Vec<_> = parts.into_iter().map(start).collect();
+        let joined = running.into_iter().filter_map(|(waiting, thread)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => take(&waiting).map(work),
+        });
         joined.collect()
     })
+}
+
+fn take<P>(part: &Mutex<Option<P>>) -> Option<P> {
+    part.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 impl NullaryFnOnce for Scan<'_> {

@@ -1,4 +1,5 @@
-//! Makes backups next to the store while it is in use. Not for: restoring a backup (`damage`).
+//! Makes backups next to the store while it is in use.
+//! Not for: restoring a backup (`damage`).
 
 use super::open::path_with_suffix;
 use super::private;

@@ -17,8 +17,9 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The number of checks whether a killed program's run has ended, and the pause between two checks.
+/// The number of checks whether a killed program's run has ended.
 const CHECKS: usize = 100;
+/// The pause between two checks of a run or a lock.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// A program that owns a claim, as shown to others.
@@ -65,17 +66,16 @@ impl Drop for QueuePlace {
 
 impl Store {
     /// Claims a branch. If another program owns the claim, returns that program as the error (`None` if its name cannot
-    /// be read).
+    /// be read, or if no program owns the claim and one waits for it).
     pub fn claim(&self, branch: BranchId, owner: &ClaimOwner) -> Result<Claim, Option<ClaimOwner>> {
         let path = self.claim_file(branch);
         if self.read_only() {
             return Ok(Claim { lock: None, path });
         }
-        match open_locked(&path, |file| match file.try_lock() {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(error)) => Err(error),
-        }) {
+        if is_awaited(&owners_folder(&self.0.path), &branch.to_string()) {
+            return Err(read_owner(&path));
+        }
+        match open_locked(&path, try_lock) {
             Ok(Some(file)) => {
                 self.await_end_of_runs(branch, &mut pause);
                 Ok(write_owner(file, path, owner))
@@ -85,20 +85,26 @@ impl Store {
         }
     }
 
-    /// Waits in the queue for the claim on a branch. Blocks until every earlier program has released it.
-    pub fn await_claim(&self, branch: BranchId, owner: impl FnOnce() -> ClaimOwner) -> Claim {
+    /// Waits in the queue for the claim on a branch until every earlier program has released it. Returns `None` once
+    /// `is_canceled` returns true.
+    pub fn await_claim(
+        &self,
+        branch: BranchId,
+        is_canceled: &dyn Fn() -> bool,
+        owner: impl FnOnce() -> ClaimOwner,
+    ) -> Option<Claim> {
         let path = self.claim_file(branch);
-        let place = self.enqueue(branch);
-        if let Ok(place) = &place {
-            place.wait();
+        let place = self.enqueue(branch, is_canceled);
+        if let Ok(Some(place)) = &place {
+            place.wait(is_canceled);
         }
-        match open_locked(&path, |file| wait_for_lock(file).map(|()| true)) {
+        match open_locked(&path, |file| wait_for_lock(file, is_canceled)) {
             Ok(Some(file)) => {
                 self.await_end_of_runs(branch, &mut pause);
-                write_owner(file, path, &owner())
+                Some(write_owner(file, path, &owner()))
             }
-            Ok(None) => Claim { lock: None, path },
-            Err(error) => without_lock(path, &error),
+            Ok(None) => None,
+            Err(error) => Some(without_lock(path, &error)),
         }
     }
 
@@ -120,27 +126,34 @@ impl Store {
         owners_folder(&self.0.path).join(format!("{branch}.asks"))
     }
 
-    fn enqueue(&self, branch: BranchId) -> io::Result<QueuePlace> {
+    /// Returns the last place in the queue for a branch; `None` if that was canceled.
+    fn enqueue(&self, branch: BranchId, is_canceled: &dyn Fn() -> bool) -> io::Result<Option<QueuePlace>> {
         let (folder, branch) = (owners_folder(&self.0.path), branch.to_string());
         // Under the store's opening lock, so that numbers are assigned in order.
         let gate = private::make_file(&path_with_suffix(&self.0.path, ".opening"))?;
-        wait_for_lock(&gate)?;
+        if !wait_for_lock(&gate, is_canceled)? {
+            return Ok(None);
+        }
         let number = places(&folder, &branch).last().map_or(1, |last| last + 1);
         let lock = private::make_file(&place_file(&folder, &branch, number))?;
         lock.lock()?;
-        Ok(QueuePlace { folder, branch, number, _lock: lock })
+        Ok(Some(QueuePlace { folder, branch, number, _lock: lock }))
     }
 }
 
 impl QueuePlace {
-    /// Blocks until there is no earlier place.
-    fn wait(&self) {
+    /// Waits until there is no earlier place, or until the wait is canceled.
+    fn wait(&self, is_canceled: &dyn Fn() -> bool) {
         while let Some(before) = places(&self.folder, &self.branch).into_iter().rfind(|place| *place < self.number) {
             let path = place_file(&self.folder, &self.branch, before);
             if let Ok(file) = File::open(&path) {
-                if let Err(error) = wait_for_lock(&file) {
-                    tracing::error!(%error, "can't queue for the claim on a branch");
-                    return;
+                match wait_for_lock(&file, is_canceled) {
+                    Ok(true) => {}
+                    Ok(false) => return,
+                    Err(error) => {
+                        tracing::error!(%error, "can't queue for the claim on a branch");
+                        return;
+                    }
                 }
                 // Its program ended, or got the claim. If a killed program left the file, this must not wait for it
                 // again.
@@ -180,14 +193,33 @@ fn open_locked(path: &Path, lock: impl Fn(&File) -> io::Result<bool>) -> io::Res
     }
 }
 
-/// Blocks until no other process has the lock.
-fn wait_for_lock(file: &File) -> io::Result<()> {
-    loop {
-        match file.lock() {
+/// Returns whether a living program waits for the claim on a branch.
+fn is_awaited(folder: &Path, branch: &str) -> bool {
+    places(folder, branch).into_iter().any(|number| {
+        let file = File::open(place_file(folder, branch, number));
+        file.is_ok_and(|file| try_lock(&file).is_ok_and(|locked| !locked))
+    })
+}
+
+/// Locks a file. Returns `false` if another one has the lock.
+fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Waits until no other one has the lock. Returns `false` once the wait is canceled.
+fn wait_for_lock(file: &File, is_canceled: &dyn Fn() -> bool) -> io::Result<bool> {
+    while !is_canceled() {
+        match try_lock(file) {
+            Ok(false) => pause(),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             result => return result,
         }
     }
+    Ok(false)
 }
 
 /// Returns whether the open file is still the file at this path.
@@ -230,4 +262,48 @@ fn write_owner(mut file: File, path: PathBuf, owner: &ClaimOwner) -> Claim {
 fn without_lock(path: PathBuf, error: &io::Error) -> Claim {
     tracing::info!(%error, "a branch can't be claimed");
     Claim { lock: None, path }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::OpenOptions;
+    use uuid::Uuid;
+
+    fn temporary() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = OpenOptions { path: folder.path().join("pleach.db"), read_only: false };
+        let store = Store::open(&options).unwrap().store;
+        (folder, store)
+    }
+
+    fn owner() -> ClaimOwner {
+        ClaimOwner { process: 1, since: 2, workbench: false }
+    }
+
+    #[test]
+    fn a_wait_for_a_claim_ends_when_it_is_canceled() {
+        let (_folder, store) = temporary();
+        let branch = BranchId(Uuid::from_u128(1));
+        let held = store.claim(branch, &owner()).ok().unwrap();
+        let checks = std::cell::Cell::new(0);
+        let canceled = || {
+            checks.set(checks.get() + 1);
+            checks.get() > 5
+        };
+        assert!(store.await_claim(branch, &canceled, owner).is_none());
+        assert_eq!(store.claim(branch, &owner()).err().flatten(), Some(owner()));
+        drop(held);
+        assert!(store.await_claim(branch, &|| false, owner).is_some(), "the canceled wait left no place in the queue");
+    }
+
+    #[test]
+    fn a_claim_that_another_one_waits_for_is_not_taken_before_it() {
+        let (_folder, store) = temporary();
+        let branch = BranchId(Uuid::from_u128(1));
+        let place = store.enqueue(branch, &|| false).unwrap();
+        assert!(store.claim(branch, &owner()).is_err());
+        drop(place);
+        assert!(store.claim(branch, &owner()).is_ok());
+    }
 }

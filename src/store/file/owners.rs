@@ -1,5 +1,5 @@
-//! Owners: the processes that are alive. Each owner holds a lock on its own file while it has the store open. Not for:
-//! SQLite's locks, or handling the runs of dead processes (`engine`).
+//! Owners: the processes that are alive. Each owner holds a lock on its own file while it has the store open.
+//! Not for: SQLite's locks, or handling the runs of dead processes (`engine`).
 //!
 //! An unlocked file belongs to a program that ended without closing the store. It is renamed and kept until the store
 //! has been checked.

@@ -1,4 +1,5 @@
-//! The readers: read-only connections. The pool keeps some of them open. Not for: the writer's connection.
+//! The readers: read-only connections. The pool keeps some of them open.
+//! Not for: the writer's connection.
 
 use crate::store::types::StoreError;
 use rusqlite::{Connection, OpenFlags};

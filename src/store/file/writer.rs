@@ -1,4 +1,5 @@
-//! The writer: a thread that owns the only writing connection. Not for: applying a write to the tables (`apply`).
+//! The writer: a thread that owns the only writing connection.
+//! Not for: applying a write to the tables (`apply`).
 
 use super::open::path_with_suffix;
 use super::owners::OwnersView;

@@ -1,5 +1,6 @@
 //! Matches words in a message, and makes excerpts around the first match. Words are defined as in the search index:
-//! runs of letters and digits, ignoring case and Latin diacritics. Not for: finding messages (`messages`).
+//! runs of letters and digits, ignoring case and Latin diacritics.
+//! Not for: finding messages (`messages`).
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! State versions and the operation log of a session. Not for: choosing the current state version, or undo (`engine`).
+//! State versions and the operation log of a session.
+//! Not for: choosing the current state version, or undo (`engine`).
 
 use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::branch::StateVersion;

@@ -1,5 +1,5 @@
-//! Reads inside the transaction that will write, so that no other write happens before it. Not for: reads without a
-//! write, which use the pool.
+//! Reads inside the transaction that will write, so that no other write happens before it.
+//! Not for: reads without a write, which use the pool.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};

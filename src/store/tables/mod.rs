@@ -1,5 +1,5 @@
-//! One file for each group of tables, which writes and reads the group. Not for: the file itself (`file`) or search
-//! over messages (`search`).
+//! One file for each group of tables, which writes and reads the group.
+//! Not for: the file itself (`file`) or search over messages (`search`).
 
 pub(super) mod branches;
 pub(super) mod content;

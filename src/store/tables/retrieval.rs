@@ -1,6 +1,6 @@
 //! Retrieval sets: sets of older messages, one per call with retrieval, and sets of code, one per call in a trusted
-//! folder. A set of code names its kind; a set of messages has none. Not for: retrieving (`retrieval`, `code`), or
-//! full-text search (`search::full_text`).
+//! folder. A set of code names its kind; a set of messages has none.
+//! Not for: retrieving (`retrieval`, `code`), or full-text search (`search::full_text`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;

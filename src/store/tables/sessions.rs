@@ -1,4 +1,5 @@
-//! Sessions: their cards with counters, and the last used session. Not for: deleting one (`removal`).
+//! Sessions: their cards with counters, and the last used session.
+//! Not for: deleting one (`removal`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::SessionCard;

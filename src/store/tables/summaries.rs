@@ -1,6 +1,6 @@
 //! Summaries with the turns that they cover, the summaries that each branch uses, the drafts that wait for a decision,
-//! and the figures of each summarization. Not for: which summaries are sent with a call, or whether a draft is still
-//! valid (`engine`).
+//! and the figures of each summarization.
+//! Not for: which summaries are sent with a call, or whether a draft is still valid (`engine`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};

@@ -1,4 +1,5 @@
-//! Tags: names and stars of messages. Not for: choosing the tags that a removal deletes (`removal`).
+//! Tags: names and stars of messages.
+//! Not for: choosing the tags that a removal deletes (`removal`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;

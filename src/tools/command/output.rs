@@ -1,5 +1,6 @@
 //! The output of a command: its beginning and its end for the model, and pieces for an observer while it runs. Memory
-//! use is bounded. Not for: running commands (`run`).
+//! use is bounded.
+//! Not for: running commands (`run`).
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;

@@ -1,5 +1,6 @@
 //! `run`: runs a shell command in the workspace with a time limit, confined by all protections that the system offers,
-//! and reports its output while it runs. Not for: the sandbox itself (`sandbox`).
+//! and reports its output while it runs.
+//! Not for: the sandbox itself (`sandbox`).
 
 use super::output::{OutputBuffer, OutputPieces};
 use super::scratch::Scratch;

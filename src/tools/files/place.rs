@@ -1,6 +1,6 @@
 //! The place where a file is written: the descriptor of its folder, which is reached from the root without following
-//! links, and the file's name. Reads the file, and replaces it atomically if its content is as expected. Not for:
-//! deciding which text is written.
+//! links, and the file's name. Reads the file, and replaces it atomically if its content is as expected.
+//! Not for: deciding which text is written.
 
 use crate::domain::base::hash::Hash;
 use crate::tools::{ToolFailure, Workspace, shown, stop};

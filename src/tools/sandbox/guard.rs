@@ -1,6 +1,7 @@
 //! The guard: a process in a separate session that starts the command, reaps orphans, and ends every process of the
 //! command. It does so when the command ends, when the program requests it or has ended, or when there are too many
-//! processes. Not for: time limits and output (`tools::command::run`).
+//! processes.
+//! Not for: time limits and output (`tools::command::run`).
 
 use super::{Instructions, Namespaces, Report, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

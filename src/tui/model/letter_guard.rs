@@ -1,5 +1,6 @@
 //! The guard for letters that act in a pane while the composer has unsent text: the first press only asks, because the
-//! letter may have been intended as text. Not for: which actions change something (`config::keys::groups`).
+//! letter may have been intended as text.
+//! Not for: which actions change something (`config::keys::groups`).
 
 use super::focus::Focus;
 use super::keys::Chord;

@@ -1,6 +1,6 @@
 //! The purposes of pending requests, which route each answer to the part of the screen that waits for it. Each family
-//! belongs to the screen, or the part of the chat, whose update handles its answers. Not for: handling answers
-//! (`update::answers`).
+//! belongs to the screen, or the part of the chat, whose update handles its answers.
+//! Not for: handling answers (`update::answers`).
 
 use crate::domain::base::families::from_families;
 use crate::domain::base::ids::BranchId;

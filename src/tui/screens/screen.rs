@@ -1,5 +1,5 @@
-//! The trait that every screen over the chat implements: its keys, typed text, actions, and drawing. Not for: the open
-//! screens (`stack`), or changes to the whole model (each folder's `update`).
+//! The trait that every screen over the chat implements: its keys, typed text, actions, and drawing.
+//! Not for: the open screens (`stack`), or changes to the whole model (each folder's `update`).
 
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;

@@ -1,5 +1,6 @@
 //! Copies a text with a program of this machine, or else with the terminal, or else into a file, and reports the
-//! method. Not for: choosing the text.
+//! method.
+//! Not for: choosing the text.
 
 use super::terminal;
 use crate::domain::base::safe_text::Safe;

@@ -1,5 +1,7 @@
-//! The thread that runs slash commands with the command line's own code, one after another. Not for: the commands
-//! (`config::commands`), or choosing the commands that run here (`chat::update::commands`).
+//! The thread that runs slash commands with the command line's own code, one after another.
+//! Both queues have no bound: a person types the command lines one by one, and the thread that passes answers on also
+//! passes the events of calls, which must not wait for a command.
+//! Not for: the commands (`config::commands`), or choosing the commands that run here (`chat::update::commands`).
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;

@@ -1,5 +1,5 @@
-//! Opens the message in the person's own editor, which uses the terminal meanwhile. Not for: switching the terminal's
-//! modes (`terminal`), or pausing the input thread (`input`).
+//! Opens the message in the person's own editor, which uses the terminal meanwhile.
+//! Not for: switching the terminal's modes (`terminal`), or pausing the input thread (`input`).
 
 use super::{input, system, terminal};
 use crate::config::editor;

@@ -1,5 +1,6 @@
-//! Highlights code on a separate thread: finds the keywords, strings, comments, and other elements of a line. Not for:
-//! the style of a keyword (`theme`), or caching the result (`text::code`).
+//! Highlights code on a separate thread: finds the keywords, strings, comments, and other elements of a line.
+//! The queue of jobs has no bound, because the run loop must not wait; the thread keeps only the newest jobs.
+//! Not for: the style of a keyword (`theme`), or caching the result (`text::code`).
 
 use crate::tui::msg::{FrameMsg, Msg};
 use crate::tui::text::code::{HighlightedLine, Job};

@@ -1,5 +1,5 @@
-//! Reads the terminal's events on a separate thread and turns them into messages. Not for: the actions of keys (the key
-//! table) or signals (`system`).
+//! Reads the terminal's events on a separate thread and turns them into messages.
+//! Not for: the actions of keys (the key table) or signals (`system`).
 
 use super::background::{self, Found};
 use crate::config::keys::keymap::{Chord, Key};

@@ -1,5 +1,5 @@
-//! Sends links to the terminal (OSC 8) with the cells that belong to them, if the terminal supports links. Not for:
-//! finding cells with links (`text::links`), or checking addresses (`text::rich`).
+//! Sends links to the terminal (OSC 8) with the cells that belong to them, if the terminal supports links.
+//! Not for: finding cells with links (`text::links`), or checking addresses (`text::rich`).
 
 use crate::tui::text::links::Links;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};

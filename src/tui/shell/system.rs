@@ -1,5 +1,5 @@
-//! Signals, job control, and a closed terminal; the counterpart of the input thread. Not for: modes of the terminal
-//! (`terminal`). This module works on Unix; on other systems, it does nothing.
+//! Signals, job control, and a closed terminal; the counterpart of the input thread.
+//! Not for: modes of the terminal (`terminal`). This module works on Unix; on other systems, it does nothing.
 
 #[cfg(unix)]
 pub(crate) use unix::{gone, lend, suspend, wake_reader, watch};
@@ -137,10 +137,12 @@ mod unix {
                 return;
             }
             if let Some(number) = number {
-                thread::spawn(move || {
+                let limit = move || {
                     thread::sleep(if number == 1 { HANGUP_TIMEOUT } else { EXIT_TIMEOUT });
                     leave(128 + number);
-                });
+                };
+                // Without the thread, the program ends as well, but without a time limit.
+                drop(thread::Builder::new().name("exit-timeout".to_owned()).spawn(limit));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The engine of the tour, which runs alongside the person's own: starting it, separating the events of both, and
-//! ending it. Not for: the steps of the tour (`screens::tour`).
+//! ending it.
+//! Not for: the steps of the tour (`screens::tour`).
 
 use super::commands::{self, Line, RunCommand};
 use super::terminal;

@@ -1,5 +1,5 @@
-//! The addresses of links on the screen, and the numbers that cells use to refer to them. Not for: checking addresses
-//! (`rich`), or sending them to the terminal (`tui::shell::links`).
+//! The addresses of links on the screen, and the numbers that cells use to refer to them.
+//! Not for: checking addresses (`rich`), or sending them to the terminal (`tui::shell::links`).
 //!
 //! A cell cannot store an address. Its underline color, which nothing else uses, stores a number instead, which this
 //! table maps to the address. Therefore a cell whose address changed counts as changed and is drawn again.

@@ -1,5 +1,5 @@
-//! Finds a query in rows, including matches that continue in the next row. Not for: finding messages with matches
-//! (`chat::model::search`).
+//! Finds a query in rows, including matches that continue in the next row.
+//! Not for: finding messages with matches (`chat::model::search`).
 
 use super::{Line, width};
 use crate::tui::theme::Ink;

@@ -1,5 +1,6 @@
 //! Text for the screen: lines of pieces with an ink, wrapping by grapheme width, Markdown, numbers, and durations. All
-//! of it is sanitized. Not for: drawing (`view`).
+//! of it is sanitized.
+//! Not for: drawing (`view`).
 
 mod blocks;
 pub mod code;

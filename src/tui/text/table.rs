@@ -1,5 +1,6 @@
 //! Lays out a table as rows, never wider than the room: each column gets the width that it needs or a share, and cells
-//! wrap. Not for: parsing a table (`blocks`).
+//! wrap.
+//! Not for: parsing a table (`blocks`).
 
 use super::rich::RichText;
 use super::{Line, width};

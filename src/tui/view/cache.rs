@@ -1,5 +1,5 @@
-//! A cache of laid-out rows; the least recently drawn rows are dropped when there are too many. Not for: laying out
-//! rows (`text`).
+//! A cache of laid-out rows; the least recently drawn rows are dropped when there are too many.
+//! Not for: laying out rows (`text`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId};

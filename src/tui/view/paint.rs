@@ -1,5 +1,5 @@
-//! Writes lines, frames, and bars into the buffer's cells. No other file writes cells. Not for: choosing the contents
-//! (`chat::view`, `screens`).
+//! Writes lines, frames, and bars into the buffer's cells. No other file writes cells.
+//! Not for: choosing the contents (`chat::view`, `screens`).
 
 use super::cache::Cache;
 use crate::domain::conversation::tag::Tag;

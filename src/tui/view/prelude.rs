@@ -1,4 +1,5 @@
-//! The imports of a view. Not for: imports that only some views use.
+//! The imports of a view.
+//! Not for: imports that only some views use.
 
 pub(crate) use super::cache::Cache;
 pub(crate) use super::{ViewContext, paint};

@@ -8,7 +8,7 @@ use pleach::domain::call::model::{ModelInfo, Profile};
 use pleach::domain::call::provider::{Provider, ProviderError, ProviderErrorKind};
 use pleach::domain::conversation::message::Role;
 use pleach::engine::api::{
-    Answer, BranchRequest, Event, ItemName, ProgramEvent, Request, SessionEvent, SessionRequest,
+    Answer, BranchRequest, Event, ItemName, ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest,
 };
 use pleach::engine::startup::setup::Servers;
 use std::sync::Arc;
@@ -124,6 +124,18 @@ fn program_end_cancels_a_title_that_is_being_written() {
     client.post(Request::Session(SessionRequest::Rename { session: None, title: None }));
     client.stop();
     model.wait_until_canceled();
+}
+
+#[test]
+fn requests_under_way_at_the_end_of_the_program_are_answered() {
+    let (mut client, _) = started(&Bench::new(&Model::new([])), Titles::Words);
+    let doctor = client.post(Request::Program(ProgramRequest::Doctor));
+    let models = client.post(Request::Program(ProgramRequest::Models { profile: None, unready: false }));
+    let seen = client.stop();
+    for asked in [doctor, models] {
+        let answers = seen.iter().filter(|event| matches!(event, Event::Answer { ticket, .. } if *ticket == asked));
+        assert_eq!(answers.count(), 1, "{asked:?}");
+    }
 }
 
 #[test]

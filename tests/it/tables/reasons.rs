@@ -3,6 +3,7 @@
 
 use super::same;
 use pleach::context::explain::cause::{self, ChangesBetweenCalls};
+use pleach::context::explain::transition;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, MemoryId, SessionId};
 use pleach::domain::call::retrieval_set::SkipReason;
@@ -377,7 +378,7 @@ fn steps_in_words() {
     let mut out = String::new();
     let step = |by, from, to, reason: &str| {
         let item = Subject::Item(atom(RowKind::Turn));
-        cause::transition_sentence(&Transition {
+        transition::sentence(&Transition {
             item,
             from,
             to,

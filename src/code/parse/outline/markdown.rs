@@ -1,5 +1,6 @@
 //! Reads the headings of Markdown: `#` lines, underlined lines, and HTML headings on one line; none in code blocks or
-//! in the settings at the top of a file. Not for: settings (`toml`, `yaml`).
+//! in the settings at the top of a file.
+//! Not for: settings (`toml`, `yaml`).
 
 use super::{Line, Outline, lines};
 use crate::domain::code::symbols::Kind;

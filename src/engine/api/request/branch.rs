@@ -1,5 +1,5 @@
-//! Requests about one branch: its head, its marks, its settings, and its messages. Not for: turns (`turn`), or the
-//! content of a call (`plan`).
+//! Requests about one branch: its head, its marks, its settings, and its messages.
+//! Not for: turns (`turn`), or the content of a call (`plan`).
 
 use super::super::acts::{Act, TagAct, TaskAct};
 use super::super::draft::ItemName;

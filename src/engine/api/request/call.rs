@@ -86,3 +86,23 @@ pub enum CallRequest {
         branch: BranchId,
     },
 }
+
+impl CallRequest {
+    /// Returns whether the request makes a plan of a new call, which offers tools.
+    #[deny(clippy::wildcard_enum_match_arm, reason = "a new request must not compile without this answer")]
+    pub(crate) fn plans_with_tools(&self) -> bool {
+        match self {
+            Self::Race { .. } => true,
+            Self::List
+            | Self::Ledger { .. }
+            | Self::Uses { .. }
+            | Self::StoredPlan { .. }
+            | Self::SentRequest { .. }
+            | Self::SentText { .. }
+            | Self::DiffPlans { .. }
+            | Self::ReplayDryRun { .. }
+            | Self::Replay { .. }
+            | Self::KeepOne { .. } => false,
+        }
+    }
+}

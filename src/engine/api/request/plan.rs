@@ -1,4 +1,5 @@
-//! Requests about the next call: its content and the reasons. Not for: past calls (`call`).
+//! Requests about the next call: its content and the reasons.
+//! Not for: past calls (`call`).
 
 use super::super::acts::{Act, Exact};
 use super::super::draft::{ItemName, NameOrId};
@@ -85,4 +86,15 @@ pub enum PlanRequest {
         /// Search even if the gate would skip the query.
         anyway: bool,
     },
+}
+
+impl PlanRequest {
+    /// Returns whether the request makes a plan of a new call, which offers tools.
+    #[deny(clippy::wildcard_enum_match_arm, reason = "a new request must not compile without this answer")]
+    pub(crate) fn plans_with_tools(&self) -> bool {
+        match self {
+            Self::Replan { .. } | Self::WhatIf { .. } | Self::Preview { .. } | Self::Exact { .. } => true,
+            Self::RowText { .. } | Self::WireText { .. } | Self::Why { .. } | Self::Retrieve { .. } => false,
+        }
+    }
 }

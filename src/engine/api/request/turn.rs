@@ -60,3 +60,21 @@ pub enum TurnRequest {
         run: RunId,
     },
 }
+
+impl TurnRequest {
+    /// Returns whether the request makes a plan of a new call, which offers tools.
+    #[deny(clippy::wildcard_enum_match_arm, reason = "a new request must not compile without this answer")]
+    pub(crate) fn plans_with_tools(&self) -> bool {
+        match self {
+            Self::Ask { .. } => true,
+            // A side question is planned without tools.
+            Self::Aside { .. }
+            | Self::Claim(_)
+            | Self::GiveBackClaim(_)
+            | Self::Cancel { .. }
+            | Self::Consent { .. }
+            | Self::DropAside { .. }
+            | Self::KeepAside { .. } => false,
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Offers code of a trusted workspace to a plan: the map, symbols that a person pinned, and touchpoints for the
-//! question, each in a separate row. Lines that the request already contains are not sent again. Not for: reading code
-//! (`indexing::code_indexer`), finding symbols (`code`), or finding the lines that the request already contains
-//! (`sent_lines`).
+//! question, each in a separate row. Lines that the request already contains are not sent again.
+//! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or finding the lines that the request
+//! already contains (`sent_lines`).
 //!
 //! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterward.
 

@@ -1,5 +1,6 @@
 //! The history of the code search: the symbols of the previous question, which a message without content keeps, and the
-//! set that a call records. Not for: searching (`code_search`), or the rounds of one turn (`rounds`).
+//! set that a call records.
+//! Not for: searching (`code_search`), or the rounds of one turn (`rounds`).
 
 use super::code_search::{own_words, read_message};
 use crate::code::parse::words::Analyzer;

@@ -1,5 +1,5 @@
-//! The similarity in meaning of symbols to a message, if there is an embedder on this machine. Not for: computing
-//! vectors (`indexing::symbol_vectors`), or the order of hits (`code::find::likeness`).
+//! The similarity in meaning of symbols to a message, if there is an embedder on this machine.
+//! Not for: computing vectors (`indexing::symbol_vectors`), or the order of hits (`code::find::likeness`).
 
 use crate::code::find::cards::Sources as _;
 use crate::code::find::likeness::embedded_text;

@@ -1,6 +1,6 @@
 //! Offers the symbols that match the question, or the symbols of the previous question, as touchpoints, and adds rows
-//! for the best symbols that are not sent. Not for: whether to search (`code`), finding symbols (`code_search`), or
-//! admission (`context`).
+//! for the best symbols that are not sent.
+//! Not for: whether to search (`code`), finding symbols (`code_search`), or admission (`context`).
 
 use super::cards::in_thousandths;
 use super::code::CodeWriter;
@@ -185,13 +185,7 @@ impl CodeWriter<'_> {
         };
         let other = |near: &&(NearSymbol, CodeRef)| !listed.contains(&atom_of(&near.1));
         for (near, code) in found_symbols.near.iter().filter(other).take(NEAR) {
-            let (tokens, reason) = match near.why {
-                NearSymbolReason::NoRoom { needed } | NearSymbolReason::Weak { needed } => {
-                    (needed, Reason::BelowThreshold)
-                }
-                NearSymbolReason::Inside | NearSymbolReason::Sent => (0, Reason::Duplicate),
-                NearSymbolReason::Changed => (0, Reason::StaleFile),
-            };
+            let (tokens, reason) = omission(near.why, most);
             self.near(near_row(code.clone(), tokens, reason, remedy, in_thousandths(near.score, &[])));
         }
     }
@@ -237,5 +231,27 @@ impl CodeWriter<'_> {
             candidates.push(Candidate { texts, turn: turn.map(|(turn, _)| *turn), ..one });
         }
         Offer { heading: Some(heading), candidates, most: Some(most) }
+    }
+}
+
+/// Returns the tokens that a symbol needed and the reason that it is not sent; `most` is the allowance of code.
+fn omission(why: NearSymbolReason, most: u32) -> (u32, Reason) {
+    match why {
+        NearSymbolReason::NoRoom { needed } => (needed, Reason::Allowance { tokens: most }),
+        NearSymbolReason::Weak { needed } => (needed, Reason::BelowThreshold),
+        NearSymbolReason::Inside | NearSymbolReason::Sent => (0, Reason::Duplicate),
+        NearSymbolReason::Changed => (0, Reason::StaleFile),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_without_room_is_left_out_by_the_allowance_and_a_weak_one_by_better_matches() {
+        assert_eq!(omission(NearSymbolReason::NoRoom { needed: 30 }, 800), (30, Reason::Allowance { tokens: 800 }));
+        assert_eq!(omission(NearSymbolReason::Weak { needed: 30 }, 800), (30, Reason::BelowThreshold));
+        assert!(!Reason::BelowThreshold.sentence().contains("messages"), "symbols and summaries have this reason too");
     }
 }

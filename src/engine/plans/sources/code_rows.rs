@@ -1,5 +1,5 @@
-//! The rows of code in a plan: their atoms, titles, and scores, and the text of the map. Not for: choosing the symbols
-//! (`code`).
+//! The rows of code in a plan: their atoms, titles, and scores, and the text of the map.
+//! Not for: choosing the symbols (`code`).
 
 use super::cards::in_thousandths;
 use crate::context::render::render_forms;

@@ -1,6 +1,7 @@
 //! Error pairs: if a tool just failed in the same way as earlier on this path, offers the earlier failure and the
 //! message that resolved it, as quoted evidence. Either both are sent or neither, within half of the retrieval
-//! allowance. Not for: errors described in messages; only a tool's own failure counts.
+//! allowance.
+//! Not for: errors described in messages; only a tool's own failure counts.
 
 use super::card_text::CardSettings;
 use super::retrieval::{self, turn_at};

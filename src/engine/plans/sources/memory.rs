@@ -1,6 +1,7 @@
 //! Offers the confirmed memories that match the open turn: a labeled, dated block each, together at most a third of the
-//! retrieval allowance. Not for: suggesting, confirming, or changing memories (`turns::state_suggestions`,
-//! `sessions::memory`), or older messages (`retrieval`).
+//! retrieval allowance.
+//! Not for: suggesting, confirming, or changing memories (`turns::state_suggestions`, `sessions::memory`), or older
+//! messages (`retrieval`).
 //!
 //! The score of a memory is the weight of the terms that it shares with the message, divided by the weight of all terms
 //! of the shorter of the two. A term weighs ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N memories contain it (the

@@ -1,5 +1,6 @@
 //! The confirmed memories that apply to a session, each with its terms. They are read again when any memory has
-//! changed. Not for: finding memories that match a message (`memory`).
+//! changed.
+//! Not for: finding memories that match a message (`memory`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::SessionId;

@@ -1,5 +1,6 @@
 //! Sources of a plan's content in addition to its turns: rules, memory, error pairs, code, retrieval, summaries,
-//! suggested pins. Each returns candidates. Not for: deciding which candidates fit (the module `context`).
+//! suggested pins. Each returns candidates.
+//! Not for: deciding which candidates fit (the module `context`).
 
 pub(crate) mod card_text;
 pub(crate) mod cards;

@@ -1,6 +1,6 @@
 //! Searches older messages for matches with the open turn and offers the results: a heading, a card for each message,
-//! and a row for each near miss. Messages that are already sent or that a person excluded are not searched. Not for:
-//! indexes (`indexing::messages`), scores (`retrieval`), or admission (`context`).
+//! and a row for each near miss. Messages that are already sent or that a person excluded are not searched.
+//! Not for: indexes (`indexing::messages`), scores (`retrieval`), or admission (`context`).
 
 use super::cards::Cards;
 use super::rounds;

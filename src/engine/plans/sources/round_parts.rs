@@ -1,5 +1,5 @@
-//! The offers of a plan's sources, which the next round of its turn is made from. Not for: making the next round
-//! (`rounds`).
+//! The offers of a plan's sources, which the next round of its turn is made from.
+//! Not for: making the next round (`rounds`).
 
 use crate::domain::planning::input::{Block, Offer, OmittedItem};
 

@@ -288,16 +288,18 @@ impl RulesWriter<'_> {
     fn decide(&mut self, candidate: Candidate) {
         let mark = self.snapshot.marks.iter().find(|mark| mark.target == candidate.atom).map(|mark| mark.kind);
         match decided(candidate, mark) {
-            (candidate, Some(reason)) => self.out(&candidate, reason),
+            (candidate, Some(reason)) => self.out(&candidate, reason, mark),
             (candidate, None) => self.chosen.push(candidate),
         }
     }
 
-    fn out(&mut self, candidate: &Candidate, reason: Reason) {
-        let remedy = match &reason {
-            Reason::UserExcluded { once: false } => ("exclude", "removes the exclusion"),
-            Reason::UserExcluded { once: true } => ("exclude-once", "removes the exclusion"),
-            _ => ("include-once", "includes it in the next request"),
+    fn out(&mut self, candidate: &Candidate, reason: Reason, mark: Option<MarkKind>) {
+        let remedy = match mark {
+            Some(MarkKind::Exclude) => ("exclude", "removes the exclusion"),
+            Some(MarkKind::ExcludeOnce) => ("exclude-once", "removes the exclusion"),
+            Some(MarkKind::Sticky | MarkKind::Leased { .. } | MarkKind::IncludeOnce | MarkKind::Ephemeral) | None => {
+                ("include-once", "includes it in the next request")
+            }
         };
         let tokens = self.builder.count(self.snapshot.rules.model.encoding, &candidate.text);
         let item = OmittedItem::new(candidate.atom, candidate.kind, &candidate.title, tokens, reason, remedy);

@@ -1,5 +1,5 @@
-//! Extracts the code blocks of a message, which can be copied one by one. Not for: copying (`shell`), or the list for
-//! choosing one (`screens::picker`).
+//! Extracts the code blocks of a message, which can be copied one by one.
+//! Not for: copying (`shell`), or the list for choosing one (`screens::picker`).
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 

@@ -1,5 +1,5 @@
-//! The displayed plan of the next call, and when the draft must be planned again. Not for: solving plans (the engine)
-//! or the rows of the request overlay (`screens::request::model`).
+//! The displayed plan of the next call, and when the draft must be planned again.
+//! Not for: solving plans (the engine) or the rows of the request overlay (`screens::request::model`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;

@@ -1,6 +1,6 @@
 //! Runs slash commands: each becomes the request or screen that corresponds to the command line's command. A command
-//! that only prints runs in the command line's own code, and its output is shown as text. Not for: the grammar
-//! (`config::commands`), completing a line (`chat::model::slash`), or keys (`update::actions`).
+//! that only prints runs in the command line's own code, and its output is shown as text.
+//! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), or keys (`update::actions`).
 
 use super::{acts, ask, branches, focus, printed, questions, queueing, state, tags};
 use crate::config::commands::args::Args;

@@ -1,5 +1,5 @@
-//! Quitting: immediately, or after asking if the store cannot be written and text would be lost. Not for: writing the
-//! file (`shell`).
+//! Quitting: immediately, or after asking if the store cannot be written and text would be lost.
+//! Not for: writing the file (`shell`).
 
 use super::{composing, questions};
 use crate::domain::base::ids::BranchId;

@@ -1,6 +1,6 @@
 //! Draws the line at the top: session and branch on the left; model, price of the next request, and its size if no
-//! panel shows it on the right. Not for: the contents of the request (`next_request`), or the mode, which is shown at
-//! the composer.
+//! panel shows it on the right.
+//! Not for: the contents of the request (`next_request`), or the mode, which is shown at the composer.
 
 use super::next_request;
 use crate::domain::base::chart::filled;

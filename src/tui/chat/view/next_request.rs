@@ -1,5 +1,6 @@
 //! Draws the panel of the next request: the meter, its sections with the most interesting items, the items left out,
-//! and warnings. Not for: actions on items (`screens::request`).
+//! and warnings.
+//! Not for: actions on items (`screens::request`).
 
 use super::meter::{self, Part};
 use crate::domain::conversation::mark::MarkKind;

@@ -1,5 +1,6 @@
-//! Draws tool calls in the panel, and the output of a running tool. Not for: the one line of a call within the
-//! conversation (`message`), or the screen of all calls (`screens::traces::view`).
+//! Draws tool calls in the panel, and the output of a running tool.
+//! Not for: the one line of a call within the conversation (`message`), or the screen of all calls
+//! (`screens::traces::view`).
 
 use crate::domain::tool::consent::DENIED_BY_PERSON;
 use crate::domain::tool::resolution::argument;

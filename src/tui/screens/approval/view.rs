@@ -1,5 +1,5 @@
-//! Draws a tool call that needs approval, with all of its effects, below the conversation that led to it. Not for: the
-//! list of tool calls (`tools`).
+//! Draws a tool call that needs approval, with all of its effects, below the conversation that led to it.
+//! Not for: the list of tool calls (`tools`).
 
 use super::model::ApprovalScreen;
 use crate::domain::tool::consent::{FileChange, ToolEffect};

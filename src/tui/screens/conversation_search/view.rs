@@ -1,5 +1,5 @@
-//! Draws the search line at the bottom of the screen: the number of matches, the typed text, and the keys. Not for:
-//! highlighting the matches (`chat::view::conversation`).
+//! Draws the search line at the bottom of the screen: the number of matches, the typed text, and the keys.
+//! Not for: highlighting the matches (`chat::view::conversation`).
 
 use super::model::ConversationSearchScreen;
 use crate::tui::chat::view::conversation::search_count;

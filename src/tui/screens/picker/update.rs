@@ -1,5 +1,5 @@
-//! Updates of the lists of sessions, models, and actions, and the effect of choosing an entry. Not for: loading the
-//! entries of other lists (the `update` of their screens).
+//! Updates of the lists of sessions, models, and actions, and the effect of choosing an entry.
+//! Not for: loading the entries of other lists (the `update` of their screens).
 
 use super::model::{Choice, Columns, Entry, Kind, Picker, PickerPending};
 use crate::domain::base::failure::Failure;

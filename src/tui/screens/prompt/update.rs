@@ -1,4 +1,5 @@
-//! The effect of a submitted line. Not for: opening a prompt (each caller).
+//! The effect of a submitted line.
+//! Not for: opening a prompt (each caller).
 
 use super::model::{Prompt, Purpose};
 use crate::engine::api::{self, BranchRequest, SessionRequest};

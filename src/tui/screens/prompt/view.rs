@@ -1,4 +1,5 @@
-//! Draws a prompt, with the end of a long line. Not for: the purpose of the line (`update`).
+//! Draws a prompt, with the end of a long line.
+//! Not for: the purpose of the line (`update`).
 
 use super::model::Prompt;
 use crate::tui::view::prelude::*;

@@ -1,4 +1,5 @@
-//! The effect of a choice in a question. Not for: opening a question (each caller).
+//! The effect of a choice in a question.
+//! Not for: opening a question (each caller).
 
 use super::model::{Act, Question};
 use crate::domain::conversation::branch::Overrides;

@@ -1,5 +1,6 @@
 //! Updates for answers side by side: repeating a stored call, racing a prompt on several branches, and keeping or
-//! archiving the results. Not for: previews of the next call under other settings (`screens::what_if::update`).
+//! archiving the results.
+//! Not for: previews of the next call under other settings (`screens::what_if::update`).
 
 use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
 use crate::domain::base::failure::Failure;

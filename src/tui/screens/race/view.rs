@@ -1,5 +1,5 @@
-//! Draws answers side by side, each under its title and figures, as many at a time as fit. Not for: the keys
-//! (`update`).
+//! Draws answers side by side, each under its title and figures, as many at a time as fit.
+//! Not for: the keys (`update`).
 
 use super::model::{AnswerRelations, Column, RaceScreen};
 use crate::domain::base::hash::Hash;

@@ -1,5 +1,5 @@
-//! The preview of an action in the request overlay: the action and its outcome. Not for: requesting it (`update`) or
-//! computing it (the engine).
+//! The preview of an action in the request overlay: the action and its outcome.
+//! Not for: requesting it (`update`) or computing it (the engine).
 
 use super::model::{Content, RequestScreen};
 use crate::domain::base::hash::Hash;

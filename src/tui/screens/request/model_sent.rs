@@ -1,5 +1,5 @@
-//! The source of the overlay's rows: the next request, or the stored request of a call, which is only read. Not for:
-//! requesting it (`update_sent`), or drawing the facts about the call (`view_sent`).
+//! The source of the overlay's rows: the next request, or the stored request of a call, which is only read.
+//! Not for: requesting it (`update_sent`), or drawing the facts about the call (`view_sent`).
 
 use super::model::{Content, RequestScreen, is_question};
 use super::model_counts::RowCounts;

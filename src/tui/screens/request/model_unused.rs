@@ -1,5 +1,5 @@
-//! Lists a second time, under a separator, the rows that consecutive calls sent although no answer used them. Not for:
-//! finding unused rows (`domain::call::item_use`).
+//! Lists a second time, under a separator, the rows that consecutive calls sent although no answer used them.
+//! Not for: finding unused rows (`domain::call::item_use`).
 
 use super::model::{Entry, RequestScreen};
 use crate::domain::call::item_use::UnusedItem;

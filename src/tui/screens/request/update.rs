@@ -1,5 +1,6 @@
 //! Updates of the request overlay: selecting several lines, arranging and filtering the list, and requesting the texts,
-//! the history, and the preview for the line under the cursor. Not for: setting marks (`chat::update::acts`).
+//! the history, and the preview for the line under the cursor.
+//! Not for: setting marks (`chat::update::acts`).
 
 use super::model::{Content, RequestPending, RequestScreen};
 use super::model_filter::ListArrangement;

@@ -1,5 +1,6 @@
 //! Updates of the overlay while it shows the request of a call: opening it for a message or a call, stepping through
-//! the calls, comparing, replaying, and refusing to mark. Not for: the list itself (`update`), or the next request.
+//! the calls, comparing, replaying, and refusing to mark.
+//! Not for: the list itself (`update`), or the next request.
 
 use super::model::{RequestPending, RequestScreen};
 use crate::domain::base::failure::Failure;

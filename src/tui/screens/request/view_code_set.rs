@@ -1,5 +1,6 @@
 //! Draws the code search in the pane for the selected line: the decision, the query, and the candidates with their
-//! scores. Not for: searches of older messages, whose results have separate rows.
+//! scores.
+//! Not for: searches of older messages, whose results have separate rows.
 
 use super::model::RequestScreen;
 use crate::domain::call::code_set::{CodeCandidate, CodeOutcome, CodeSet};

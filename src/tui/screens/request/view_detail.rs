@@ -1,5 +1,6 @@
 //! Draws the pane for the selected line: its reason, the action that would include it with the items that would leave,
-//! its source, its history, and its text. Not for: the list (`view`).
+//! its source, its history, and its text.
+//! Not for: the list (`view`).
 
 use super::model::{Content, RequestScreen};
 use super::model_titles::{item_title, row_title, title_of};

@@ -1,6 +1,6 @@
 //! Draws the parts of the request overlay that only a past call has: its name, when and how it was sent, the server's
-//! counts, how the answer used an item, and the known facts if its plan is not stored. Not for: the rows of the plan,
-//! which are drawn like the rows of the next request (`view`).
+//! counts, how the answer used an item, and the known facts if its plan is not stored.
+//! Not for: the rows of the plan, which are drawn like the rows of the next request (`view`).
 
 use super::model::RequestScreen;
 use super::model_sent::SentCall;

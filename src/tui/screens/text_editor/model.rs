@@ -1,5 +1,5 @@
-//! State of the text editor: the text, and the item that it belongs to. Not for: items with versions (`editor`), or the
-//! message that is being written (`chat`).
+//! State of the text editor: the text, and the item that it belongs to.
+//! Not for: items with versions (`editor`), or the message that is being written (`chat`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;

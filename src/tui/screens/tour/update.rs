@@ -1,4 +1,5 @@
-//! Advances the tour when a part is done, and leaves it. Not for: the parts themselves (`model_steps`).
+//! Advances the tour when a part is done, and leaves it.
+//! Not for: the parts themselves (`model_steps`).
 
 use super::model::{FirstPlan, Tour, planned, shape};
 use crate::tui::screens::question::model::{Act, Question};

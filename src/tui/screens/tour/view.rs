@@ -1,5 +1,5 @@
-//! Draws the tour at the bottom of the terminal: the step, the last done part, and the current instruction. Not for:
-//! advancing (`update`).
+//! Draws the tour at the bottom of the terminal: the step, the last done part, and the current instruction.
+//! Not for: advancing (`update`).
 
 use super::model::{Part, Tour};
 use super::model_steps::STEPS;

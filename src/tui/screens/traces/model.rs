@@ -1,5 +1,5 @@
-//! State of the tool calls screen: the listed calls, their grouping, and the links from failures to fixes. Not for: the
-//! keys (`update`) or drawing (`view`).
+//! State of the tool calls screen: the listed calls, their grouping, and the links from failures to fixes.
+//! Not for: the keys (`update`) or drawing (`view`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId};

@@ -1,5 +1,6 @@
-//! Updates of the tool calls screen, and reruns of tool calls. Not for: the listed calls (`model`), marks on results
-//! (`chat::update::acts`), or approvals (`screens::approval::update`).
+//! Updates of the tool calls screen, and reruns of tool calls.
+//! Not for: the listed calls (`model`), marks on results (`chat::update::acts`), or approvals
+//! (`screens::approval::update`).
 
 use super::model::{Texts, TracePending, Traces};
 use crate::domain::base::failure::Failure;

@@ -1,5 +1,5 @@
-//! State of the tree screen: the listed segments, the folded segments, the filter, and the selected segment. Not for:
-//! building the segments (`model_rows`), single messages (`chat::model::conversation`), or the branches panel
+//! State of the tree screen: the listed segments, the folded segments, the filter, and the selected segment.
+//! Not for: building the segments (`model_rows`), single messages (`chat::model::conversation`), or the branches panel
 //! (`chat::model::branches`).
 
 pub use super::model_rows::Row;

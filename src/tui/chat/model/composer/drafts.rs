@@ -1,5 +1,6 @@
 //! Texts outside the composer: drafts of other branches, the draft that an edit or a recalled message replaced, and
-//! cleared messages. Not for: the text in the composer (`text`), or saving drafts (`update::composing`).
+//! cleared messages.
+//! Not for: the text in the composer (`text`), or saving drafts (`update::composing`).
 
 use super::text::{ReplacedDraft, Saved, visible};
 use super::{Composer, DraftKind, area};
