@@ -47,9 +47,10 @@ pub struct Status {
     troubles: u64,
 }
 
-/// Replaces `pleach COMMAND` by `/COMMAND` in a text, as commands are typed on the screen.
+/// Replaces `pleach COMMAND` by `/COMMAND` in a text, as commands are typed on the screen. The repair of the store, which
+/// needs the program to end, keeps its name.
 pub(crate) fn slashed(text: &str) -> String {
-    text.replace("`pleach ", "`/")
+    text.replace("`pleach ", "`/").replace("`/doctor --repair", "`pleach doctor --repair")
 }
 
 impl Status {
@@ -152,6 +153,7 @@ mod tests {
         assert_eq!(shown(&status).as_deref(), Some("There is no turn 99; `/message list` shows the turns."));
         status.retract("There is no turn 99; `pleach message list` shows the turns.");
         assert_eq!(shown(&status), None);
+        assert_eq!(slashed("Quit, and run `pleach doctor --repair`."), "Quit, and run `pleach doctor --repair`.");
     }
 
     #[test]
