@@ -394,8 +394,10 @@ impl SessionImport {
         }
         let listed: Vec<_> = listed.collect();
         let is_listed = |name: &String| listed.iter().any(|(pointer, _)| plain_name(&pointer.name) == *name);
-        let renamed: Vec<Option<NodeId>> =
-            there.iter().skip(1).filter(|branch| !is_listed(&branch.name)).map(|branch| branch.head).collect();
+        // Only an export of this session contains the branches that were renamed here.
+        let is_own = self.source.strip_prefix("pleach:").is_some_and(|id| id == session.to_string());
+        let others = there.iter().skip(1).filter(|branch| is_own && !is_listed(&branch.name));
+        let renamed: Vec<Option<NodeId>> = others.map(|branch| branch.head).collect();
         for (pointer, number) in &listed {
             let head = self.node(known, session, *number)?;
             self.other(known, session, (pointer, head, &renamed), (&there, &mut names), writes)?;
