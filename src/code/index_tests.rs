@@ -150,13 +150,13 @@ fn unsupported_files_are_listed_and_not_parsed() {
     }
     let mut index = Index::default();
     update(&mut index, folder.path(), None);
-    let fate = |name: &str| index.file_at(Path::new(name)).map(|file| file.fate);
-    assert_eq!(fate("big.rs"), Some(ParseOutcome::TooLarge));
-    assert_eq!(fate("binary.c"), Some(ParseOutcome::Binary));
-    assert_eq!(fate("made.js"), Some(ParseOutcome::Generated));
-    assert_eq!(fate("latin.py"), Some(ParseOutcome::Parsed));
-    assert_eq!(fate("notes.txt"), Some(ParseOutcome::NoLanguage));
-    assert_eq!(fate("linked.rs"), None);
+    let outcome = |name: &str| index.file_at(Path::new(name)).map(|file| file.outcome);
+    assert_eq!(outcome("big.rs"), Some(ParseOutcome::TooLarge));
+    assert_eq!(outcome("binary.c"), Some(ParseOutcome::Binary));
+    assert_eq!(outcome("made.js"), Some(ParseOutcome::Generated));
+    assert_eq!(outcome("latin.py"), Some(ParseOutcome::Parsed));
+    assert_eq!(outcome("notes.txt"), Some(ParseOutcome::NoLanguage));
+    assert_eq!(outcome("linked.rs"), None);
     #[cfg(unix)]
     {
         let odd = index.defined("in_an_odd_file");

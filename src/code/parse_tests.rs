@@ -205,7 +205,7 @@ pub(super) fn record(path: &str, text: &[u8]) -> Option<Record> {
         path: path.into(),
         stamp: FileStamp::default(),
         hash: Hash::of(text),
-        fate: ParseOutcome::Parsed,
+        outcome: ParseOutcome::Parsed,
         language: Some(language),
         errors: parsed.errors,
         lines: 1,

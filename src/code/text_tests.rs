@@ -81,7 +81,7 @@ fn questions_find_settings_documents_and_code() {
         let found = items.first().map(|item| format!("{}#{}", item.path, item.symbol)).unwrap_or_default();
         assert_eq!(found, wanted, "{text}");
     }
-    let outcome = |path: &str| index.file_at(Path::new(path)).unwrap().fate;
+    let outcome = |path: &str| index.file_at(Path::new(path)).unwrap().outcome;
     assert!(LEFT_OUT.iter().all(|(path, _)| outcome(path) == ParseOutcome::Generated));
     assert!(TEXT.iter().all(|(path, _)| outcome(path) == ParseOutcome::Parsed));
 }

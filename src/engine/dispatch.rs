@@ -43,7 +43,7 @@ impl Core {
                 WorkerEvent::Done(done) => self.finish_plan(done),
                 WorkerEvent::Indexed(indexed) => self.report_indexing(&indexed),
             },
-            PlanReport::Trials(trials) => self.report_trials(*trials),
+            PlanReport::WhatIf(trials) => self.report_what_if(*trials),
             PlanReport::Preview(preview) => self.report_preview(*preview),
             PlanReport::EditedBody(body) => self.report_edited_body(*body),
             PlanReport::PreviousRequest(branch, run, request) => self.put_previous_request(branch, run, request),

@@ -4,7 +4,7 @@
 use super::api::{Answer, Request, Ticket};
 use super::branches::state_block::WrittenState;
 use super::jobs::{CancelToken, Jobs};
-use super::plans::results::{EditedBody, PreviewWork, PreviousRequest, Trials};
+use super::plans::results::{EditedBody, PreviewWork, PreviousRequest, WhatIfWork};
 use super::plans::worker::WorkerEvent;
 use super::sessions::state::TitleResult;
 use super::summaries::state::{DraftResult, DueResult, ModuleResult};
@@ -42,7 +42,7 @@ pub(crate) enum PlanReport {
     /// A plan, or the progress of indexing.
     Worker(Box<WorkerEvent>),
     /// The plans of a what-if comparison.
-    Trials(Box<Trials>),
+    WhatIf(Box<WhatIfWork>),
     /// The plan that would follow from an act.
     Preview(Box<PreviewWork>),
     /// The token count of a request that was edited by hand.

@@ -379,10 +379,10 @@ mod tests {
 
     /// Returns the calls as the receiver assembles them: (id, name, arguments).
     fn calls(values: &[Value]) -> Vec<(String, String, String)> {
-        assemble(read_all(values))
+        joined_calls(read_all(values))
     }
 
-    fn assemble(all: Vec<ChunkItem>) -> Vec<(String, String, String)> {
+    fn joined_calls(all: Vec<ChunkItem>) -> Vec<(String, String, String)> {
         let mut found: Vec<(String, String, String)> = Vec::new();
         for item in all {
             if let ChunkItem::Delta(Delta::Call { index, id, name, args }) = item {
@@ -554,7 +554,7 @@ mod tests {
                 .collect();
             let items: Vec<ChunkItem> =
                 each(&pieces).into_iter().flat_map(|value| chunks.read(&Parsed::from(value))).collect();
-            assert_eq!(assemble(items)[0].1, name, "{pieces:?} of {offered:?}");
+            assert_eq!(joined_calls(items)[0].1, name, "{pieces:?} of {offered:?}");
         }
     }
 

@@ -35,7 +35,7 @@ pub struct Summary {
 pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&str>) -> Option<Summary> {
     let central = index.graph().centrality(index);
     let wanted = |file: &&File| only.is_none_or(|only| &*file.shown == only);
-    let parsed = |file: &&File| file.fate == ParseOutcome::Parsed && !file.is_text();
+    let parsed = |file: &&File| file.outcome == ParseOutcome::Parsed && !file.is_text();
     let files = index.files().filter(wanted).filter(parsed);
     let mut files: Vec<(&File, u64)> = files.map(|file| (file, weight(file, &central))).collect();
     if files.is_empty() {

@@ -64,7 +64,7 @@ fn read_file(
     let Some(language) = seen.language else { return Outcome::New(Box::new(record)) };
     let largest = if language.is_text() { bounds.largest.min(MAX_TEXT_BYTES) } else { bounds.largest };
     if seen.stamp.size > largest {
-        record.fate = ParseOutcome::TooLarge;
+        record.outcome = ParseOutcome::TooLarge;
         return Outcome::New(Box::new(record));
     }
     record.stamp = reliable_stamp(seen.stamp, SystemTime::now());
@@ -76,8 +76,8 @@ fn read_file(
             }
             read_text(reader, &mut record, language, &text, bounds, keep_going);
         }
-        Ok(None) => record.fate = ParseOutcome::TooLarge,
-        Err(_) => record.fate = ParseOutcome::Unreadable,
+        Ok(None) => record.outcome = ParseOutcome::TooLarge,
+        Err(_) => record.outcome = ParseOutcome::Unreadable,
     }
     Outcome::New(Box::new(record))
 }
@@ -93,7 +93,7 @@ fn empty_record(seen: &Seen) -> Record {
         path: seen.path.clone(),
         stamp: seen.stamp,
         hash: Hash::default(),
-        fate: ParseOutcome::NoLanguage,
+        outcome: ParseOutcome::NoLanguage,
         language: seen.language,
         errors: false,
         lines: 0,
@@ -111,15 +111,15 @@ fn read_text(
     keep_going: &dyn Fn() -> bool,
 ) {
     record.lines = lines(text);
-    if let Some(fate) = refused(&record.path, text, bounds) {
-        record.fate = fate;
+    if let Some(outcome) = refused(&record.path, text, bounds) {
+        record.outcome = outcome;
         return;
     }
     let language = refine(language, &record.path, text);
     let name = record.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    record.fate = ParseOutcome::Unreadable;
+    record.outcome = ParseOutcome::Unreadable;
     if let Some(parsed) = reader.read(language, &name, text, keep_going) {
-        record.fate = ParseOutcome::Parsed;
+        record.outcome = ParseOutcome::Parsed;
         record.language = Some(language);
         record.errors = parsed.errors;
         record.symbols = parsed.symbols;
@@ -258,7 +258,7 @@ impl Round {
 fn changed(index: &Index, seen: Vec<Seen>) -> Vec<(Seen, Option<Hash>)> {
     let each = seen.into_iter().filter_map(|one| {
         let file = index.file_at(&one.path);
-        let hash = file.filter(|file| file.fate != ParseOutcome::Unreadable).map(|file| file.hash);
+        let hash = file.filter(|file| file.outcome != ParseOutcome::Unreadable).map(|file| file.hash);
         file.is_none_or(|file| file.stamp != one.stamp).then_some((one, hash))
     });
     each.collect()

@@ -51,7 +51,7 @@ impl ByteWriter {
         self.stamp(record.stamp);
         self.0.extend_from_slice(&record.hash.0);
         let place = |found: Option<usize>| found.map_or(0, |at| at as u64 + 1);
-        self.number(place(PARSE_OUTCOMES.iter().position(|fate| *fate == record.fate)));
+        self.number(place(PARSE_OUTCOMES.iter().position(|outcome| *outcome == record.outcome)));
         self.number(place(LANGUAGES.iter().position(|language| Some(*language) == record.language)));
         self.number(u64::from(record.errors));
         self.number(u64::from(record.lines));
@@ -169,7 +169,7 @@ impl<'a> ByteReader<'a> {
         let path = self.path()?;
         let stamp = self.stamp()?;
         let hash = Hash(self.take(32)?.try_into().ok()?);
-        let fate = *PARSE_OUTCOMES.get(usize::try_from(self.number()?.checked_sub(1)?).ok()?)?;
+        let outcome = *PARSE_OUTCOMES.get(usize::try_from(self.number()?.checked_sub(1)?).ok()?)?;
         let language = match self.number()? {
             0 => None,
             place => Some(*LANGUAGES.get(usize::try_from(place - 1).ok()?)?),
@@ -184,7 +184,7 @@ impl<'a> ByteReader<'a> {
             symbols.push(Some(symbol).filter(|_| placed)?);
         }
         let words = self.words(count)?;
-        self.0.is_empty().then_some(Record { path, stamp, hash, fate, language, errors, lines, symbols, words })
+        self.0.is_empty().then_some(Record { path, stamp, hash, outcome, language, errors, lines, symbols, words })
     }
 
     fn symbol(&mut self) -> Option<Symbol> {

@@ -159,7 +159,7 @@ pub struct Record {
     /// The hash of its bytes, or of nothing when it was not read.
     pub hash: Hash,
     /// Whether it was parsed, or why not.
-    pub fate: ParseOutcome,
+    pub outcome: ParseOutcome,
     /// Its language.
     pub language: Option<Language>,
     /// Whether parts of it did not parse.

@@ -30,7 +30,7 @@ pub struct File {
     /// The hash of its bytes.
     pub hash: Hash,
     /// Whether it was parsed, or why not.
-    pub fate: ParseOutcome,
+    pub outcome: ParseOutcome,
     /// Its language.
     pub language: Option<Language>,
     /// Whether parts of it did not parse.
@@ -116,7 +116,7 @@ impl Index {
             shown: shown.into(),
             stamp: record.stamp,
             hash: record.hash,
-            fate: record.fate,
+            outcome: record.outcome,
             language: record.language,
             errors: record.errors,
             lines: record.lines,

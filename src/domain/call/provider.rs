@@ -76,9 +76,11 @@ pub struct Diagnostic {
 }
 
 /// How a call ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CallEnd {
     /// A finish reason or `[DONE]` was received.
+    #[default]
     Complete,
     /// The stream stopped without either of these, or at the output limit.
     Truncated,

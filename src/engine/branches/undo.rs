@@ -144,7 +144,7 @@ impl Core {
 
     /// Returns the window anchors to restore for heads that move back and for changed summaries: the branch, the
     /// settings key of the current anchor, and the anchor to restore.
-    fn anchors_to_restore(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
+    fn anchors_to_restore(&self, changes: &[Change]) -> Result<Vec<AnchorToRestore>, Failure> {
         let mut found = Vec::new();
         for change in changes {
             let (branch, left, key) = match change {
@@ -337,7 +337,8 @@ struct Remaining {
     used_up: bool,
 }
 
-type Moved = (BranchId, String, Option<Anchor>);
+/// A branch, the key under which an anchor of its window is stored, and that anchor.
+type AnchorToRestore = (BranchId, String, Option<Anchor>);
 
 fn anchor_key(branch: BranchId, head: Option<NodeId>) -> String {
     format!("anchor:{branch}:{}", head.map(|head| head.to_string()).unwrap_or_default())

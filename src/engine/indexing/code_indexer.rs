@@ -431,9 +431,9 @@ fn status(held: &LoadedWorkspace) -> IndexStatus {
     };
     for file in held.index.files() {
         status.files += 1;
-        *status.fates.entry(file.fate).or_default() += 1;
+        *status.fates.entry(file.outcome).or_default() += 1;
         status.errors += usize::from(file.errors);
-        if file.fate == ParseOutcome::Parsed
+        if file.outcome == ParseOutcome::Parsed
             && let Some(language) = file.language
         {
             // The first symbol of a file is the file itself.

@@ -51,14 +51,14 @@ impl InputBuilder {
             snapshot.turns.iter().chain([&snapshot.open]).flat_map(|turn| &turn.heads).collect();
         self.prepare(&heads, snapshot.rules.model.encoding, joins)?;
         let question = retrieval::question(self, snapshot)?;
-        let mut built = InputAssembly::new(self, snapshot, question.as_deref().unwrap_or_default()).assemble()?;
+        let mut built = InputAssembly::new(self, snapshot, question.as_deref().unwrap_or_default()).build()?;
         built.input.allowance = retrieval::limits(snapshot).retrieval_tokens;
         rules::add(self, snapshot, &mut built)?;
         built.contents.subject = subjects::place(self, snapshot, question.as_deref())?;
         memory::add(self, snapshot, question.as_deref(), &mut built)?;
         let search = code::add(self, snapshot, question.as_deref(), &mut built)?;
-        // Sources must not repeat what the request contains anyway. This is the only preliminary question to the
-        // solver.
+        // Sources must not repeat what the request contains anyway. `sent_lines` also asks what is sent if nothing is
+        // retrieved.
         let already_in = context::already_in(&built.input, built.input.allowance);
         if let Some(already_in) = &already_in {
             error_pairs::add(self, snapshot, already_in, &mut built)?;

@@ -52,7 +52,7 @@ impl<'a> InputAssembly<'a> {
     }
 
     /// Builds the whole input.
-    pub(crate) fn assemble(mut self) -> Result<BuiltInput, Failure> {
+    pub(crate) fn build(mut self) -> Result<BuiltInput, Failure> {
         let mut turns: Vec<TurnInput> =
             self.snapshot.turns.iter().map(|turn| self.turn(turn)).collect::<Result<_, Failure>>()?;
         let (mut open, labelled) = self.open()?;

@@ -65,7 +65,7 @@ pub(crate) struct Trial {
 }
 
 /// All variants; the first is the current call.
-pub(crate) struct Trials {
+pub(crate) struct WhatIfWork {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
     pub(crate) revision: u64,

@@ -3,7 +3,7 @@
 //! Not for: the plan that is drawn (`draft`), or comparing figures (`domain::planning::what_if`).
 
 use super::input_builder::InputBuilder;
-use super::results::{Trial, TrialPlan, TrialWork, Trials};
+use super::results::{Trial, TrialPlan, TrialWork, WhatIfWork};
 use super::snapshot::{self, Question};
 use super::worker::{self, WorkerTask};
 use crate::context::render::same_prefix;
@@ -63,7 +63,7 @@ impl Core {
         all.truncate(MAX_VARIANTS);
         self.cancel_trials();
         let stop = Arc::new(AtomicBool::new(false));
-        let trials = Trials { ticket, branch: id, revision: self.plans.revision(id), stop: stop.clone(), all };
+        let trials = WhatIfWork { ticket, branch: id, revision: self.plans.revision(id), stop: stop.clone(), all };
         self.plans.planner.run(task(trials, self.inbox.clone()))?;
         self.plans.trials = Some(TrialWork { ticket, branch: id, draft, stop });
         Ok(())
@@ -146,12 +146,12 @@ impl Core {
     }
 
     /// Answers with the figures of all variants; stale if the branch changed meanwhile.
-    pub(crate) fn report_trials(&mut self, trials: Trials) {
+    pub(crate) fn report_what_if(&mut self, trials: WhatIfWork) {
         if self.plans.trials.as_ref().is_none_or(|current| current.ticket != trials.ticket) {
             return;
         }
         self.plans.trials = None;
-        let Trials { ticket, branch, revision, all, .. } = trials;
+        let WhatIfWork { ticket, branch, revision, all, .. } = trials;
         if revision != self.plans.revision(branch) {
             let stale = Failure::new(FailureKind::Stale, "The branch changed during planning.");
             return self.answer(ticket, Err(stale.todo("Try again.")));
@@ -206,7 +206,7 @@ fn budgets(budget: &Budget) -> Vec<u32> {
 }
 
 /// Solves one variant, then queues the next variant as a separate task, so that new drafts are planned in between.
-fn task(mut trials: Trials, inbox: Sender<Inbox>) -> WorkerTask {
+fn task(mut trials: WhatIfWork, inbox: Sender<Inbox>) -> WorkerTask {
     let stop = Some(trials.stop.clone());
     let work = Box::new(move |builder: &mut InputBuilder| {
         if let Some(next) = trials.all.iter_mut().find(|one| one.result.is_none()) {
@@ -220,7 +220,7 @@ fn task(mut trials: Trials, inbox: Sender<Inbox>) -> WorkerTask {
         if trials.all.iter().any(|one| one.result.is_none()) {
             return Some(task(trials, inbox));
         }
-        let _ = inbox.send(Inbox::Plan(PlanReport::Trials(Box::new(trials))));
+        let _ = inbox.send(Inbox::Plan(PlanReport::WhatIf(Box::new(trials))));
         None
     });
     WorkerTask { work, stop }

@@ -392,9 +392,15 @@ impl SessionImport {
             }
             writes.extend(branch_state_writes(branch, &pointer));
         }
-        for (pointer, number) in listed {
-            let head = self.node(known, session, number)?;
-            self.other(known, session, (&pointer, head), (&there, &mut names), writes)?;
+        let listed: Vec<_> = listed.collect();
+        let is_listed = |name: &String| listed.iter().any(|(pointer, _)| plain_name(&pointer.name) == *name);
+        // Only an export of this session contains the branches that were renamed here.
+        let is_own = self.source.strip_prefix("pleach:").is_some_and(|id| id == session.to_string());
+        let others = there.iter().skip(1).filter(|branch| is_own && !is_listed(&branch.name));
+        let renamed: Vec<Option<NodeId>> = others.map(|branch| branch.head).collect();
+        for (pointer, number) in &listed {
+            let head = self.node(known, session, *number)?;
+            self.other(known, session, (pointer, head, &renamed), (&there, &mut names), writes)?;
         }
         Ok(())
     }
@@ -405,7 +411,7 @@ impl SessionImport {
         &self,
         known: &StoreLookup<'_>,
         session: SessionId,
-        (pointer, head): (&BranchPointer, Option<NodeId>),
+        (pointer, head, renamed): (&BranchPointer, Option<NodeId>, &[Option<NodeId>]),
         (there, names): (&[BranchName], &mut Vec<String>),
         writes: &mut Vec<Write>,
     ) -> Result<(), StoreError> {
@@ -423,7 +429,8 @@ impl SessionImport {
             }
             return Ok(());
         }
-        if name.is_empty() || names.contains(&name) {
+        // A branch that was renamed after the file was written has another name here, and the same head.
+        if name.is_empty() || names.contains(&name) || (head.is_some() && renamed.contains(&head)) {
             return Ok(());
         }
         let made = Branch { name: name.clone(), ..first_branch(session, head, self.now) };

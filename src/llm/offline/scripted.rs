@@ -36,7 +36,7 @@ struct Line {
     digest: Option<String>,
     deltas: Vec<Piece>,
     #[serde(default)]
-    end: End,
+    end: CallEnd,
     finish: Option<String>,
     error: Option<String>,
 }
@@ -60,16 +60,6 @@ struct Call {
     name: Option<String>,
     #[serde(default)]
     args: String,
-}
-
-#[derive(Deserialize, Debug, Clone, Copy, Default)]
-#[serde(rename_all = "lowercase")]
-enum End {
-    #[default]
-    Complete,
-    Truncated,
-    Errored,
-    Cancelled,
 }
 
 /// Replays a recording.
@@ -155,11 +145,10 @@ impl Provider for Scripted {
         if !wants_more {
             return progress.outcome(CallEnd::Cancelled, None, usage);
         }
-        let (end, finish) = match line.end {
-            End::Complete => (CallEnd::Complete, Some("stop")),
-            End::Truncated => (CallEnd::Truncated, None),
-            End::Errored => (CallEnd::Errored, None),
-            End::Cancelled => (CallEnd::Cancelled, None),
+        let end = line.end;
+        let finish = match end {
+            CallEnd::Complete => Some("stop"),
+            CallEnd::Truncated | CallEnd::Errored | CallEnd::Cancelled => None,
         };
         let why = line.error.as_deref().unwrap_or("the recorded call failed");
         let error = (end == CallEnd::Errored).then(|| problem(Kind::Server, why));

@@ -54,7 +54,7 @@ fn plain(event: &Event) -> Option<char> {
 }
 
 /// Continues to read after a key for which [`may_begin`] returned true.
-pub(crate) fn gather(first: KeyEvent, more: &mut dyn FnMut(Duration) -> Option<Event>) -> Found {
+pub(crate) fn read_answer(first: KeyEvent, more: &mut dyn FnMut(Duration) -> Option<Event>) -> Found {
     let mut events = Vec::new();
     let start = if opens(first) { "11;" } else { "]11;" };
     for wanted in start.chars() {
@@ -121,7 +121,7 @@ mod tests {
     fn found(first: &Event, events: Vec<Event>) -> (Found, usize) {
         let mut rest: VecDeque<Event> = events.into();
         let Event::Key(first) = first else { panic!("a key is first") };
-        let found = gather(*first, &mut |_| rest.pop_front());
+        let found = read_answer(*first, &mut |_| rest.pop_front());
         (found, rest.len())
     }
 

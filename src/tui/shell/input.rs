@@ -43,7 +43,9 @@ pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
             let msgs = match event {
                 Event::Paste(text) => paste_messages(text),
                 Event::Key(key) if background::may_begin(key) => {
-                    match background::gather(key, &mut |patience| read_ahead.pop_front().or_else(|| more(patience))) {
+                    match background::read_answer(key, &mut |patience| {
+                        read_ahead.pop_front().or_else(|| more(patience))
+                    }) {
                         Found::Answer(light, others) => {
                             read_ahead.extend(others);
                             vec![Msg::Terminal(TerminalMsg::Background(light))]

@@ -748,6 +748,22 @@ fn names_and_tags_survive_export_and_import() {
     assert_eq!(labels(&other.open()), labels(&client.open()), "a second import changes nothing");
 }
 
+#[test]
+fn importing_an_export_again_after_a_branch_was_renamed_adds_nothing() {
+    let bench = Bench::new(&Model::new([]));
+    let Two { mut client, side, .. } = two_branches(&bench);
+    let whole = SessionRequest::Transcript { session: None, branch: None };
+    let Answer::Transcript(out) = client.must(Request::Session(whole)) else { panic!() };
+    let reading = pleach::import::read(pleach::export::jsonl(&out, false).as_bytes(), "x.jsonl").unwrap();
+    client.must(Request::Branch(BranchRequest::Rename { branch: side, name: "renamed".into() }));
+    let branches =
+        |view: &SessionView| view.branches.iter().map(|branch| (branch.name.clone(), branch.head)).collect::<Vec<_>>();
+    let before = branches(&client.open());
+    assert_eq!(before.len(), 2);
+    client.must(Request::Session(SessionRequest::Import { reading: reading.incoming() }));
+    assert_eq!(branches(&client.open()), before);
+}
+
 /// Whether a branch is archived: on the screen, and in the store.
 fn is_archived(bench: &Bench, client: &mut Client, id: BranchId) -> bool {
     let view = client.open();

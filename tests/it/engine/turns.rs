@@ -913,7 +913,7 @@ fn suggested_budget_is_enough() {
     assert!(matches!(client.plan(branch, &long), Ok(Planned::Plan { .. })));
 }
 
-/// The line under a message counts items that were marked or found for it: neither turns nor texts of every call.
+/// The line under a message counts items that the mode added: no turns, no texts of every call, no pins of a person.
 #[test]
 fn constant_texts_are_not_counted_as_attached() {
     let bench = Bench::new(&Model::new([]));
@@ -929,7 +929,7 @@ fn constant_texts_are_not_counted_as_attached() {
     client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![note], act }));
     client.say(branch, "and now?");
     let counted: Vec<(u32, bool)> = client.runs().iter().map(|run| (run.items, run.attached > 0)).collect();
-    assert_eq!(counted, [(0, false), (0, false), (1, true)]);
+    assert_eq!(counted, [(0, false); 3]);
 }
 
 /// No budget helps a message that is larger than the model's window, so none is suggested.

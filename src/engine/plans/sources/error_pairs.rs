@@ -4,7 +4,7 @@
 //! Not for: errors described in messages; only a tool's own failure counts.
 
 use super::card_text::CardSettings;
-use super::retrieval::{self, turn_at};
+use super::retrieval::turn_at;
 use super::rounds;
 use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
@@ -60,7 +60,7 @@ pub(crate) fn add(
     found: &mut BuiltInput,
 ) -> Result<(), Failure> {
     let tools = snapshot.open.heads.iter().any(|head| head.role == Role::Tool);
-    let most = retrieval::limits(snapshot).retrieval_tokens / 2;
+    let most = found.input.allowance / 2;
     if !tools || !snapshot.rules.policy.error_pairs || most == 0 || snapshot.search == SearchChoice::Never {
         return Ok(());
     }
