@@ -81,6 +81,7 @@ impl Run<'_, '_> {
             Answer::Branch(_) | Answer::Text(_) => message.to_owned(),
             other => return Err(unexpected(&other)),
         };
+        let words = self.io.as_typed(&words);
         self.io.either(&json!({ "done": true, "message": words }), &words)
     }
 }

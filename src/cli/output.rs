@@ -3,6 +3,7 @@
 //! Not for: the content (the commands).
 
 use super::stop::Stop;
+use crate::config::commands::read::slashed;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::safe_text::Safe;
 use serde::Serialize;
@@ -100,9 +101,15 @@ impl Io<'_> {
         let _ = write!(self.out, "{}", Safe::line(text)).and_then(|()| self.out.flush());
     }
 
+    /// Names commands as they are typed here: with a slash in `--plain`.
+    pub(super) fn as_typed<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.joins { text.into() } else { slashed(text).into() }
+    }
+
     /// Prints a message on standard error.
     pub fn note(&mut self, text: &str) {
-        let _ = writeln!(self.err, "pleach: {}", Safe::text(text));
+        let text = self.as_typed(text);
+        let _ = writeln!(self.err, "pleach: {}", Safe::text(&text));
     }
 
     /// Prints progress if standard error is a terminal.

@@ -61,7 +61,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
         let place = turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
         let old = if stale(&view, &tree, mark) { "stale, the source branch has new messages: " } else { "" };
         let title = format!("{old}{}", title(&tree, mark));
-        run.io.say(&format!("{}  {}  {title}", column(&place, 10), column(&kind_text(mark), 26)));
+        run.io.say(&format!("{}  {}  {title}", column(&place, 10), column(&kind_text(mark), 28)));
     }
     if marks.is_empty() {
         run.io.say("No items are marked on this branch.");

@@ -12,6 +12,12 @@ use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 
+/// Replaces `pleach COMMAND` by `/COMMAND` in a text, as commands are typed inside the program. The repair of the store,
+/// which needs the program to end, keeps its name.
+pub fn slashed(text: &str) -> String {
+    text.replace("`pleach ", "`/").replace("`/doctor --repair", "`pleach doctor --repair")
+}
+
 /// The result of parsing a slash line.
 #[derive(Clone, Debug)]
 pub enum Typed {

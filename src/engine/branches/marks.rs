@@ -8,6 +8,7 @@ use super::undo::store_anchor_for_head;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{NodeHead, Role};
@@ -105,7 +106,7 @@ impl Core {
             Act::Clear | Act::Reply => return Ok(None),
         };
         if kind == (MarkKind::Leased { turns: LeaseTurns::TASK }) && task::running(&branch.overrides.tasks).is_none() {
-            return Err(Failure::user("No task is running here.").todo("/task start NAME starts one."));
+            return Err(Failure::user("No task is running here.").todo("`pleach task start NAME` starts one."));
         }
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
         let ended = |mark: &Mark| mark.kind == MarkKind::Leased { turns: LeaseTurns::Ended };
@@ -389,7 +390,8 @@ pub(crate) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
 fn sentence(before: Option<&Mark>, after: Option<&Mark>) -> String {
     match (before.map(|mark| mark.kind), after.map(|mark| mark.kind)) {
         (_, Some(MarkKind::Sticky)) => "Pinned".into(),
-        (_, Some(MarkKind::Leased { turns })) => format!("Leased for {turns} turns"),
+        (_, Some(MarkKind::Leased { turns: LeaseTurns::TASK })) => "Leased until the task ends".into(),
+        (_, Some(MarkKind::Leased { turns })) => format!("Leased for {}", counted(u32::from(turns).into(), "turn")),
         (_, Some(MarkKind::Exclude)) => "Excluded".into(),
         (_, Some(MarkKind::ExcludeOnce)) => "Excluded from the next request".into(),
         (_, Some(MarkKind::IncludeOnce | MarkKind::Ephemeral)) => "Included in the next request".into(),

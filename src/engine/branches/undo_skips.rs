@@ -24,6 +24,7 @@ impl Skipped {
     /// Returns one sentence about the operation that was undone or redone (`Undone`, or `undid` after skipped
     /// operations) and about the skipped ones.
     pub(super) fn sentence(&self, done: &str, instead: &str, what: &str) -> String {
+        let what = uncapitalized(what);
         match self.clause() {
             None => format!("{done}: {what}."),
             Some(clause) => format!("Skipped {clause}; {instead} instead: {what}."),
@@ -40,15 +41,22 @@ impl Skipped {
 
     /// Returns the skipped operations as a part of a sentence; `None` if there are none.
     fn clause(&self) -> Option<String> {
-        let used = match self.used_up.len() {
-            0 => None,
-            1 => Some(format!("a mark that a call has used ({})", self.used_up[0])),
-            _ => Some(format!("marks that calls have used ({})", first_of(&self.used_up))),
+        let used_up: Vec<String> = self.used_up.iter().map(|what| uncapitalized(what)).collect();
+        let used = match &used_up[..] {
+            [] => None,
+            [only] => Some(format!("a mark that a call has used ({only})")),
+            all => Some(format!("marks that calls have used ({})", first_of(all))),
         };
         let stranding = Some(&self.stranding).filter(|all| !all.is_empty()).map(|all| first_of(all));
         let parts: Vec<String> = stranding.into_iter().chain(used).collect();
         Some(parts.join("; ")).filter(|clause| !clause.is_empty())
     }
+}
+
+/// Returns a text with its first letter in lower case.
+fn uncapitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// Returns the first operations, and how many more there are.
@@ -131,10 +139,10 @@ mod tests {
     fn one_sentence_tells_what_was_skipped_and_what_was_done_instead() {
         let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         let none = Skipped::default();
-        assert_eq!(none.sentence("Undone", "undid", "pinned"), "Undone: pinned.");
+        assert_eq!(none.sentence("Undone", "undid", "Pinned"), "Undone: pinned.");
         assert_eq!(none.nothing_left("redo"), "There is nothing to redo.");
         let both = Skipped { used_up: texts(&["Excluded"]), stranding: texts(&["the fork b, because of c"]) };
-        let clause = "the fork b, because of c; a mark that a call has used (Excluded)";
+        let clause = "the fork b, because of c; a mark that a call has used (excluded)";
         assert_eq!(both.sentence("Undone", "undid", "pinned"), format!("Skipped {clause}; undid instead: pinned."));
         assert_eq!(both.nothing_left("undo"), format!("There is nothing to undo: skipped {clause}."));
         let many = Skipped { used_up: texts(&["a", "b", "c", "d", "e"]), ..Skipped::default() };

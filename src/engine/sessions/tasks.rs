@@ -42,7 +42,7 @@ impl Core {
             }
             TaskAct::Done(words) => {
                 let Some(name) = ended else {
-                    return Err(Failure::user("No task is running here.").todo("/task start NAME starts one."));
+                    return Err(Failure::user("No task is running here.").todo("`pleach task start NAME` starts one."));
                 };
                 let outcome = words.as_deref().map(|words| checked_text(&format!("{name}: {words}"))).transpose()?;
                 if let Some(last) = tasks.last_mut() {

@@ -1,6 +1,7 @@
 //! Notices, which disappear by themselves, and alarms, which stay until Esc.
 //! Not for: questions (`screens::question`).
 
+use crate::config::commands::read::slashed;
 use std::collections::VecDeque;
 
 /// Topic: older messages are being indexed.
@@ -45,12 +46,6 @@ pub struct Status {
     messages: VecDeque<StatusMessage>,
     /// The number of failures reported so far.
     troubles: u64,
-}
-
-/// Replaces `pleach COMMAND` by `/COMMAND` in a text, as commands are typed on the screen. The repair of the store, which
-/// needs the program to end, keeps its name.
-pub(crate) fn slashed(text: &str) -> String {
-    text.replace("`pleach ", "`/").replace("`/doctor --repair", "`pleach doctor --repair")
 }
 
 impl Status {

@@ -200,7 +200,7 @@ fn undo_everything(tour: &mut Tour, planned: &str) {
         ("the race", "Undone: started a race of 2"),
         ("the fork", "Undone: forked main-2"),
         ("the mode", "Undone: set the mode of main to Heavy"),
-        ("the exclusion", "Undone: Excluded"),
+        ("the exclusion", "Undone: excluded"),
     ];
     for (what, notice) in steps {
         tour.keys("u");

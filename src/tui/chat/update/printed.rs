@@ -3,9 +3,8 @@
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
-use crate::config::commands::read::{self, Typed};
+use crate::config::commands::read::{self, Typed, slashed};
 use crate::engine::api::DraftKind;
-use crate::tui::model::status::slashed;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::prelude::*;
 
