@@ -369,12 +369,19 @@ pub fn time(ms: i64) -> String {
     )
 }
 
+/// Returns a line, padded with spaces to `width` characters; a longer line is complete.
+pub fn padded(text: &str, width: usize) -> String {
+    let line = Safe::line(text);
+    let missing = width.saturating_sub(line.as_str().chars().count());
+    format!("{line}{}", " ".repeat(missing))
+}
+
 /// Returns the first `width` characters of a line, padded with spaces or ended by an ellipsis.
 pub fn column(text: &str, width: usize) -> String {
     let line = Safe::line(text);
     let count = line.as_str().chars().count();
     if count <= width {
-        return format!("{}{}", line, " ".repeat(width - count));
+        return padded(text, width);
     }
     line.as_str().chars().take(width - 1).chain(['…']).collect()
 }
