@@ -7,6 +7,7 @@ use super::client::expect_answer;
 use super::output::Io;
 use super::stop::Stop;
 use crate::config::commands::system::RulesCommand;
+use crate::config::error::unknown_tool;
 use crate::domain::tool::consent::{
     Consent, FileChange, PendingApproval, Rule, RuleScope, ToolEffect, Verdict, decide,
 };
@@ -33,6 +34,9 @@ pub(super) fn rules(run: &mut Run<'_, '_>, command: Option<&RulesCommand>) -> Re
         Some(RulesCommand::Deny(args)) => (args, Verdict::Deny, true),
         Some(RulesCommand::Remove { verdict, rule }) => (rule, *verdict, false),
     };
+    if let Some(what) = unknown_tool(&args.tool).filter(|_| on) {
+        run.io.note(&what);
+    }
     run.change(ToolRequest::Rule(RuleAct::Set { scope: args.scope(), rule: args.rule(verdict), on }), "Done.")
 }
 
@@ -208,6 +212,18 @@ mod tests {
         }
         assert!(!quoted, "{text}");
         words
+    }
+
+    #[test]
+    fn rules_about_unknown_tools_are_reported_and_used() {
+        use crate::cli::tests::{done, execute};
+        let warning = "No tool has the name \"rnu\", so the rule has no effect. Did you mean run?\n";
+        let printed = execute(&["rules", "allow", "rnu"], done);
+        assert_eq!((printed.code, printed.err.contains(warning)), (0, true), "{}", printed.err);
+        assert!(!execute(&["rules", "remove", "allow", "rnu"], done).err.contains("No tool"));
+        let printed = execute(&["undo", "--allow", "rnu:ls", "--allow", "mcp__a__b", "--allow", "run:ls"], done);
+        assert_eq!((printed.code, printed.err.matches("No tool").count()), (0, 1), "{}", printed.err);
+        assert!(printed.err.contains(&format!("pleach: --allow: {warning}")), "{}", printed.err);
     }
 
     #[test]

@@ -18,11 +18,12 @@ pub mod stop;
 use crate::config::commands::args::Args;
 use crate::config::commands::command::Command;
 use crate::config::commands::read;
-use crate::config::error::ConfigError;
+use crate::config::error::{ConfigError, unknown_tool};
 use crate::config::load::Config;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::summary::draft::SummaryAuthor;
+use crate::domain::tool::consent::Rule;
 use crate::engine::api::{Events, RequestSender, SessionRequest};
 use client::Client;
 use context::{code, memory, pins, plan, retrieve, stats, summaries, what_if};
@@ -65,9 +66,12 @@ pub fn run_on(
     sender: &dyn RequestSender,
     events: &Events,
     formats: &Formats,
-    io: Io<'_>,
+    mut io: Io<'_>,
 ) -> u8 {
-    let rules = args.global.allow.iter().map(|text| consent::parse_allow(text)).collect();
+    let rules: Vec<Rule> = args.global.allow.iter().map(|text| consent::parse_allow(text)).collect();
+    for what in rules.iter().filter_map(|rule| unknown_tool(&rule.tool)) {
+        io.note(&format!("--allow: {what}"));
+    }
     let client = Client::new(sender, events, rules);
     let mut run = Run { global: &args.global, config, client, io, formats };
     system::trust::warn_untrusted(&mut run);

@@ -121,25 +121,23 @@ impl Io<'_> {
 
     /// Writes data: unchanged, or as sanitized text on a terminal.
     pub fn data(&mut self, text: &str) {
-        let _ = if self.out_tty {
-            write!(self.out, "{}", Safe::text(text))
-        } else if self.escape {
-            self.out.write_all(escape_hidden(text).as_bytes())
-        } else {
-            self.out.write_all(text.as_bytes())
-        };
-        let _ = self.out.flush();
+        self.print(text, |text| Cow::Borrowed(text), escape_hidden);
     }
 
     /// Writes text of a conversation. A pipe can lead to a terminal (`| cat`), so control characters except tabs and
     /// line ends are escaped there too. `--json` prints the exact characters.
     pub fn words(&mut self, text: &str) {
+        self.print(text, plain, Safe::marked);
+    }
+
+    /// Writes a text: sanitized on a terminal, `escaped` with `--escape`, and `piped` otherwise.
+    fn print(&mut self, text: &str, piped: fn(&str) -> Cow<'_, str>, escaped: fn(&str) -> String) {
         let _ = if self.out_tty {
             write!(self.out, "{}", Safe::text(text))
         } else if self.escape {
-            self.out.write_all(Safe::marked(text).as_bytes())
+            self.out.write_all(escaped(text).as_bytes())
         } else {
-            self.out.write_all(plain(text).as_bytes())
+            self.out.write_all(piped(text).as_bytes())
         };
         let _ = self.out.flush();
     }
@@ -225,6 +223,12 @@ impl Io<'_> {
                 return true;
             }
         }
+    }
+
+    /// Prints a question and returns whether the next typed line is `y` or `yes`. Fails if Ctrl+C was pressed meanwhile.
+    pub(crate) fn agrees(&mut self, question: &str) -> Result<bool, Stop> {
+        let answer = self.answer(question).ok_or(Stop::Interrupted)?;
+        Ok(matches!(answer.as_str(), "y" | "yes"))
     }
 
     /// Asks for confirmation; text that was typed before the question does not count. Fails if there is no terminal and
@@ -369,12 +373,19 @@ pub fn time(ms: i64) -> String {
     )
 }
 
+/// Returns a line, padded with spaces to `width` characters; a longer line is complete.
+pub fn padded(text: &str, width: usize) -> String {
+    let line = Safe::line(text);
+    let missing = width.saturating_sub(line.as_str().chars().count());
+    format!("{line}{}", " ".repeat(missing))
+}
+
 /// Returns the first `width` characters of a line, padded with spaces or ended by an ellipsis.
 pub fn column(text: &str, width: usize) -> String {
     let line = Safe::line(text);
     let count = line.as_str().chars().count();
     if count <= width {
-        return format!("{}{}", line, " ".repeat(width - count));
+        return padded(text, width);
     }
     line.as_str().chars().take(width - 1).chain(['…']).collect()
 }

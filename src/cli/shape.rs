@@ -11,19 +11,10 @@ use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::{Node, NodeHead, Part};
 use crate::domain::conversation::task;
 use crate::domain::planning::level_use::level_uses;
-use crate::domain::planning::plan::{Blocked, Budget, ContextPlan, Form, Row, RowKind, Source, Verdict};
+use crate::domain::planning::plan::{Blocked, ContextPlan, Form, Row, RowKind, Source, Verdict};
 use crate::domain::planning::policy::Section;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-
-fn budget(budget: Budget) -> Value {
-    json!({
-        "context_window": budget.context_window,
-        "reserved_output": budget.reserved_output,
-        "safety": budget.safety,
-        "prompt": budget.prompt,
-    })
-}
 
 fn source(source: &Source) -> Value {
     let code = source.code.as_ref();
@@ -62,7 +53,7 @@ pub fn plan(
         "encoding": plan.encoding,
         "input_digest": plan.input_digest,
         "request_digest": request_digest,
-        "budget": budget(plan.budget),
+        "budget": plan.budget,
         "est_total": plan.est_total,
         "certainty": plan.certainty,
         "calibration": calibration.map(|known| {
@@ -70,13 +61,7 @@ pub fn plan(
             value["calibrated_total"] = known.apply(plan.est_total).into();
             value
         }),
-        "cost": cost.map(|cost| json!({
-            "prompt": dollars(cost.micro),
-            "prompt_uncached": dollars(cost.uncached_micro),
-            "cached_tokens": cost.cached,
-            "answer_at_most": dollars(cost.answer_most_micro),
-            "certainty": cost.certainty,
-        })),
+        "cost": cost.map(prompt_cost),
         "framing": plan.framing,
         "tools": plan.tools,
         "tool_schemas": plan.tool_costs,
@@ -199,7 +184,7 @@ pub fn blocked(blocked: &Blocked) -> Value {
     json!({
         "blocked": true,
         "needed": blocked.needed,
-        "budget": budget(blocked.budget),
+        "budget": blocked.budget,
         "choices": blocked.choices.iter().map(|one| with_sentence(one, one.sentence())).collect::<Vec<_>>(),
         "sentence": blocked.sentence(),
     })
@@ -235,6 +220,17 @@ pub fn run(card: &RunCard, branches: &[Branch]) -> Value {
     }
     value["at"] = card.at.into();
     value
+}
+
+/// Returns the cost of a prompt, in dollars.
+pub(super) fn prompt_cost(cost: PromptCost) -> Value {
+    json!({
+        "prompt": dollars(cost.micro),
+        "prompt_uncached": dollars(cost.uncached_micro),
+        "cached_tokens": cost.cached,
+        "answer_at_most": dollars(cost.answer_most_micro),
+        "certainty": cost.certainty,
+    })
 }
 
 /// Converts millionths of a dollar to dollars.

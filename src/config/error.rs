@@ -2,6 +2,7 @@
 //! Not for: finding errors (`layer`, `load`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::tool::consent::{PROGRAM_TOOLS, names_a_tool};
 use std::path::Path;
 use std::{fmt, io};
 
@@ -136,6 +137,16 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate.to_owned())
 }
 
+/// Returns a warning about the tool of a rule if the rule can match no call.
+pub fn unknown_tool(pattern: &str) -> Option<String> {
+    let instead = || match nearest(pattern, PROGRAM_TOOLS) {
+        Some(near) => format!("Did you mean {near}?"),
+        None => format!("The tools are {}, and mcp__SERVER__TOOL for MCP servers.", PROGRAM_TOOLS.join(", ")),
+    };
+    (!names_a_tool(pattern))
+        .then(|| format!("No tool has the name {pattern:?}, so the rule has no effect. {}", instead()))
+}
+
 /// Returns the edit distance. Swapping two adjacent characters counts as one step.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
@@ -169,6 +180,14 @@ mod tests {
         assert_eq!(distance("", "abc"), 3);
         assert_eq!(nearest("polcy", ["profile", "policy", "layout"]).as_deref(), Some("policy"));
         assert_eq!(nearest("zebra", ["profile", "policy"]), None);
+    }
+
+    #[test]
+    fn a_rule_without_effect_is_explained() {
+        let near = unknown_tool("raed_file").unwrap();
+        assert_eq!(near, "No tool has the name \"raed_file\", so the rule has no effect. Did you mean read_file?");
+        assert!(unknown_tool("everything").unwrap().ends_with("load_skill, and mcp__SERVER__TOOL for MCP servers."));
+        assert_eq!((unknown_tool("run"), unknown_tool("mcp__a__b"), unknown_tool("*")), (None, None, None));
     }
 
     #[test]

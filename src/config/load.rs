@@ -2,7 +2,7 @@
 //! command line.
 //! Not for: changing settings (`save`), or choosing a profile (`start`).
 
-use super::error::{ConfigError, Place, nearest};
+use super::error::{ConfigError, Place, nearest, unknown_tool};
 use super::folder;
 use super::layer::{Layer, merge};
 use super::models::ModelTable;
@@ -114,6 +114,8 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
         layers.push(layer);
         settings = checked(&merged(&layers), &policies, &paths, &layers)?;
     }
+    let unknown_tools = settings.tools.rules.iter().filter_map(|rule| unknown_tool(&rule.tool));
+    notes.extend(unknown_tools.map(|what| format!("tools.rules: {what}")));
     let mut origins = origins(&layers);
     apply_env(&mut settings, &sources.env, &mut origins)?;
     check_given(&settings, &policies, &sources)?;

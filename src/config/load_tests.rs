@@ -359,3 +359,12 @@ fn embedder_errors_have_positions() {
     home.user("[embedder]\nkind = \"directory\"\npath = \"~/model\"\n");
     assert_eq!(home.load(&[]).unwrap().settings.embedder.path, "~/model");
 }
+
+#[test]
+fn a_rule_about_an_unknown_tool_is_reported() {
+    let home = Home::new();
+    let rule = |tool: &str| format!("[[tools.rules]]\ntool = {tool:?}\nverdict = \"deny\"\n");
+    home.user(&[rule("wirte_file"), rule("mcp__files__*"), rule("run")].concat());
+    let what = "tools.rules: No tool has the name \"wirte_file\", so the rule has no effect. Did you mean write_file?";
+    assert_eq!(home.load(&[]).unwrap().notes, [what]);
+}

@@ -16,9 +16,7 @@ pub(super) fn write(transcript: &Transcript) -> String {
             line.insert("source".into(), transcript.source.as_str().into());
             line.insert("title".into(), transcript.title.as_str().into());
         }
-        if transcript.current.as_ref() == Some(&record.id) {
-            line.insert("current".into(), true.into());
-        }
+        set(&mut line, "current", (transcript.current.as_ref() == Some(&record.id)).then_some(true));
         text.push_str(&Value::Object(line).to_string());
         text.push('\n');
     }
@@ -27,9 +25,8 @@ pub(super) fn write(transcript: &Transcript) -> String {
         line.insert("branch".into(), branch.name.as_str().into());
         line.insert("head".into(), branch.head.as_deref().into());
         line.insert("session".into(), transcript.source.as_str().into());
-        for (name, _) in [("archived", branch.archived), ("current", branch.current)].iter().filter(|(_, set)| *set) {
-            line.insert((*name).into(), true.into());
-        }
+        set(&mut line, "archived", branch.archived.then_some(true));
+        set(&mut line, "current", branch.current.then_some(true));
         text.push_str(&Value::Object(line).to_string());
         text.push('\n');
     }
@@ -41,42 +38,31 @@ fn line(record: &Record) -> Map<String, Value> {
     line.insert("id".into(), record.id.as_str().into());
     line.insert("parent".into(), record.parent.as_deref().into());
     line.insert("role".into(), record.role.name().into());
-    if let Some(name) = &record.name {
-        line.insert("name".into(), name.as_str().into());
-    }
+    set(&mut line, "name", record.name.as_deref());
     write_chat_fields(record, &mut line);
-    if !is_plain(record) {
-        line.insert("parts".into(), json!(record.content.parts));
-    }
-    if let Some(at) = record.at {
-        line.insert("created_at".into(), time(at));
-    }
-    if !record.lane.is_empty() {
-        line.insert("lane".into(), record.lane.as_str().into());
-    }
-    if record.end != End::Complete {
-        line.insert("status".into(), record.end.name().into());
-    }
-    if let Some(model) = &record.model {
-        line.insert("model".into(), model.as_str().into());
-    }
-    if record.hidden {
-        line.insert("hidden".into(), true.into());
-    }
+    set(&mut line, "parts", (!is_plain(record)).then(|| json!(record.content.parts)));
+    set(&mut line, "created_at", record.at.map(time));
+    set(&mut line, "lane", Some(record.lane.as_str()).filter(|lane| !lane.is_empty()));
+    set(&mut line, "status", (record.end != End::Complete).then(|| record.end.name()));
+    set(&mut line, "model", record.model.as_deref());
+    set(&mut line, "hidden", record.hidden.then_some(true));
     keep_extra(record, &mut line);
     line
+}
+
+/// Writes a field, if there is a value.
+fn set(line: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        line.insert(name.into(), value.into());
+    }
 }
 
 /// Writes the field `extra`, including the message's label and star. If `extra` is not an object, the label and the
 /// star get a separate field.
 fn keep_extra(record: &Record, line: &mut Map<String, Value>) {
     let mut tag = Map::new();
-    if !record.label.is_empty() {
-        tag.insert("label".into(), record.label.as_str().into());
-    }
-    if record.favourite {
-        tag.insert("favourite".into(), true.into());
-    }
+    set(&mut tag, "label", Some(record.label.as_str()).filter(|label| !label.is_empty()));
+    set(&mut tag, "favourite", record.favourite.then_some(true));
     let mut extra = record.content.extra.clone();
     if !tag.is_empty() {
         match extra.get_or_insert_with(|| json!({})) {
@@ -84,9 +70,7 @@ fn keep_extra(record: &Record, line: &mut Map<String, Value>) {
             _ => drop(line.insert(TAG.into(), tag.into())),
         }
     }
-    if let Some(extra) = extra {
-        line.insert("extra".into(), extra);
-    }
+    set(line, "extra", extra);
 }
 
 /// Writes the fields that every reader of chat messages knows.
@@ -101,23 +85,18 @@ fn write_chat_fields(record: &Record, line: &mut Map<String, Value>) {
             Part::Text { .. } | Part::Reply { .. } | Part::Call { .. } | Part::Opaque { .. } => None,
         })
         .collect();
-    if !thoughts.is_empty() {
-        line.insert("reasoning".into(), thoughts.join("\n").into());
-    }
+    set(line, "reasoning", (!thoughts.is_empty()).then(|| thoughts.join("\n")));
     let calls: Vec<Value> = record
         .content
         .calls()
         .map(|(id, name, args)| json!({"id": id, "type": "function", "function": {"name": name, "arguments": args}}))
         .collect();
-    if !calls.is_empty() {
-        line.insert("tool_calls".into(), calls.into());
-    }
-    if let Some(call) = parts.iter().find_map(|part| match part {
-        Part::Reply { call, .. } => Some(call),
+    set(line, "tool_calls", Some(calls).filter(|calls| !calls.is_empty()));
+    let call = parts.iter().find_map(|part| match part {
+        Part::Reply { call, .. } => Some(call.as_str()),
         Part::Text { .. } | Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => None,
-    }) {
-        line.insert("tool_call_id".into(), call.as_str().into());
-    }
+    });
+    set(line, "tool_call_id", call);
 }
 
 /// Whether the plain fields are sufficient: `[reasoning] [text] [calls …]`, or a tool's single reply.

@@ -404,17 +404,6 @@ pub enum Write {
     },
 }
 
-/// The figures of one summarization: tokens before and after.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SummaryFigures {
-    /// Tokens before.
-    pub original: u32,
-    /// Tokens after.
-    pub compressed: u32,
-    /// Milliseconds since 1970.
-    pub at: i64,
-}
-
 /// Errors of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::base::cases::cases;
-use crate::domain::tool::consent::FileChange;
+use crate::domain::tool::consent::{FileChange, PROGRAM_TOOLS};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -342,7 +342,7 @@ fn read_effects_name_the_target_of_a_link() {
     assert_eq!(place.effect("read_file", &json!({"path": "../x"})).unwrap_err().status, ToolStatus::Refused);
     assert_eq!(place.effect("shell", &json!({})).unwrap_err().status, ToolStatus::Failed);
     let names: Vec<String> = place.space.specs().into_iter().map(|spec| spec.name).collect();
-    assert_eq!(names, ["read_file", "list_dir", "search", "edit_file", "write_file", "run"]);
+    assert_eq!(names, PROGRAM_TOOLS[..6]);
     let looking = Workspace::open(&place.path(""), 1_000).unwrap();
     let effect = place.write_effect("new", "x").unwrap();
     assert_eq!(looking.carry_out("write_file", "", &effect, &[], &SilentObserver).output.status, ToolStatus::Failed);

@@ -35,7 +35,7 @@ use crate::domain::tool::visibility::FileVisibility;
 use args::Args;
 use effects::ProtectedPlaces;
 use files::visible::ToolVisibility;
-use workspace::{ToolFailure, ToolText, failed, path_text, shown, stop};
+use workspace::{ToolFailure, ToolText, failed, path_text, shown, stop, unless_cancelled};
 
 impl RunTools for Workspace {
     fn specs(&self) -> Vec<ToolSpec> {

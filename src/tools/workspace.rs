@@ -16,6 +16,11 @@ pub struct ToolError {
     source: io::Error,
 }
 
+/// Fails if a person stopped the call.
+pub(super) fn unless_cancelled(cancelled: &dyn Fn() -> bool) -> Result<(), ToolFailure> {
+    if cancelled() { Err(ToolFailure::Cancelled) } else { Ok(()) }
+}
+
 /// A call that did not succeed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ToolFailure {

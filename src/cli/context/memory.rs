@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 pub(crate) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(), Stop> {
     match command {
         MemoryCommand::List { within } => list(run, None, *within),
-        MemoryCommand::Search { words, within } => list(run, Some(words.join(" ")), *within),
+        MemoryCommand::Search { words, within } => {
+            let words = run.io.text(words)?;
+            list(run, words, *within)
+        }
         MemoryCommand::Add { kind, text, within } => add(run, *kind, text, *within),
         MemoryCommand::Edit { id, text, within } => {
             let text = run.io.text(text)?;

@@ -158,8 +158,8 @@ fn step_line(report: &TransitionReport) -> String {
 pub(crate) fn task(run: &mut Run<'_, '_>, command: &TaskCommand) -> Result<(), Stop> {
     let act = match command {
         TaskCommand::List => return list(run),
-        TaskCommand::Start { name } => TaskAct::Start(name.join(" ")),
-        TaskCommand::Done { outcome } => TaskAct::Done(run.io.text(outcome)?.filter(|words| !words.is_empty())),
+        TaskCommand::Start { name } => TaskAct::Start(run.io.text(name)?.unwrap_or_default()),
+        TaskCommand::Done { outcome } => TaskAct::Done(run.io.message(outcome)?.filter(|words| !words.is_empty())),
     };
     let view = run.open(matches!(act, TaskAct::Start(_)))?;
     run.change(BranchRequest::Task { branch: view.current, act }, "Done.")
@@ -184,4 +184,37 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 
 fn task_shape(task: &TaskSpan) -> Value {
     json!({ "name": task.name, "done": task.done, "outcome": task.outcome, "from": task.from, "to": task.to })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::{Harness, done};
+    use crate::engine::api::{MemoryRequest, PlanRequest, Request};
+
+    /// Returns the last request of a command with this text on standard input.
+    fn last_request(line: &[&str]) -> Request {
+        let harness = Harness { input: "piped\n", ..Harness::default() };
+        harness.execute(line, done).seen.pop().unwrap()
+    }
+
+    #[test]
+    fn piped_text_follows_the_words() {
+        let task = |line: &[&str]| match last_request(line) {
+            Request::Branch(BranchRequest::Task { act, .. }) => act,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(task(&["task", "start", "the", "login"]), TaskAct::Start("the login\n\npiped".into()));
+        assert_eq!(task(&["task", "start", "-"]), TaskAct::Start("piped".into()));
+        assert_eq!(task(&["task", "done", "works"]), TaskAct::Done(Some("works\n\npiped".into())));
+        assert_eq!(task(&["task", "done"]), TaskAct::Done(Some("piped".into())));
+        match last_request(&["retrieve", "words"]) {
+            Request::Plan(PlanRequest::Retrieve { query, .. }) => assert_eq!(query, "words\n\npiped"),
+            other => panic!("{other:?}"),
+        }
+        match last_request(&["memory", "search", "words"]) {
+            Request::Memory(MemoryRequest::List { words, .. }) => assert_eq!(words.unwrap(), "words\n\npiped"),
+            other => panic!("{other:?}"),
+        }
+    }
 }

@@ -284,9 +284,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(
 
 /// `build`: prints the messages of the next request as text.
 pub(crate) fn build(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
-    let solved = solve(run, words, (None, None))?;
-    let body = run.client.wire(&solved.view, &mut run.io)?;
-    let request = read_body(&body)?;
+    let (solved, request) = rendered(run, words)?;
     if run.io.json {
         return run.io.value(&json!({ "plan_id": solved.plan.id, "messages": request["messages"] }));
     }
@@ -308,9 +306,7 @@ pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
 }
 
 fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
-    let solved = solve(run, words, (None, None))?;
-    let body = run.client.wire(&solved.view, &mut run.io)?;
-    let request = read_body(&body)?;
+    let (solved, request) = rendered(run, words)?;
     if run.io.json {
         return run.io.value(&request);
     }
@@ -326,10 +322,13 @@ fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
     Ok(())
 }
 
-fn read_body(body: &str) -> Result<Value, Stop> {
-    serde_json::from_str(body).map_err(|error| {
-        Failure::new(FailureKind::Internal, format!("The rendered request is not valid JSON: {error}.")).into()
-    })
+/// Returns the plan and the body of the next request.
+fn rendered(run: &mut Run<'_, '_>, words: &[String]) -> Result<(Solved, Value), Stop> {
+    let solved = solve(run, words, (None, None))?;
+    let body = run.client.wire(&solved.view, &mut run.io)?;
+    let invalid = |error| format!("The rendered request is not valid JSON: {error}.");
+    let request = serde_json::from_str(&body).map_err(|error| Failure::new(FailureKind::Internal, invalid(error)))?;
+    Ok((solved, request))
 }
 
 /// Formats the messages of a request, each under a header with its role.

@@ -79,7 +79,7 @@ fn print_stats(run: &mut Run<'_, '_>, stats: &Stats) {
     run.io.say(&format!("total        {used} / {budget} tokens ({:.1}%)", percent(stats)));
     run.io.say(&format!("messages     {} stored", number(stats.messages)));
     let average =
-        stats.ratio_milli.map_or_else(|| "none yet".to_owned(), |milli| format!("{} on average", ratio(milli)));
+        stats.ratio_milli.map_or_else(|| "none in use".to_owned(), |milli| format!("{} on average", ratio(milli)));
     run.io.say(&format!("summaries    {} ({average})", stats.summaries));
     for level in &stats.levels {
         let budget = level.budget.map_or_else(String::new, |budget| format!(" / {}", number(budget)));

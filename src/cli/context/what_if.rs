@@ -6,7 +6,7 @@ use crate::cli::Run;
 use crate::cli::client::expect_answer;
 use crate::cli::input;
 use crate::cli::output::{column, money, number};
-use crate::cli::shape::dollars;
+use crate::cli::shape::prompt_cost;
 use crate::cli::stop::Stop;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures, WhatIf};
 use crate::engine::api::PlanRequest;
@@ -111,12 +111,7 @@ fn figures(known: &PlanFigures) -> Value {
         "certainty": known.certainty,
         "budget": known.room,
         "cached_tokens": known.same,
-        "cost": known.cost.map(|cost| json!({
-            "prompt": dollars(cost.micro),
-            "prompt_uncached": dollars(cost.uncached_micro),
-            "answer_at_most": dollars(cost.answer_most_micro),
-            "certainty": cost.certainty,
-        })),
+        "cost": known.cost.map(prompt_cost),
         "items": known.items,
         "gained": items(&known.gained),
         "gained_count": known.sums[0].0,

@@ -17,7 +17,8 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
         SessionCommand::List => list_sessions(run),
         SessionCommand::Search { words, limit } => search::search(run, words, usize::from(*limit)),
         SessionCommand::New { title } => {
-            let view = expect_answer!(run, Opened, SessionRequest::New { title: title.join(" ") });
+            let title = run.io.text(title)?.unwrap_or_default();
+            let view = expect_answer!(run, Opened, SessionRequest::New { title });
             let value = json!({
                 "id": view.card.id,
                 "title": view.card.title,

@@ -171,8 +171,7 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
             "Server programs run with your permissions, outside the sandbox; pleach reaches servers with a URL over \
             the network.",
         );
-        let answer = run.io.answer("Enter y to approve the file until it changes:").ok_or(Stop::Interrupted)?;
-        matches!(answer.as_str(), "y" | "yes")
+        run.io.agrees("Enter y to approve the file until it changes:")?
     };
     run.change(ToolRequest::Servers(None, ServerAct::File { digest: file.digest, yes: approved }), "Done.")
 }

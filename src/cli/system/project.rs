@@ -3,7 +3,7 @@
 
 use crate::cli::Run;
 use crate::cli::client::expect_answer;
-use crate::cli::output::{column, number};
+use crate::cli::output::{number, padded};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::system::ProjectCommand;
@@ -105,5 +105,35 @@ fn line(item: &ProjectItem) -> String {
     let about = if item.about.is_empty() { String::new() } else { format!("  {}", item.about) };
     let words = if item.kind == ProjectKind::Skill { "loadable".to_owned() } else { item.state.to_text() };
     let tokens = format!("{} est. tokens", number(u64::from(item.tokens)));
-    format!("{}  {}  {}  {}{about}", column(what, 5), column(&item.title, 28), column(&tokens, 14), column(&words, 24))
+    let line = format!("{what}  {}  {}  {}{about}", padded(&item.title, 28), padded(&tokens, 14), padded(&words, 28));
+    line.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::hash::Hash;
+    use crate::domain::code::workspace_rules::RuleState;
+
+    #[test]
+    fn a_line_is_never_cut() {
+        let item = ProjectItem {
+            kind: ProjectKind::Rules,
+            atom: None,
+            path: "a/path/of/more/than/28/characters/AGENTS.md".into(),
+            title: "a/path/of/more/than/28/characters/AGENTS.md".into(),
+            about: "a/path".into(),
+            state: RuleState::Goes,
+            tokens: 49,
+            bytes: 200,
+            left: 0,
+            notes: Vec::new(),
+            text: "".into(),
+            writable: true,
+            hash: Hash::of(b""),
+        };
+        let line = line(&item);
+        assert!(line.starts_with("rules  a/path/of/more/than/28/characters/AGENTS.md  49 est. tokens  "), "{line}");
+        assert!(line.ends_with("  included in the next request  a/path"), "{line}");
+    }
 }

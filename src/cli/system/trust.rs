@@ -29,9 +29,7 @@ pub(crate) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), S
         if !run.io.in_tty {
             return Err(Failure::user("No terminal to ask on.").todo("Run `pleach trust --yes`.").into());
         }
-        run.io.discard_typed();
-        run.io.note("Enter y to trust this folder:");
-        if !matches!(run.io.line().unwrap_or_default().trim(), "y" | "yes") {
+        if !run.io.agrees("Enter y to trust this folder:")? {
             run.io.note("nothing changed");
             return Ok(());
         }
@@ -74,8 +72,7 @@ fn ask_approval(run: &mut Run<'_, '_>, card: &FolderSettings) -> Result<bool, St
         let failure = Failure::user("No terminal to ask on.").kept("Its settings are not used.");
         return Err(failure.todo("Read the file, then run `pleach trust --config --yes`.").into());
     }
-    let answer = run.io.answer("Enter y to approve the file until it changes:").ok_or(Stop::Interrupted)?;
-    Ok(matches!(answer.as_str(), "y" | "yes"))
+    run.io.agrees("Enter y to approve the file until it changes:")
 }
 
 /// Warns that `--allow` has no effect while no tools are offered.

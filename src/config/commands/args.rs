@@ -2,6 +2,7 @@
 //! Not for: the commands themselves (`command`), or running them (`cli`, `tui`).
 
 use super::command::Command;
+use super::number::number;
 use crate::config::settings::CallOverrides;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::policy::Layout;
@@ -61,7 +62,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "LAYOUT", value_parser = layout)]
     pub layout: Option<Layout>,
     /// Limit on the whole prompt for this call, in tokens.
-    #[arg(long, global = true, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, global = true, value_name = "TOKENS", value_parser = number::<u32>(1, None))]
     pub budget: Option<u32>,
     /// Model for this call.
     #[arg(long, global = true, value_name = "NAME")]

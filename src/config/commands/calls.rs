@@ -2,6 +2,7 @@
 //! Not for: running the commands (`cli`, `tui`).
 
 use super::example;
+use super::number::number;
 use crate::domain::call::race::{Limits, micro};
 use clap::{Args as ClapArgs, Subcommand};
 
@@ -19,7 +20,7 @@ pub struct Compress {
     #[arg(long, value_name = "ITEM", num_args = 1..)]
     pub keep: Vec<String>,
     /// Summarize up to this turn number. The default leaves out the newest ten messages.
-    #[arg(long, value_name = "TURN", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "TURN", value_parser = number::<u32>(1, None))]
     pub up_to: Option<u32>,
     /// Summarize the turns of all lanes, as a summary of the whole session.
     #[arg(long)]
@@ -118,6 +119,7 @@ pub enum ContextCommand {
     #[command(after_help = example("context window 3"))]
     Window {
         /// The number of turns.
+        #[arg(value_parser = number::<u32>(0, None))]
         turns: u32,
     },
     /// Show the exact context of the next request.
@@ -139,13 +141,13 @@ pub enum ContextCommand {
 #[derive(ClapArgs, Clone, Copy, Debug)]
 pub struct RaceLimits {
     /// Maximum tokens of each answer; 0 removes the limit of the settings.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(0, None))]
     pub max_tokens: Option<u32>,
     /// Maximum cost of each branch in dollars, if prices are known.
     #[arg(long, value_name = "DOLLARS", value_parser = cost)]
     pub max_cost: Option<u64>,
     /// Maximum seconds for each branch.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(0, None))]
     pub max_seconds: Option<u32>,
 }
 

@@ -5,6 +5,7 @@ use super::calls::{Compress, ContextCommand, Plans, RaceLimits, Replay, Summarie
 use super::conversation::{BranchCommand, MemoryCommand, MessageCommand, SessionCommand, StateCommand, TaskCommand};
 use super::example;
 use super::mark::MarkCommand;
+use super::number::number;
 use super::setting::SettingCommand;
 use super::system::{ConfigCommand, Forget, McpCommand, ProjectCommand, RulesCommand, Traces};
 use crate::domain::conversation::message::Role;
@@ -118,7 +119,7 @@ pub enum Command {
         #[arg(value_name = "CONTENT")]
         text: Vec<String>,
         /// Its priority from 0 to 100, which decides between equal scores under the policy `levels`. The default is 50.
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
+        #[arg(long, value_name = "N", value_parser = number::<u8>(0, Some(100)))]
         priority: Option<u8>,
     },
     /// Print the context of the next request as text.

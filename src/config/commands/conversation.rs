@@ -2,6 +2,7 @@
 //! Not for: running the commands (`cli`, `tui`).
 
 use super::example;
+use super::number::number;
 use super::system::WithBackups;
 use crate::domain::conversation::memory::MemoryKind;
 use clap::{Args as ClapArgs, Subcommand};
@@ -61,7 +62,7 @@ pub enum SessionCommand {
         #[arg(required = true)]
         words: Vec<String>,
         /// The maximum number of messages.
-        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=500))]
+        #[arg(long, default_value_t = 100, value_parser = number::<u16>(1, Some(500)))]
         limit: u16,
     },
 }
@@ -172,7 +173,7 @@ pub enum MessageCommand {
     #[command(after_help = example("message read 6"))]
     Read {
         /// The number of messages.
-        #[arg(default_value_t = 4)]
+        #[arg(default_value_t = 4, value_parser = number::<usize>(0, None))]
         count: usize,
     },
     /// Label a message, to find it later; without a label, remove the label (undoable).

@@ -2,6 +2,7 @@
 //! Not for: the engine's requests (`engine::api`), or what a mark means (`domain::conversation::mark`).
 
 use super::example;
+use super::number::number;
 use clap::{Args as ClapArgs, Subcommand};
 
 /// A command that marks items or removes their marks.
@@ -14,7 +15,7 @@ pub enum MarkCommand {
         #[arg(required_unless_present = "note", value_name = "ITEM")]
         items: Vec<String>,
         /// Lease the items for this number of turns instead.
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_name = "N", value_parser = number::<u32>(1, None))]
         turns: Option<u32>,
         /// Only the message, not its whole turn.
         #[arg(long)]
@@ -30,7 +31,7 @@ pub enum MarkCommand {
         #[command(flatten)]
         items: Items,
         /// The number of turns. The default is set by the policy.
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_name = "N", value_parser = number::<u32>(1, None))]
         turns: Option<u32>,
         /// Lease them until the running task ends.
         #[arg(long, conflicts_with = "turns")]

@@ -9,6 +9,7 @@ pub mod calls;
 pub mod command;
 pub mod conversation;
 pub mod mark;
+mod number;
 pub mod read;
 pub mod setting;
 pub mod system;

@@ -248,3 +248,24 @@ fn a_quoted_message_is_not_a_setting() {
     let Some(super::command::Command::Race { text, arm, .. }) = args.command else { panic!("it is a race") };
     assert_eq!((text, arm.len()), (vec!["cost: what is it?".to_owned()], 2));
 }
+
+#[test]
+fn a_number_out_of_range_is_answered_with_the_numbers_that_are_allowed() {
+    for (line, allowed) in [
+        ("plan --budget 0", "must be 1 or more."),
+        ("lease 3 --turns 0", "must be 1 or more."),
+        ("pin 3 --turns x", "must be a whole number, 1 or more."),
+        ("compress --up-to 0", "must be 1 or more."),
+        ("compress --up-to 4294967296", "is too large."),
+        ("session search x --limit 501", "must be from 1 to 500."),
+        ("add user x --priority 101", "must be from 0 to 100."),
+        ("add user x --priority=-1", "must be a whole number, from 0 to 100."),
+        ("context window x", "must be a whole number, 0 or more."),
+        ("message read x", "must be a whole number, 0 or more."),
+        ("race x --arm mode=off --max-tokens x", "must be a whole number, 0 or more."),
+    ] {
+        for error in [parse_command_line(line), parse_slash_line(line)] {
+            assert!(error.contains(allowed), "{line}: {error}");
+        }
+    }
+}

@@ -299,9 +299,9 @@ pub struct Stats {
     pub budget: u32,
     /// Number of messages stored in the session.
     pub messages: u64,
-    /// Number of the session's summaries.
+    /// Number of the summaries that the branch uses.
     pub summaries: u32,
-    /// Mean ratio of original to summarized tokens, times 1,000; `None` if there are no summaries.
+    /// Ratio of original to summarized tokens of these summaries, times 1,000; `None` if there are none.
     pub ratio_milli: Option<u32>,
     /// The use of each priority level.
     pub levels: Vec<LevelUse>,

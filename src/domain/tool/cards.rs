@@ -66,7 +66,7 @@ pub struct ServerCard {
     pub notes: Vec<String>,
     /// Whether the server is switched on; off if all its tools are switched off together.
     pub on: bool,
-    /// Tokens of its tools that are sent.
+    /// Tokens that its tools add to a request; 0 if none is sent.
     pub tokens: u32,
     /// The tools.
     pub tools: Vec<ToolCard>,

@@ -3,6 +3,7 @@
 
 use super::folder_settings::config_effect;
 use super::indirect_commands::spells;
+use super::mcp::PREFIX;
 use super::visibility::covers;
 use crate::domain::base::hash::Hash;
 use serde::{Deserialize, Serialize};
@@ -217,6 +218,27 @@ pub enum RuleScope {
     Config,
 }
 
+/// The names of the program's own tools.
+pub const PROGRAM_TOOLS: [&str; 9] = [
+    "read_file",
+    "list_dir",
+    "search",
+    "edit_file",
+    "write_file",
+    "run",
+    "request_code_context",
+    "expand",
+    "load_skill",
+];
+
+/// Returns whether a rule with this tool pattern can match a call: a call of one of the program's own tools, or of a
+/// tool of a server, whose names are known only while the server runs.
+pub fn names_a_tool(pattern: &str) -> bool {
+    let start = pattern.split('*').next().unwrap_or_default();
+    let can_be_foreign = start.starts_with(PREFIX) || (start.len() < pattern.len() && PREFIX.starts_with(start));
+    can_be_foreign || PROGRAM_TOOLS.iter().any(|tool| matches(pattern, tool))
+}
+
 /// A rule about tool calls.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -414,6 +436,16 @@ mod tests {
         assert_eq!(verdict(&[], "read_file", &ToolEffect::Look { what: "a".into() }), Verdict::Allow);
         let foreign = ToolEffect::Foreign { server: "s".into(), tool: "t".into(), looks: true };
         assert_eq!(verdict(&[], "s/t", &foreign), Verdict::Ask, "what a server says of itself allows nothing");
+    }
+
+    #[test]
+    fn a_rule_names_a_tool_of_the_program_or_of_a_server() {
+        for known in PROGRAM_TOOLS.into_iter().chain(["*", "*_file", "mcp__a__*", "mcp__a__t", "mc*", "m*sum"]) {
+            assert!(names_a_tool(known), "{known}");
+        }
+        for unknown in ["", "read_fil", "Run", "mcp", "mcp_", "a/t", "x*", "run_*"] {
+            assert!(!names_a_tool(unknown), "{unknown}");
+        }
     }
 
     #[test]

@@ -130,18 +130,16 @@ impl Core {
     pub(crate) fn summary_stats(&self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let done = self.store.summary_figures(branch.session)?;
-        let sum =
-            |of: fn(&crate::store::types::SummaryFigures) -> u32| done.iter().map(|c| u64::from(of(c))).sum::<u64>();
-        let (original, compressed) = (sum(|c| c.original), sum(|c| c.compressed));
-        let ratio = (original * 1_000).checked_div(compressed);
+        let used = branch.summaries.iter().filter_map(|id| session.summary(*id)).map(|held| &*held.summary);
+        let used: Vec<&Summary> = used.filter(|summary| summary.text.is_some()).collect();
+        let sum = |of: fn(&Summary) -> u32| used.iter().map(|summary| u64::from(of(summary))).sum::<u64>();
+        let ratio = (sum(|summary| summary.original_tokens) * 1_000).checked_div(sum(|summary| summary.tokens));
         Ok(Answer::Stats(Box::new(Stats {
             budget: self.rules(&branch)?.budget.prompt,
             messages: session.card.messages,
-            summaries: u32::try_from(session.summaries.values().filter(|h| h.summary.text.is_some()).count())
-                .unwrap_or(u32::MAX),
+            summaries: u32::try_from(used.len()).unwrap_or(u32::MAX),
             ratio_milli: ratio.and_then(|ratio| u32::try_from(ratio).ok()),
-            last: done.last().map(|c| c.at),
+            last: self.store.last_summary_at(branch.session)?,
             ..Stats::default()
         })))
     }

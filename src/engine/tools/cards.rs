@@ -2,6 +2,7 @@
 //! Not for: acts on tools (`servers`, `switches`).
 
 use super::selection::{OWN, alone, switched};
+use crate::context::render::tools_text;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::Encoding;
@@ -11,6 +12,7 @@ use crate::domain::tool::mcp::{self, Origin, Server, ServerSpec, ServerState, Se
 use crate::domain::tool::trace::{RunTools, ToolSpec};
 use crate::engine::core::Core;
 use crate::engine::startup::learned;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Core {
@@ -29,21 +31,35 @@ impl Core {
         let own = self.setup.settings.tools.as_ref().map(|own| self.own_card(own_specs(own), &off, encoding));
         let servers = self.setup.foreign.servers();
         let cards = servers.iter().map(|server| self.server_card(server, &off, encoding));
-        let servers: Vec<ServerCard> = own.into_iter().chain(cards).collect();
+        let mut servers: Vec<ServerCard> = own.into_iter().chain(cards).collect();
         let specs = if let Some(rules) = &rules {
             rules.tools.clone()
         } else {
             let own = self.setup.settings.tools.as_ref().filter(|_| self.tools.trusted);
             own.map_or_else(Vec::new, |own| switched(own_specs(own), &self.learned.offered, &off).0)
         };
+        let tokens = self.share_tokens(&mut servers, &specs, encoding);
         Ok(ToolList {
             built: crate::mcp::BUILT,
             trusted: self.tools.trusted,
             enabled: self.setup.settings.tools.is_some() && rules.is_none_or(|rules| rules.profile.dialect.tools),
             file: self.tools.servers.named.file.as_ref().map(|file| self.file_card(file)),
             servers,
-            tokens: self.setup.counter.count(encoding, &crate::context::render::tools_text(&specs)),
+            tokens,
         })
+    }
+
+    /// Counts the tools that are sent as one text, as a plan does, and gives each server the tokens that its tools add
+    /// to the text. Returns the tokens of the whole text, which are the sum.
+    fn share_tokens(&self, servers: &mut [ServerCard], sent: &[ToolSpec], encoding: Encoding) -> u32 {
+        let (mut names, mut so_far) = (BTreeSet::new(), 0);
+        for server in servers {
+            names.extend(server.sent_tools().map(|tool| tool.name.clone()));
+            let specs: Vec<ToolSpec> = sent.iter().filter(|spec| names.contains(&spec.name)).cloned().collect();
+            let tokens = self.setup.counter.count(encoding, &tools_text(&specs));
+            (server.tokens, so_far) = (tokens.saturating_sub(so_far), tokens);
+        }
+        so_far
     }
 
     fn file_card(&self, file: &mcp::FolderFile) -> FileCard {
@@ -83,7 +99,7 @@ impl Core {
         };
         let about = "Read and change files in this folder, and run commands in a sandbox.".to_owned();
         let on = !off.contains(&OWN.to_owned());
-        finish(ServerCard { about, ..blank(OWN.into(), "pleach", Origin::Own, state, on, tools) })
+        ServerCard { about, ..blank(OWN.into(), "pleach", Origin::Own, state, on, tools) }
     }
 
     fn server_card(&self, server: &Server, off: &[String], encoding: Encoding) -> ServerCard {
@@ -114,7 +130,7 @@ impl Core {
         let tools = server.tools.iter().map(card).collect();
         let key = mcp::switch(name, None);
         let on = !off.contains(&key);
-        finish(ServerCard {
+        ServerCard {
             command: server.spec.shown.clone(),
             given: server.spec.given.clone(),
             about: server.about.clone(),
@@ -123,7 +139,7 @@ impl Core {
             strays: server.strays,
             notes: server.notes.clone(),
             ..blank(key, name, server.spec.origin, server.state.clone(), on, tools)
-        })
+        }
     }
 }
 
@@ -144,11 +160,6 @@ fn blank(key: String, name: &str, origin: Origin, state: ServerState, on: bool, 
         tokens: 0,
         tools,
     }
-}
-
-fn finish(card: ServerCard) -> ServerCard {
-    let tokens = card.sent_tools().map(|tool| tool.tokens).sum();
-    ServerCard { tokens, ..card }
 }
 
 fn laid_out(value: &serde_json::Value) -> String {

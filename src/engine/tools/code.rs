@@ -346,6 +346,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_added_tool_is_known_to_rules() {
+        use crate::domain::tool::consent::PROGRAM_TOOLS;
+        let added = [FIND, EXPAND, crate::engine::tools::skills::TOOL];
+        assert!(added.iter().all(|name| PROGRAM_TOOLS.contains(name)));
+    }
+
+    #[test]
     fn nothing_in_a_piece_closes_its_fence() {
         let (path, lines, kind) = ("src/a.rs".to_owned(), (3, 9), Kind::Function);
         let named = NamedSymbol { path, short: "a".into(), qualified: "a".into(), kind, lines };

@@ -9,8 +9,7 @@ use crate::domain::summary::stored_draft::StoredDraft;
 use crate::store::Store;
 use crate::store::sql::{Json, all_rows, first_row, json, numbered_json};
 use crate::store::transaction::WriteTransaction;
-use crate::store::types::{StoreError, SummaryFigures};
-use rusqlite::Row;
+use crate::store::types::StoreError;
 use std::collections::HashMap;
 
 impl Store {
@@ -56,13 +55,11 @@ impl Store {
         self.read(|conn| first_row(conn, sql, [branch], |row| row.get(0)))
     }
 
-    /// Returns the figures of a session's summarizations, oldest first.
-    pub fn summary_figures(&self, session: SessionId) -> Result<Vec<SummaryFigures>, StoreError> {
-        let sql = "SELECT original_tokens, compressed_tokens, timestamp FROM metrics
-                 WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n";
-        let read =
-            |row: &Row<'_>| Ok(SummaryFigures { original: row.get(0)?, compressed: row.get(1)?, at: row.get(2)? });
-        self.read(|conn| all_rows(conn, sql, [session], read))
+    /// Returns the time of a session's last summarization in milliseconds since 1970; `None` if there was none.
+    pub fn last_summary_at(&self, session: SessionId) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT timestamp FROM metrics WHERE session = (SELECT n FROM session WHERE id = ?1)
+                 ORDER BY n DESC LIMIT 1";
+        self.read(|conn| first_row(conn, sql, [session], |row| row.get(0)))
     }
 }
 

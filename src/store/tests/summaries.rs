@@ -54,11 +54,10 @@ fn round_trip_views_and_figures() {
     let put = |summary: &Summary, at| Write::PutSummary { session, summary: Box::new(summary.clone()), at };
     store.write(vec![put(&lane, 7), put(&whole, 8), put(&lane, 9)]).unwrap();
     assert_eq!(store.summaries(session).unwrap(), [lane.clone(), whole.clone()]);
-    let figures = store.summary_figures(session).unwrap();
-    assert_eq!(
-        figures.iter().map(|f| (f.original, f.compressed, f.at)).collect::<Vec<_>>(),
-        [(500, 50, 7), (500, 50, 8), (500, 50, 9)]
-    );
+    assert_eq!(store.last_summary_at(session).unwrap(), Some(9));
+    let figures =
+        "SELECT group_concat(original_tokens || ' ' || compressed_tokens || ' ' || timestamp, ', ') FROM metrics";
+    assert_eq!(text(&store, figures), "500 50 7, 500 50 8, 500 50 9");
     assert_eq!(text(&store, "SELECT summary FROM thread_summary WHERE thread_key = 'root'"), "lane text");
     assert_eq!(text(&store, "SELECT summary FROM session_summary"), "whole");
     let ids: Vec<String> =

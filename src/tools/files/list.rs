@@ -4,7 +4,7 @@
 use super::visible::ToolVisibility;
 use super::walk::{Kind, Walk};
 use crate::tools::args::Args;
-use crate::tools::{ToolFailure, ToolText, Workspace, shown};
+use crate::tools::{ToolFailure, ToolText, Workspace, shown, unless_cancelled};
 use std::fmt::Write;
 
 /// The maximum number of entries that are visited.
@@ -22,9 +22,7 @@ pub(crate) fn run(
     let (mut body, mut full, mut seen, mut left) = (String::new(), 0_u64, 0_usize, 0_usize);
     let mut odd_names = false;
     while let Some(entry) = walk.next() {
-        if cancelled() {
-            return Err(ToolFailure::Cancelled);
-        }
+        unless_cancelled(cancelled)?;
         if seen >= MAX_ENTRIES {
             left += 1;
             break;

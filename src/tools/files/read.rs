@@ -3,7 +3,7 @@
 
 use super::visible::ToolVisibility;
 use crate::tools::args::Args;
-use crate::tools::{ToolFailure, ToolText, Workspace, shown, stop};
+use crate::tools::{ToolFailure, ToolText, Workspace, shown, stop, unless_cancelled};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -54,9 +54,7 @@ pub(crate) fn read_stored(limit: usize, args: &Args, text: &str) -> Result<ToolT
 fn skip(reader: &mut impl BufRead, path: &Path, first: u64, cancelled: &dyn Fn() -> bool) -> Result<u64, ToolFailure> {
     let (mut passed, mut line) = (0_u64, 1);
     while line < first {
-        if cancelled() {
-            return Err(ToolFailure::Cancelled);
-        }
+        unless_cancelled(cancelled)?;
         let buffer = fill(reader, path)?;
         if buffer.is_empty() {
             let had = if passed == 0 { 0 } else { line };
@@ -102,9 +100,7 @@ fn read_lines(
 ) -> Result<LinesRead, ToolFailure> {
     let mut lines_read = LinesRead { skipped: skip(reader, path, first, cancelled)?, ..LinesRead::default() };
     while wanted.is_none_or(|wanted| lines_read.lines < wanted) {
-        if cancelled() {
-            return Err(ToolFailure::Cancelled);
-        }
+        unless_cancelled(cancelled)?;
         let buffer = fill(reader, path)?;
         if buffer.is_empty() {
             return Ok(lines_read);

@@ -6,7 +6,7 @@ use super::list::hidden_note;
 use super::visible::ToolVisibility;
 use super::walk::{Kind, Walk};
 use crate::tools::args::Args;
-use crate::tools::{ToolFailure, ToolText, Workspace, shown, stop};
+use crate::tools::{ToolFailure, ToolText, Workspace, shown, stop, unless_cancelled};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use std::fmt::Write;
@@ -25,55 +25,36 @@ pub(crate) fn run(
     visibility: ToolVisibility<'_>,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<ToolText, ToolFailure> {
-    let matcher = matcher(args.needed("pattern")?)?;
+    let mut search_run = SearchRun::new(space, args, cancelled)?;
     let path = args.path()?;
-    let most = args.number("max")?.unwrap_or(100).min(1_000);
-    let mut search_run = SearchRun {
-        space,
-        visibility,
-        matcher,
-        searcher: searcher(),
-        cancelled,
-        found: Found { most, ..Found::default() },
-    };
     let is_folder =
         path.as_os_str().is_empty() || space.root.metadata(&path).map_err(|error| stop(&path, &error))?.is_dir();
     let mut unread = 0;
     if is_folder {
         let mut walk = Walk::new(space, &path, usize::MAX, visibility)?;
         while let Some(entry) = walk.next() {
-            if cancelled() {
-                return Err(ToolFailure::Cancelled);
-            }
+            unless_cancelled(cancelled)?;
             if search_run.found.cut || search_run.found.searched >= MAX_TOTAL_BYTES {
                 break;
             }
-            if entry.kind == Kind::File && search_run.file(&entry.path).is_err() {
+            if entry.kind == Kind::File && search_run.file(&entry.path, visibility).is_err() {
                 unread += 1;
             }
         }
         unread += walk.unread;
         search_run.found.hidden = walk.hidden;
     } else {
-        search_run.file(&path)?;
+        search_run.file(&path, visibility)?;
     }
-    if cancelled() {
-        return Err(ToolFailure::Cancelled);
-    }
+    unless_cancelled(cancelled)?;
     Ok(search_run.found.answer(unread))
 }
 
 /// Searches a stored text.
 pub(crate) fn search_stored(space: &Workspace, args: &Args, text: &str) -> Result<ToolText, ToolFailure> {
-    let matcher = matcher(args.needed("pattern")?)?;
-    let most = args.number("max")?.unwrap_or(100).min(1_000);
-    let mut found = Found { most, ..Found::default() };
-    let name = args.text("path")?.unwrap_or_default().to_owned();
-    let mut sink = Lines { name: &name, limit: space.limit, cancelled: &|| false, found: &mut found };
-    searcher()
-        .search_reader(&matcher, text.as_bytes(), &mut sink)
-        .map_err(|error| ToolFailure::Failed(format!("{name} can't be searched: {error}.")))?;
-    Ok(found.answer(0))
+    let mut search_run = SearchRun::new(space, args, &|| false)?;
+    search_run.read(args.text("path")?.unwrap_or_default(), text.as_bytes())?;
+    Ok(search_run.found.answer(0))
 }
 
 fn matcher(pattern: &str) -> Result<RegexMatcher, ToolFailure> {
@@ -93,23 +74,32 @@ fn searcher() -> Searcher {
 /// The state of a search.
 struct SearchRun<'a> {
     space: &'a Workspace,
-    visibility: ToolVisibility<'a>,
     matcher: RegexMatcher,
     searcher: Searcher,
     cancelled: &'a dyn Fn() -> bool,
     found: Found,
 }
 
-impl SearchRun<'_> {
-    fn file(&mut self, path: &Path) -> Result<(), ToolFailure> {
-        let (file, size) = self.space.open_visible(path, self.visibility)?;
+impl<'a> SearchRun<'a> {
+    fn new(space: &'a Workspace, args: &Args, cancelled: &'a dyn Fn() -> bool) -> Result<Self, ToolFailure> {
+        let matcher = matcher(args.needed("pattern")?)?;
+        let most = args.number("max")?.unwrap_or(100).min(1_000);
+        Ok(Self { space, matcher, searcher: searcher(), cancelled, found: Found { most, ..Found::default() } })
+    }
+
+    fn file(&mut self, path: &Path, visibility: ToolVisibility<'_>) -> Result<(), ToolFailure> {
+        let (file, size) = self.space.open_visible(path, visibility)?;
         self.found.searched += size.min(MAX_FILE_BYTES);
         self.found.long_files += usize::from(size > MAX_FILE_BYTES);
-        let name = shown(path);
+        self.read(&shown(path), file.take(MAX_FILE_BYTES))
+    }
+
+    /// Searches a text with this name.
+    fn read(&mut self, name: &str, text: impl Read) -> Result<(), ToolFailure> {
         let limit = self.space.limit;
-        let mut sink = Lines { name: &name, limit, cancelled: self.cancelled, found: &mut self.found };
+        let mut sink = Lines { name, limit, cancelled: self.cancelled, found: &mut self.found };
         self.searcher
-            .search_reader(&self.matcher, file.take(MAX_FILE_BYTES), &mut sink)
+            .search_reader(&self.matcher, text, &mut sink)
             .map_err(|error| ToolFailure::Failed(format!("{name} can't be searched: {error}.")))
     }
 }

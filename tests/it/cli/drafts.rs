@@ -71,6 +71,13 @@ fn turn_drafts_and_later_commands_decide() {
     assert_eq!((list[0]["id"].clone(), list[0]["goes"].clone()), (accepted["capsule"]["id"].clone(), true.into()));
     let none = home.run(&["summary", "accept"]);
     assert!(none.code != 0 && none.err.contains("No summary draft is waiting on this branch"), "{}", none.err);
+    let stats = home.json(&["stats"]);
+    assert_eq!((&stats["summaries"], stats["average_compression_ratio"].is_number()), (&json!(1), true), "{stats}");
+    home.ok(&["summary", "undo"]);
+    let stats = home.json(&["stats"]);
+    assert_eq!((&stats["summaries"], &stats["average_compression_ratio"]), (&json!(0), &Value::Null), "{stats}");
+    assert!(stats["last_compression"].is_number());
+    assert!(home.ok(&["stats"]).contains("summaries    0 (none in use)"));
     home.assert_sound();
 }
 

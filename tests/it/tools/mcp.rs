@@ -425,9 +425,9 @@ fn server_tool_is_planned_approved_and_called() {
     let card = setup.card("s");
     assert_eq!((card.state.clone(), card.tools.len()), (ServerState::Ready, 2));
     assert!(card.tools.iter().all(ToolCard::is_sent), "even if it was shown before approval");
-    assert_eq!(card.tokens, card.tools.iter().map(|tool| tool.tokens).sum::<u32>());
     let all = setup.tool_list(ServerAct::List);
     assert_eq!(all.tokens, setup.cost(), "the list shows the tokens that a plan counts");
+    assert_eq!(all.tokens, all.servers.iter().map(|server| server.tokens).sum::<u32>(), "{:?}", all.servers);
     let asking = setup.turn("Echo it.", &yes()).expect("it needs approval");
     let effect = ToolEffect::Foreign { server: "s".into(), tool: "echo".into(), looks: true };
     assert_eq!(
