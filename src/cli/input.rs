@@ -128,11 +128,13 @@ fn bounded(from: &mut dyn Read, most: u64, name: &str) -> Result<String, Stop> {
     from.take(most + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
     if bytes.len() as u64 > most {
         let what = format!("{name} is larger than {} MiB.", most >> 20);
-        return Err(Failure::user(what).kept("The input was not used.").into());
+        return Err(Failure::user(what).kept("The input was not used.").todo("Shorten the input, or split it.").into());
     }
     Ok(String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::user(format!("{name} is not UTF-8 text (at byte {at})."))
+            .kept("The input was not used.")
+            .todo("Convert it to UTF-8.")
     })?)
 }
 

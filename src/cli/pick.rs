@@ -43,7 +43,7 @@ fn named<'a>(
     let path = branch(view, None).map(|branch| path(&tree, branch)).unwrap_or_default();
     let found = tree.head(find(&tree, &path, text)?).id;
     let head = view.nodes.iter().find(|head| head.id == found);
-    head.ok_or_else(|| Failure::user("That message no longer exists.").into())
+    Ok(head.ok_or_else(Failure::message_gone)?)
 }
 
 /// Returns a branch by its id, a unique prefix of its id, or its name; without a text, the current branch.

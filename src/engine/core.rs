@@ -246,5 +246,5 @@ pub(super) fn with_skills(inner: Arc<dyn RunTools>, project: &Arc<Project>) -> A
 /// Reads a node's whole content from the store.
 pub(super) fn content(store: &Store, node: NodeId) -> Result<Content, Failure> {
     let found = store.nodes(&[node])?.pop();
-    found.map(|node| node.content).ok_or_else(|| Failure::user("That message no longer exists."))
+    found.map(|node| node.content).ok_or_else(Failure::message_gone)
 }

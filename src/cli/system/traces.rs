@@ -178,7 +178,9 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
     let whole = whole(run, id)?;
     let trace_list = TraceList::read(run, view, true)?;
     let Some(at) = trace_list.traces.iter().position(|trace| trace.id() == whole.trace.id()) else {
-        return Err(Failure::user("That call no longer exists.").into());
+        return Err(Failure::user("That tool call no longer exists.")
+            .todo("`pleach traces` lists the tool calls.")
+            .into());
     };
     let TraceWhole { trace, result, full, files } = whole;
     if run.io.json {

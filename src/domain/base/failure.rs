@@ -66,6 +66,54 @@ impl Failure {
         Self::new(FailureKind::User, what)
     }
 
+    /// Creates the failure of a request that names a deleted message.
+    #[must_use]
+    pub fn message_gone() -> Self {
+        Self::user("That message no longer exists.").todo("`pleach message list` lists the messages.")
+    }
+
+    /// Creates the failure of a request that names a deleted branch.
+    #[must_use]
+    pub fn branch_gone() -> Self {
+        Self::user("That branch no longer exists.").todo("`pleach branch list` lists the branches.")
+    }
+
+    /// Creates the failure of a request that names a deleted session.
+    #[must_use]
+    pub fn session_gone() -> Self {
+        Self::user("That session no longer exists.").todo("`pleach session list` lists the sessions.")
+    }
+
+    /// Creates the failure of a request that needs a session in a store that has none.
+    #[must_use]
+    pub fn no_session() -> Self {
+        Self::user("There is no session yet.").todo("`pleach session new` creates one.")
+    }
+
+    /// Creates the failure of a request that needs an open session.
+    #[must_use]
+    pub fn no_open_session() -> Self {
+        Self::user("No session is open.").todo("Open a session with `pleach session switch NAME`.")
+    }
+
+    /// Creates the failure of a request about the calls of a branch that has none.
+    #[must_use]
+    pub fn no_calls() -> Self {
+        Self::user("There are no calls on this branch yet.").todo("Send a message first.")
+    }
+
+    /// Creates the failure of a request about a call whose record was deleted.
+    #[must_use]
+    pub fn call_gone() -> Self {
+        Self::user("That call is no longer stored.").todo("`pleach plans list` lists the calls.")
+    }
+
+    /// Creates the failure of a request that came before its branch was planned.
+    #[must_use]
+    pub fn not_planned_yet() -> Self {
+        Self::user("The next request is not planned yet.").todo("Wait a moment and try again.")
+    }
+
     /// Sets the sentence about the data that was kept.
     #[must_use]
     pub fn kept(mut self, kept: impl Into<String>) -> Self {

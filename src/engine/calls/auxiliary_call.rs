@@ -154,8 +154,10 @@ impl AuxiliaryCall {
                 },
                 (end, None) => {
                     let answer = if prompt.keeps_state { answer } else { state::strip(&answer, true) };
-                    let empty =
-                        || Failure::new(FailureKind::Provider, format!("The model returned no {}.", prompt.what));
+                    let empty = || {
+                        Failure::new(FailureKind::Provider, format!("The model returned no {}.", prompt.what))
+                            .todo("Try again, or use another model.")
+                    };
                     return if answer.trim().is_empty() { Err(empty()) } else { Ok((answer, end)) };
                 }
             }

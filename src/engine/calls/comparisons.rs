@@ -56,7 +56,7 @@ impl Core {
     fn wanted(&self, which: CallSelector) -> Result<WantedCall, Failure> {
         let CallSelector::Next(branch) = which else { return Ok(WantedCall::Stored(which)) };
         let drawn = self.plans.drawn.get(&branch);
-        let drawn = drawn.ok_or_else(|| Failure::user("The next request is not planned yet."))?;
+        let drawn = drawn.ok_or_else(Failure::not_planned_yet)?;
         let called = PlanWithCall { plan: drawn.solved.plan.clone(), run: None, branch: Some(branch) };
         Ok(WantedCall::Drawn(Box::new(called)))
     }

@@ -192,13 +192,13 @@ impl<'a> DiffContext<'a> {
 
     /// Returns the session for requests that name no branch.
     pub(crate) fn session(&self) -> Result<&'a SessionSnapshot, Failure> {
-        self.current.and_then(|id| self.by_id(id)).ok_or_else(|| Failure::user("No session is open."))
+        self.current.and_then(|id| self.by_id(id)).ok_or_else(Failure::no_open_session)
     }
 
     /// Returns the session that contains a branch.
     pub(crate) fn session_of(&self, branch: BranchId) -> Result<&'a SessionSnapshot, Failure> {
         let holds = |session: &&SessionSnapshot| session.branches.iter().any(|b| b.id == branch);
-        self.sessions.iter().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
+        self.sessions.iter().find(holds).ok_or_else(Failure::branch_gone)
     }
 }
 

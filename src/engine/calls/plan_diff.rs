@@ -89,10 +89,10 @@ impl<'a> DiffContext<'a> {
             WantedCall::Stored(which) => which,
         };
         match which {
-            CallSelector::Next(_) => Err(Failure::user("The next request is not planned yet.")),
+            CallSelector::Next(_) => Err(Failure::not_planned_yet()),
             CallSelector::Last(branch) => {
                 let run = self.calls(*branch)?.pop();
-                self.of_run(run.ok_or_else(|| Failure::user("There are no calls on this branch yet."))?)
+                self.of_run(run.ok_or_else(Failure::no_calls)?)
             }
             CallSelector::Named(prefix) => {
                 let plans = self.store.plan_by_prefix(prefix)?;

@@ -31,7 +31,7 @@ impl Core {
         }
         let (session, of) = self.find_trace(id)?;
         if of.args.is_empty() && of.preview.is_empty() {
-            return Err(Failure::user("The arguments of that call were deleted."));
+            return Err(Failure::user("The call can't run again: its arguments were deleted."));
         }
         let first = of.more.again.clone().unwrap_or_else(|| of.call_id.clone());
         let trace = ToolTrace {

@@ -28,10 +28,10 @@ impl Core {
         let session = self.sessions.of_branch(id)?;
         let own = ledger::calls(session, &branch, false);
         let Some(run) = run.or_else(|| own.last().map(|card| card.id)) else {
-            return Err(Failure::user("No call was made on this branch yet."));
+            return Err(Failure::no_calls());
         };
         let card = session.runs.iter().rfind(|card| card.id == run);
-        let card = card.ok_or_else(|| Failure::user("That call is no longer stored."))?;
+        let card = card.ok_or_else(Failure::call_gone)?;
         let calls = if own.iter().any(|other| other.id == run) {
             own
         } else {
@@ -78,7 +78,7 @@ impl Core {
 
     fn card_of(&self, run: RunId) -> Result<RunCard, Failure> {
         let found = self.store.run_by_prefix(&run.to_string())?.pop();
-        found.ok_or_else(|| Failure::user("That call is no longer stored."))
+        found.ok_or_else(Failure::call_gone)
     }
 
     /// Returns the text of a row of a call's plan, or of a message in it: as sent, or in full if it was left out.

@@ -47,7 +47,7 @@ impl Core {
         branch: Option<&str>,
         request: RetrievalRequest,
     ) -> Result<(), Failure> {
-        let id = self.named_session(session)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        let id = self.named_session(session)?.ok_or_else(Failure::no_session)?;
         let branch = Self::named_branch(self.load_session(id)?, branch)?;
         let session = self.sessions.of_branch(branch)?;
         let branch = session.branch(branch)?;

@@ -73,7 +73,7 @@ impl Core {
         }
         self.plans.previewing = None;
         if made.revision != self.plans.revision(made.branch) {
-            let stale = Failure::new(FailureKind::Stale, "The branch changed during the preview.");
+            let stale = Failure::new(FailureKind::Stale, "The branch changed during the preview.").todo("Try again.");
             return self.answer(made.ticket, Err(stale));
         }
         let before = self.plans.outlines.get(&made.branch);

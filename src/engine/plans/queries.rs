@@ -33,7 +33,7 @@ use std::sync::Arc;
 impl Core {
     /// Returns the text of a row of the last plan drawn: as sent, or in full if the row is not sent.
     pub(crate) fn row_text(&self, branch: BranchId, atom: &Atom) -> Result<Answer, Failure> {
-        let drawn = self.plans.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
+        let drawn = self.plans.drawn.get(&branch).ok_or_else(Failure::not_planned_yet)?;
         let plan = &drawn.solved.plan;
         let row = row_or_message(plan, atom).ok_or_else(|| Failure::user("That row is not in the plan."))?;
         if let Some(text) = row.text.and_then(|text| drawn.solved.contents.blocks.get(&text)) {
@@ -90,7 +90,7 @@ impl Core {
 
     /// Returns the exact body of the last drawn plan.
     pub(crate) fn wire_text(&self, branch: BranchId) -> Result<Answer, Failure> {
-        let drawn = self.plans.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
+        let drawn = self.plans.drawn.get(&branch).ok_or_else(Failure::not_planned_yet)?;
         Ok(Answer::Text(String::from_utf8_lossy(&drawn.solved.wire.bytes).into_owned()))
     }
 

@@ -185,8 +185,11 @@ impl Core {
                 result,
             });
         }
-        let present =
-            if alternatives.is_empty() { Err("There is no plan.".into()) } else { alternatives.remove(0).result };
+        let present = if alternatives.is_empty() {
+            Err("The planner returned no plan. Try again.".into())
+        } else {
+            alternatives.remove(0).result
+        };
         self.answer(ticket, Ok(Answer::WhatIf(Arc::new(WhatIf { branch, present, alternatives }))));
     }
 }

@@ -60,7 +60,7 @@ impl Core {
         match self.named_session(session)? {
             Some(id) => self.open(id, branch, create),
             None if create => self.new_session(""),
-            None => Err(Failure::user("There is no session yet.").todo("`pleach session new` creates one.")),
+            None => Err(Failure::no_session()),
         }
     }
 
@@ -102,8 +102,8 @@ impl Core {
 
     /// Renames a session (undoable).
     pub(crate) fn rename_session(&mut self, named: Option<&str>, title: &str) -> Result<Answer, Failure> {
-        let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
-        let card = self.store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let id = self.named_session(named)?.ok_or_else(Failure::no_session)?;
+        let card = self.store.session(id)?.ok_or_else(Failure::session_gone)?;
         let title = title.trim().to_owned();
         if title.is_empty() {
             return Err(Failure::user("A session needs a title."));
@@ -117,7 +117,7 @@ impl Core {
 
     /// Deletes a session permanently.
     pub(crate) fn delete_session(&mut self, named: Option<&str>) -> Result<Answer, Failure> {
-        let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        let id = self.named_session(named)?.ok_or_else(Failure::no_session)?;
         if self.turns.live.values().any(|live| live.session == id) {
             return Err(
                 Failure::new(FailureKind::Busy, "An answer is still arriving in that session.").todo("Stop it first.")
@@ -236,7 +236,7 @@ impl Core {
 
     /// Returns a session, or one branch of it, as neutral records.
     pub(crate) fn transcript(&self, named: Option<&str>, branch: Option<BranchId>) -> Result<Transcript, Failure> {
-        let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        let id = self.named_session(named)?.ok_or_else(Failure::no_session)?;
         let session = Session::load(&self.store, id)?;
         let only = branch.map(|branch| session.branch(branch).cloned()).transpose()?;
         let slots: Vec<Slot> = match &only {

@@ -73,7 +73,7 @@ pub(crate) struct Session {
 impl Session {
     /// Reads a session from the store.
     pub(crate) fn load(store: &Store, id: SessionId) -> Result<Self, Failure> {
-        let card = store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let card = store.session(id)?.ok_or_else(Failure::session_gone)?;
         let mut session = Self {
             card,
             tree: Arc::new(Tree::build(store.heads(id)?)),
@@ -151,7 +151,7 @@ impl Session {
 
     /// Returns the branch, or a failure if it no longer exists.
     pub(crate) fn branch(&self, id: BranchId) -> Result<&Branch, Failure> {
-        self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
+        self.branches.iter().find(|b| b.id == id).ok_or_else(Failure::branch_gone)
     }
 
     /// Returns a branch whose path contains a node, the current one if possible.
@@ -187,7 +187,7 @@ impl Session {
 
     /// Returns the node's slot, or a failure if it no longer exists.
     pub(crate) fn slot(&self, id: NodeId) -> Result<Slot, Failure> {
-        self.tree.slot(id).ok_or_else(|| Failure::user("That message no longer exists."))
+        self.tree.slot(id).ok_or_else(Failure::message_gone)
     }
 
     /// Returns the node's head, or a failure if it no longer exists.
@@ -272,7 +272,7 @@ pub(crate) struct SessionSnapshot {
 impl SessionSnapshot {
     /// Returns the branch, or a failure if it no longer exists.
     pub(crate) fn branch(&self, id: BranchId) -> Result<&Branch, Failure> {
-        self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
+        self.branches.iter().find(|b| b.id == id).ok_or_else(Failure::branch_gone)
     }
 
     /// Returns the slot of a branch's head.

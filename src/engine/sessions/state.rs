@@ -31,20 +31,20 @@ pub(crate) struct Sessions {
 impl Sessions {
     /// Returns the session for requests that name no branch.
     pub(crate) fn current(&self) -> Result<&Session, Failure> {
-        let id = self.current_id.ok_or_else(|| Failure::user("No session is open."))?;
-        self.open.get(&id).ok_or_else(|| Failure::user("No session is open."))
+        let id = self.current_id.ok_or_else(Failure::no_open_session)?;
+        self.open.get(&id).ok_or_else(Failure::no_open_session)
     }
 
     /// Returns the session that contains a branch.
     pub(crate) fn of_branch(&self, branch: BranchId) -> Result<&Session, Failure> {
         let holds = |session: &&Session| session.branches.iter().any(|b| b.id == branch);
-        self.open.values().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
+        self.open.values().find(holds).ok_or_else(Failure::branch_gone)
     }
 
     /// Returns a mutable reference to the session that contains a branch.
     pub(crate) fn of_branch_mut(&mut self, branch: BranchId) -> Result<&mut Session, Failure> {
         let holds = |session: &&mut Session| session.branches.iter().any(|b| b.id == branch);
-        self.open.values_mut().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
+        self.open.values_mut().find(holds).ok_or_else(Failure::branch_gone)
     }
 
     /// Returns all branches of the open sessions.

@@ -75,7 +75,7 @@ impl Core {
 
     /// Asks the model for a title on a person's request. Answered when the title is available.
     pub(crate) fn title_by_model(&mut self, ticket: Ticket, named: Option<&str>) -> Result<(), Failure> {
-        let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
+        let id = self.named_session(named)?.ok_or_else(Failure::no_session)?;
         let session = self.load_session(id)?;
         let branch = session.branch(session.current)?.clone();
         self.start_title(Some(ticket), &branch)
@@ -134,7 +134,7 @@ impl Core {
     }
 
     fn set_model_title(&mut self, id: SessionId, title: String, sources: Vec<NodeId>) -> Result<String, Failure> {
-        let card = self.store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let card = self.store.session(id)?.ok_or_else(Failure::session_gone)?;
         let change = Change::Title { before: card.title.clone(), after: title.clone() };
         let operation = self.operation(id, format!("the model titled the session {title}"), vec![change]);
         self.store.write(vec![

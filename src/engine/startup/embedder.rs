@@ -36,7 +36,10 @@ pub(crate) fn of(config: &Config) -> Result<Option<EmbedderSetup>, Failure> {
             Ok(Some(EmbedderSetup { what: format!("the model in {}", set.path), open }))
         }
         EmbedderKind::Server => {
-            let gone = || Failure::new(FailureKind::Config, format!("There is no profile {:?}.", set.profile));
+            let gone = || {
+                Failure::new(FailureKind::Config, format!("There is no profile {:?} for the embedder.", set.profile))
+                    .todo("Name a profile of your settings in `embedder.profile`.")
+            };
             let profile = config.profile(&set.profile).ok_or_else(gone)?.clone();
             let what = format!("{} at profile {}", set.model, set.profile);
             let settings = ServerSettings {

@@ -37,7 +37,9 @@ impl Core {
         keys: &[String],
         on: bool,
     ) -> Result<Answer, Failure> {
-        let id = branch.ok_or_else(|| Failure::user("No branch is open."))?;
+        let id = branch.ok_or_else(|| {
+            Failure::user("No branch is open.").todo("Open a session with `pleach session switch NAME`.")
+        })?;
         let keys: Vec<String> = keys.iter().map(|key| self.tool_key(key)).collect();
         let families = self.families();
         let mut overrides = self.sessions.branch(id)?.overrides;

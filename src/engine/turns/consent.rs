@@ -308,7 +308,8 @@ pub(crate) fn decide_by_rules(
 
 /// The failure for a decision on a call that no longer waits for approval.
 pub(crate) fn no_longer_waits() -> Failure {
-    Failure::new(FailureKind::Stale, "That call is no longer waiting for approval.")
+    Failure::new(FailureKind::Stale, "That call no longer waits for approval: it was decided, or its turn was stopped.")
+        .kept("Nothing was done.")
 }
 
 /// Returns the rules about files.
