@@ -41,7 +41,7 @@ pub(super) fn earlier_names(dir: &Path) -> Vec<String> {
     layers.filter_map(|layer| renamed::policy_note(&layer.origin, &layer.table)).collect()
 }
 
-/// Returns the files of the user's policies by name.
+/// Returns the TOML files of a folder by name, sorted: the user's policies or themes.
 pub(super) fn own_files(dir: &Path) -> Result<BTreeMap<String, PathBuf>, ConfigError> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,

@@ -101,19 +101,12 @@ pub fn save(dir: &Path, name: &str, text: &str, preset: Option<&str>) -> Result<
     }
     let spec = read(name, text)?;
     let history = History::open(dir, name);
-    let mut from = history.at();
+    let mut from = 0;
     if let Ok(file_text) = std::fs::read_to_string(&file) {
-        let kept = history.versions().into_iter().any(|version| version.number == from && version.text == file_text);
-        if !kept {
-            // Another program has changed the file: its text becomes a version too.
-            from = history.put(from, &file_text).map_err(unwritable)?;
-        }
+        from = history.version_of(&file_text).map_err(unwritable)?;
         if file_text == text {
-            history.set_at(from).map_err(unwritable)?;
             return Ok(spec);
         }
-    } else {
-        from = 0;
     }
     if let Some(preset) = preset.filter(|_| history.preset(name).is_none()) {
         write(&history.dir.join("preset"), preset).map_err(unwritable)?;
@@ -136,15 +129,8 @@ pub fn step(dir: &Path, name: &str, forward: bool) -> Result<Option<(u32, Policy
         return Ok(None);
     }
     let history = History::open(dir, name);
-    let versions = history.versions();
-    let mut at = history.at();
     let file_text = std::fs::read_to_string(&file).unwrap_or_default();
-    let recorded = versions.iter().find(|version| version.number == at);
-    if !file_text.is_empty() && recorded.is_none_or(|version| version.text != file_text) {
-        // A text from another program becomes a version, so that undo returns to the last text saved by this program.
-        at = history.put(at, &file_text).map_err(unwritable)?;
-        history.set_at(at).map_err(unwritable)?;
-    }
+    let at = if file_text.is_empty() { history.at() } else { history.version_of(&file_text).map_err(unwritable)? };
     let versions = history.versions();
     let wanted = if forward {
         versions.iter().filter(|version| version.from == at).max_by_key(|version| version.number)
@@ -174,6 +160,18 @@ impl History {
 
     fn set_at(&self, number: u32) -> std::io::Result<()> {
         write(&self.dir.join("at"), &number.to_string())
+    }
+
+    /// Returns the current version, whose text the file contains. A text from another program becomes a version, so
+    /// that undo returns to the last text saved by this program.
+    fn version_of(&self, file_text: &str) -> std::io::Result<u32> {
+        let at = self.at();
+        if self.versions().iter().any(|version| version.number == at && version.text == file_text) {
+            return Ok(at);
+        }
+        let at = self.put(at, file_text)?;
+        self.set_at(at)?;
+        Ok(at)
     }
 
     /// Returns the policy that this one is a copy of, with its text. For a file that overrides a built-in policy,

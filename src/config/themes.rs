@@ -1,6 +1,7 @@
 //! The texts of themes: built-in themes and the user's own files.
 //! Not for: reading a theme (the workbench).
 
+use super::policies::own_files;
 use std::path::Path;
 
 /// The maximum bytes of a theme file.
@@ -41,12 +42,7 @@ pub fn load(dir: &Path) -> (Vec<ThemeText>, Vec<String>) {
     let mut all: Vec<ThemeText> = BUILT_IN.iter().map(built_in).collect();
     let mut problems = Vec::new();
     let mut own = Vec::new();
-    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let Some(name) = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else { continue };
-        if path.extension().is_none_or(|end| end != "toml") {
-            continue;
-        }
+    for (name, path) in own_files(dir).unwrap_or_default() {
         if !std::fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() <= MAX_BYTES) {
             let file = path.display();
             problems.push(format!("{file} can't be a theme: it is not a regular file, or it is larger than 256 KiB."));
@@ -57,7 +53,6 @@ pub fn load(dir: &Path) -> (Vec<ThemeText>, Vec<String>) {
             Err(why) => problems.push(format!("{} can't be read: {why}.", path.display())),
         }
     }
-    own.sort_by(|a, b| a.name.cmp(&b.name));
     all.retain(|theme| own.iter().all(|mine| mine.name != theme.name));
     all.extend(own);
     (all, problems)

@@ -33,15 +33,19 @@ struct Limits {
     heaviest: u64,
 }
 
-const LIMITS: Limits = Limits {
-    text: MAX_VALUE_BYTES,
-    enough: MAX_VALUE_BYTES,
-    short: 1 << 10,
-    full: 5 << 20,
-    most: 6 << 20,
-    heavy: MAX_VALUE_WEIGHT,
-    heaviest: 2 * MAX_VALUE_WEIGHT,
-};
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            text: MAX_VALUE_BYTES,
+            enough: MAX_VALUE_BYTES,
+            short: 1 << 10,
+            full: 5 << 20,
+            most: 6 << 20,
+            heavy: MAX_VALUE_WEIGHT,
+            heaviest: 2 * MAX_VALUE_WEIGHT,
+        }
+    }
+}
 
 /// Estimates the weight of JSON in memory: its size plus a surcharge for syntax outside strings.
 pub(super) fn weight(bytes: &[u8]) -> u64 {
@@ -72,6 +76,7 @@ fn entry(byte: u8) -> u64 {
 }
 
 /// The state of the shortening.
+#[derive(Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts about the place in the text")]
 pub(super) struct Shortener {
     limits: Limits,
@@ -96,31 +101,7 @@ pub(super) struct Shortener {
     skipping: Option<usize>,
 }
 
-impl Default for Shortener {
-    fn default() -> Self {
-        Self::new(LIMITS)
-    }
-}
-
 impl Shortener {
-    fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            kept: Vec::new(),
-            weight: 0,
-            dropped: 0,
-            lost: false,
-            depth: 0,
-            quoted: false,
-            escape: 0,
-            code: Vec::new(),
-            half: false,
-            text: 0,
-            cutting: false,
-            skipping: None,
-        }
-    }
-
     /// Handles more bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         let mut at = 0;
@@ -273,7 +254,7 @@ mod tests {
         Limits { text: 800, enough: 1_600, short: 10, full: 2_400, most: 2_800, heavy: 1_000_000, heaviest: 2_000_000 };
 
     fn short(text: &str, step: usize) -> (Vec<u8>, bool, u64) {
-        let mut short = Shortener::new(SMALL_LIMITS);
+        let mut short = Shortener { limits: SMALL_LIMITS, ..Shortener::default() };
         for part in text.as_bytes().chunks(step) {
             short.feed(part);
         }

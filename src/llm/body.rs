@@ -18,6 +18,12 @@ pub(super) enum BodyKind {
     Compressed(&'static str),
 }
 
+impl Default for BodyKind {
+    fn default() -> Self {
+        Self::Unknown(Vec::new())
+    }
+}
+
 /// Compression formats and their magic bytes.
 const MAGIC: [(&[u8], &str); 2] = [(b"\x1F\x8B", "gzip"), (b"\x28\xB5\x2F\xFD", "zstd")];
 

@@ -24,6 +24,7 @@ pub enum ChunkItem {
 }
 
 /// Reads the objects of one answer and assigns each piece to its tool call.
+#[derive(Default)]
 pub struct Chunks {
     run: RunId,
     calls: Vec<CallSlot>,
@@ -46,14 +47,7 @@ impl Chunks {
     /// Creates a reader for the answer of one run. The run's id seeds the ids of calls that have none.
     #[must_use]
     pub fn new(run: RunId) -> Self {
-        Self {
-            run,
-            calls: Vec::new(),
-            usage: Usage::default(),
-            text: Joiner::default(),
-            reasoning: Joiner::default(),
-            request: Arc::default(),
-        }
+        Self { run, ..Self::default() }
     }
 
     /// Sets the request being answered. The names of its tools distinguish a repeated name from the next piece of a

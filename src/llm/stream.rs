@@ -23,6 +23,7 @@ use std::sync::Arc;
 const KEEP_ALIVE: [&str; 4] = ["ping", "keep-alive", "keepalive", "heartbeat"];
 
 /// Reads one answer.
+#[derive(Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts about the response")]
 pub struct AnswerReader {
     chunks: Chunks,
@@ -70,24 +71,7 @@ impl AnswerReader {
     /// Creates a reader at the start of an answer.
     #[must_use]
     pub fn new(run: RunId) -> Self {
-        Self {
-            chunks: Chunks::new(run),
-            kind: BodyKind::Unknown(Vec::new()),
-            out: Vec::new(),
-            any: false,
-            events: 0,
-            done: false,
-            finish: None,
-            error: None,
-            request: Arc::default(),
-            encoding: None,
-            head: Vec::new(),
-            has_content: false,
-            cut: false,
-            reported_bytes: false,
-            marked: String::new(),
-            half_object: None,
-        }
+        Self { chunks: Chunks::new(run), ..Self::default() }
     }
 
     /// Sets the request, which is needed to classify refusals in the answer and to recognize repeated tool names.
@@ -159,7 +143,7 @@ impl AnswerReader {
 
     /// Ends the body. `broken` gives the reason if it did not end by itself.
     pub fn end(&mut self, broken: Option<ProviderError>) {
-        match std::mem::replace(&mut self.kind, BodyKind::Unknown(Vec::new())) {
+        match std::mem::take(&mut self.kind) {
             BodyKind::Events(mut decoder) => {
                 if let Some(event) = decoder.finish().filter(|_| !self.is_over()) {
                     self.event(&event);

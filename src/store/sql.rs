@@ -130,6 +130,11 @@ pub(super) fn numbered_json<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Res
     Ok((row.get(0)?, json(row, 1)?))
 }
 
+/// Returns the number that SQLite keeps under this name, such as `user_version`.
+pub(super) fn pragma(conn: &Connection, name: &str) -> rusqlite::Result<i64> {
+    conn.pragma_query_value(None, name, |row| row.get(0))
+}
+
 /// Returns the row id of a session, or `None` if it does not exist.
 pub(super) fn session_row(conn: &Connection, id: SessionId) -> Result<Option<i64>, StoreError> {
     first_row(conn, "SELECT n FROM session WHERE id = ?1", [id], |row| row.get(0))

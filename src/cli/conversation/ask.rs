@@ -107,6 +107,7 @@ enum Step {
     Ended(Option<Failure>),
 }
 
+#[derive(Default)]
 struct Turn {
     ticket: Ticket,
     branch: BranchId,
@@ -130,18 +131,7 @@ pub(crate) fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> R
 /// Sends a request and prints the answer while it streams.
 fn follow(run: &mut Run<'_, '_>, view: &SessionView, request: impl Into<Request>) -> Result<(), Stop> {
     let ticket = run.client.send(request);
-    let mut turn = Turn {
-        ticket,
-        branch: view.current,
-        current: None,
-        text: String::new(),
-        shown: 0,
-        cards: Vec::new(),
-        traced: Vec::new(),
-        warned: Vec::new(),
-        cancelled: false,
-        state_missing: false,
-    };
+    let mut turn = Turn { ticket, branch: view.current, ..Turn::default() };
     let failure = loop {
         run.cancel_on_ctrl_c(&mut turn.cancelled, [turn.branch])?;
         let Some(event) = run.client.next(&mut run.io)? else { continue };

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// A branch that receives an answer, and the state of its turn.
+#[derive(Default)]
 struct RaceEntry {
     branch: BranchId,
     title: String,
@@ -33,8 +34,7 @@ struct RaceEntry {
 
 impl RaceEntry {
     fn new(branch: &Branch, title: String) -> Self {
-        let (cards, text) = (Vec::new(), String::new());
-        Self { branch: branch.id, title, ticket: None, cards, text, failure: None, record: None, over: false }
+        Self { branch: branch.id, title, ..Self::default() }
     }
 
     /// Handles the events of turns, and the refusal of its own request. The client prints the others.

@@ -5,7 +5,7 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::Atom;
 
 /// The number that ties an answer to its request.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
 impl Ticket {

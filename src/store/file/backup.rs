@@ -146,7 +146,7 @@ pub(crate) fn edit_copy(
     conn.execute_batch("PRAGMA secure_delete = OFF")?;
     change(&mut conn)?;
     let clean = path_with_suffix(file, ".clean.part");
-    private::make_file(&clean).and_then(|file| file.set_len(0)).map_err(|error| failed(&clean, &error))?;
+    private::make_empty(&clean).map_err(|error| failed(&clean, &error))?;
     conn.execute("VACUUM INTO ?1", [clean.to_string_lossy()])?;
     conn.close().map_err(|(_, error)| error)?;
     let moved = std::fs::rename(&clean, file).and_then(|()| std::fs::remove_file(&part));
@@ -187,7 +187,7 @@ fn failed(path: &Path, error: &std::io::Error) -> StoreError {
 /// Copies a whole database to a file, which gets its name only when it is complete.
 pub(crate) fn copy(from: &Connection, target: &Path) -> Result<(), StoreError> {
     let part = path_with_suffix(target, ".part");
-    private::make_file(&part).and_then(|file| file.set_len(0)).map_err(|error| failed(&part, &error))?;
+    private::make_empty(&part).map_err(|error| failed(&part, &error))?;
     let mut to = Connection::open(&part)?;
     Backup::new(from, &mut to)?.run_to_completion(PAGES, Duration::ZERO, None)?;
     // A backup must be a single file without a log next to it.

@@ -4,6 +4,7 @@
 
 use super::open;
 use super::pool::lock;
+use crate::store::sql::pragma;
 use crate::store::types::StoreError;
 use crate::store::{Inner, Store};
 use rusqlite::{Connection, InterruptHandle};
@@ -167,9 +168,8 @@ fn is_report_due(reported: bool, remaining: u64, elapsed: Duration) -> bool {
 
 /// Returns the free bytes in the file, and its size in bytes.
 fn space(conn: &Connection) -> Result<(i64, i64), StoreError> {
-    let number = |pragma: &str| conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
-    let size = number("page_size")?;
-    Ok((number("freelist_count")? * size, number("page_count")? * size))
+    let size = pragma(conn, "page_size")?;
+    Ok((pragma(conn, "freelist_count")? * size, pragma(conn, "page_count")? * size))
 }
 
 #[cfg(test)]

@@ -136,8 +136,8 @@ pub fn keep_salvaged(path: &Path, lines: &str) -> Result<String, StoreError> {
 
 /// Creates a store without content. An empty file next to backups would be reported as damage again.
 fn create_empty(part: &Path) -> Result<(), StoreError> {
-    let file = private::make_file(part).and_then(|file| file.set_len(0));
-    file.map_err(|error| StoreError::Open { path: String::new(), why: error.to_string() })?;
+    let unopened = |error: io::Error| StoreError::Open { path: String::new(), why: error.to_string() };
+    private::make_empty(part).map_err(unopened)?;
     let conn = Connection::open(part)?;
     conn.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
     conn.close().map_err(|(_, error)| error.into())
@@ -152,8 +152,7 @@ fn newest_good(path: &Path) -> Option<BackupCard> {
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let mut target = private::make_file(to)?;
-    target.set_len(0)?;
+    let mut target = private::make_empty(to)?;
     io::copy(&mut File::open(from)?, &mut target)?;
     target.sync_all()
 }

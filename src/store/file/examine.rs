@@ -4,7 +4,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
-use crate::store::sql::{all_rows, uint};
+use crate::store::sql::{all_rows, pragma, uint};
 use crate::store::tables::{content, packed_plans};
 use crate::store::types::StoreError;
 use crate::store::{Store, schema};
@@ -76,7 +76,7 @@ pub(crate) fn examine(conn: &Connection) -> Result<Examined, StoreError> {
 
 /// Checks every table, index, and view of the schema, and the columns of tables and indexes.
 fn schema_of(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
-    let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let version = pragma(conn, "user_version")?;
     let mut wanted = Connection::open_in_memory()?;
     schema::migrate_to(&mut wanted, version)?;
     let sql =

@@ -173,13 +173,12 @@ pub(crate) fn check(conn: &Connection) -> Result<(), StoreError> {
 }
 
 fn check_for(conn: &Connection, known: i64) -> Result<(), StoreError> {
-    let number = |pragma: &str| conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    let application = number("application_id")?;
+    let application = sql::pragma(conn, "application_id")?;
     if application != schema::APPLICATION_ID && (application != 0 || tables > 0) {
         return Err(StoreError::Corrupt { path: String::new(), why: FOREIGN.into() });
     }
-    let found = number("user_version")?;
+    let found = sql::pragma(conn, "user_version")?;
     if found > known {
         let path = conn.path().unwrap_or_default().to_owned();
         return Err(StoreError::Newer { path, found, known });
@@ -226,7 +225,7 @@ fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
 fn upgrade(conn: &mut Connection, path: &Path, steps: &[&str], alone: bool) -> Result<(), StoreError> {
     let known = schema::version(steps);
     check_for(conn, known)?;
-    let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let found = sql::pragma(conn, "user_version")?;
     if found > 0 && found < known {
         if !alone {
             let why = "its format must be upgraded, and another pleach process has the store open; close it first";
@@ -249,7 +248,7 @@ fn open_read_only(path: &Path, mut notices: Vec<String>) -> Result<Opened, Store
     );
     let conn = reader(path, immutable)?;
     check(&conn)?;
-    let found: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let found = sql::pragma(&conn, "user_version")?;
     if found < schema::known() {
         let why = "its format is older than this version's, and a read-only store can't be upgraded".into();
         return Err(StoreError::Open { path: String::new(), why });

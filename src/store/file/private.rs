@@ -28,6 +28,13 @@ pub(crate) fn make_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Makes an empty file, with access for the owner only if it is new.
+pub(crate) fn make_empty(path: &Path) -> io::Result<File> {
+    let file = make_file(path)?;
+    file.set_len(0)?;
+    Ok(file)
+}
+
 /// Removes the permissions of other users from one of our files.
 #[cfg(unix)]
 pub(crate) fn tighten(path: &Path) -> io::Result<()> {

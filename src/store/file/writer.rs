@@ -5,7 +5,7 @@ use super::open::path_with_suffix;
 use super::owners::OwnersView;
 use super::pool::{LOCK_TIMEOUT, lock};
 use super::private;
-use crate::store::sql::{is_locked, is_transient};
+use crate::store::sql::{is_locked, is_transient, pragma};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
 use rusqlite::{Connection, TransactionBehavior};
@@ -259,7 +259,7 @@ impl WriterThread {
         if !self.pending.is_empty() || lock(&self.delay).is_none() {
             return;
         }
-        let known = self.conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+        let known = pragma(&self.conn, "user_version");
         let written = known.and_then(|version| self.conn.pragma_update(None, "user_version", version));
         self.record_disk_space(written.map_err(StoreError::from).err().as_ref());
     }
