@@ -870,13 +870,21 @@ fn is_automatic(row: &Row) -> bool {
 fn assert_automatic_items_leave_first(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     let automatic: u32 = plan.included().filter(|row| is_automatic(row)).map(|row| row.tokens).sum();
-    let slack = 3 * MESSAGE_FRAMING + input.labelled;
+    // Admission counts the framing of each message, also of those that the dialect joins to one.
+    let messages = plan.included().flat_map(|row| &row.items).count() + plan.included().count();
+    let joined = if talk.dialect.strict_alternation { u32::try_from(messages).unwrap() * MESSAGE_FRAMING } else { 0 };
+    let slack = 3 * MESSAGE_FRAMING + input.labelled + joined;
     let window: u32 = history(plan);
+    // A retrieved message of a turn with a mark of its own: the turn's mark decides.
+    let is_retrieved = |row: &Row| {
+        let mut candidates = input.offers.iter().flat_map(|offer| &offer.candidates);
+        candidates.any(|one| (one.block.atom, one.block.kind) == (Some(row.atom), row.kind))
+    };
     let is_kept = |row: &&Row| row.section() == Some(Section::Recent) && row.pin.is_some_and(MarkKind::includes);
     let card_of = |row: &Row| input.turns.iter().find(|turn| turn.atom == row.atom).and_then(|turn| turn.card);
     let kept: u32 = plan.included().filter(is_kept).filter_map(card_of).map(|(_, card)| card + MESSAGE_FRAMING).sum();
     for row in plan.excluded().filter(|row| row.pin.is_some_and(MarkKind::includes) && row.reason != Reason::OffPath) {
-        if let Reason::Budget { .. } = row.reason {
+        if matches!(row.reason, Reason::Budget { .. }) && !is_retrieved(row) {
             let needs = card_of(row).map_or(row.tokens, |(_, tokens)| tokens + MESSAGE_FRAMING);
             let required = plan.est_total - automatic - window + kept;
             assert!(required + needs + slack > input.budget.prompt, "it would fit: {row:#?}\n{}", brief(plan));
