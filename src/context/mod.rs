@@ -22,8 +22,8 @@ pub mod summary;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{PlanInput, TurnInput};
-use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
-use admission::admit::AllowanceUse;
+use crate::domain::planning::plan::{Blocked, ContextPlan, Reason, Row, RowKind};
+use admission::admit::{Admitted, AllowanceUse};
 use admission::coverage::SummaryCoverage;
 use admission::{accepted_summaries, admit, forms, state_request, window};
 use std::collections::HashSet;
@@ -33,9 +33,7 @@ use std::collections::HashSet;
 /// # Errors
 /// [`Blocked`] if the required items (instructions, open turn, permanent pins, tools) exceed the budget.
 pub fn plan(input: &PlanInput) -> Result<ContextPlan, Box<Blocked>> {
-    let input = state_request::with_state_request(input)?;
-    let admitted = admit::admit(&input)?;
-    Ok(explain::explain(&input, &admitted))
+    state_request::admit(input, explain::explain)
 }
 
 /// Returns the tokens of the answers and tool results of an open turn, in full and with framing.
@@ -47,23 +45,50 @@ pub fn results_tokens(open: &TurnInput) -> u32 {
 /// The parts of a request that do not depend on retrieval.
 #[derive(Clone, Debug, Default)]
 pub struct AlreadyIn {
-    /// The rows that are sent.
+    /// The rows that are sent while the allowance stays free for retrieved candidates.
     pub rows: Vec<Row>,
     /// Turns that are sent or that a person excluded.
     pub closed: HashSet<Atom>,
+    /// The rows of other turns that are sent if nothing is retrieved, if they were requested.
+    pub displaceable: Vec<Row>,
     /// Whether turns that would be sent are searched, because a summary that covers them lacks what the question names.
     /// Never set if the newest summary was sent with the last call, whose plan decided about it.
     pub reopened: bool,
 }
 
-/// Returns the content that is sent while `kept` tokens stay free for retrieved candidates, or `None` if the call is
-/// blocked. Ignores the retrieved candidates themselves: sources call this to learn which texts they must not repeat.
-pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
-    let input = &*state_request::with_state_request(input).ok()?;
-    // Ignores summaries, so that a newly accepted one does not make its turns searchable.
-    let no_summaries = SummaryCoverage::new(input, Vec::new());
-    let admitted = admit::admit_with(input, no_summaries, AllowanceUse::KeptFree(kept), None).ok()?;
-    let used = || accepted_summaries::admit(input, AllowanceUse::KeptFree(kept)).map(|plan| plan.summed.used);
+/// Returns the content that is sent while the allowance stays free for retrieved candidates, or `None` if the call is
+/// blocked. Ignores the retrieved candidates themselves: sources use this to learn which texts they must not repeat.
+/// `displaceable` requests the turns that retrieved candidates may displace.
+pub fn already_in(input: &PlanInput, displaceable: bool) -> Option<AlreadyIn> {
+    if let Some(asking) = state_request::certainly_asking(input)
+        && let Some(admitted) = without_retrieved(&asking, input.allowance)
+        && state_request::sends_turns(&admitted)
+    {
+        return unrepeatable(&admitted, displaceable);
+    }
+    let admitted = without_retrieved(input, input.allowance)?;
+    // If no turn leaves for the allowance, none leaves without it, and the model is not asked for a state block.
+    if input.state_request.is_none() || !state_request::leaves_out_turns(&admitted) {
+        return unrepeatable(&admitted, displaceable);
+    }
+    let answer = |decided: &Admitted<'_>| {
+        let is_asked = decided.input.state_request.is_none();
+        let admitted = if is_asked { &without_retrieved(decided.input, input.allowance)? } else { &admitted };
+        unrepeatable(admitted, displaceable)
+    };
+    state_request::admit(input, answer).ok()?
+}
+
+/// Admits everything except retrieved candidates, in place of which `kept` tokens stay free. Ignores summaries, so that
+/// a newly accepted one does not make its turns searchable. `None` if the call is blocked.
+fn without_retrieved(input: &PlanInput, kept: u32) -> Option<Admitted<'_>> {
+    admit::admit_with(input, SummaryCoverage::new(input, Vec::new()), AllowanceUse::KeptFree(kept), None).ok()
+}
+
+fn unrepeatable(admitted: &Admitted<'_>, displaceable: bool) -> Option<AlreadyIn> {
+    let input = admitted.input;
+    let used =
+        || accepted_summaries::admit(input, AllowanceUse::KeptFree(input.allowance)).map(|plan| plan.summed.used);
     let used = if input.summaries.iter().any(|one| one.lacks) { used().ok()? } else { Vec::new() };
     let lacking = input.summaries.iter().filter(|one| one.lacks && used.contains(&one.by));
     let lacking = SummaryCoverage::new(input, lacking.map(|one| one.by).collect());
@@ -75,8 +100,11 @@ pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
         let is_sent = admitted.places[*at].is_sent() || retained.by[*at].is_some();
         admitted.places[*at].is_excluded() || (is_sent && lacking.by[*at].is_none())
     });
-    let closed = closed.map(|(_, turn)| turn.atom).collect();
-    Some(AlreadyIn { rows: explain::included(&admitted), closed, reopened })
+    let closed: HashSet<Atom> = closed.map(|(_, turn)| turn.atom).collect();
+    let without_any = (displaceable && closed.len() < input.turns.len()).then(|| without_retrieved(input, 0)).flatten();
+    let mut open_rows = without_any.map(|admitted| explain::included(&admitted)).unwrap_or_default();
+    open_rows.retain(|row| row.kind == RowKind::Turn && row.reason != Reason::Open && !closed.contains(&row.atom));
+    Some(AlreadyIn { rows: explain::included(admitted), closed, displaceable: open_rows, reopened })
 }
 
 /// Returns whether the plan of an input is larger than the plan of another one; false if either is blocked.

@@ -427,7 +427,12 @@ proptest! {
         for (at, kind) in marks.iter().enumerate().take(turns.len()) {
             prop_assert!(*kind != Some(MarkKind::Sticky) || admitted.places[at].is_sent(), "pins come first");
         }
-        let already_in = crate::context::already_in(&input, allowance).expect("it is not blocked");
+        let already_in = crate::context::already_in(&input, true).expect("it is not blocked");
+        let unlimited = PlanInput { allowance: 0, ..input.clone() };
+        let unlimited = crate::context::already_in(&unlimited, false).expect("it is not blocked");
+        let is_displaceable = |row: &&Row| row.kind == RowKind::Turn && !already_in.closed.contains(&row.atom);
+        let displaceable = unlimited.rows.iter().filter(is_displaceable).filter(|row| row.atom != input.open.atom);
+        prop_assert!(displaceable.eq(&already_in.displaceable), "turns that leave for the allowance");
         for (at, turn) in input.turns.iter().enumerate() {
             prop_assert!(!already_in.closed.contains(&turn.atom) || admitted.places[at] != RowPosition::Outside, "less found, fewer turns");
         }

@@ -5,37 +5,65 @@
 
 use super::admit::{self, Admitted, AllowanceUse};
 use super::coverage::SummaryCoverage;
+use super::forms::{Marks, turn_cost};
 use super::position::RowPosition;
+use super::window::{self, CLOSED_RESULT};
 use crate::domain::planning::input::{Block, OmittedItem, PlanInput, TurnInput};
-use crate::domain::planning::plan::{Blocked, Reason};
-use std::borrow::Cow;
+use crate::domain::planning::plan::{Blocked, Form, Reason};
 
 /// The remedy: a person writes the first state block, and the model keeps it from then on.
 const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it up to date");
 
-/// Returns the input, with the request for a state block added if turns are left out. The request never blocks a call
-/// and never displaces the last turn: if there is no room for it, a row of the plan says so.
-pub(in crate::context) fn with_state_request(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Blocked>> {
-    let Some(request) = &input.state_request else { return Ok(Cow::Borrowed(input)) };
-    let without = admit::admit(input)?;
-    if !leaves_out_turns(&without) || (!input.summaries.is_empty() && fits_without_summaries(input)) {
-        return Ok(Cow::Borrowed(input));
+/// Admits everything, with the request for a state block if turns are left out, and returns what `read` makes of the
+/// result. The request never blocks a call and never displaces the last turn: if there is no room for it, an omitted
+/// item of the admitted input says so.
+pub(in crate::context) fn admit<T>(
+    input: &PlanInput,
+    read: impl FnOnce(&Admitted<'_>) -> T,
+) -> Result<T, Box<Blocked>> {
+    if let Some(asking) = certainly_asking(input)
+        && let Ok(with) = admit::admit(&asking)
+        && sends_turns(&with)
+    {
+        return Ok(read(&with));
     }
+    let without = admit::admit(input)?;
+    let may_ask = || leaves_out_turns(&without) && (input.summaries.is_empty() || !fits_without_summaries(input));
+    let Some(request) = input.state_request.as_ref().filter(|_| may_ask()) else { return Ok(read(&without)) };
     let mut decided = asking(input, request);
-    let sends_turns = |admitted: &Admitted<'_>| admitted.places.iter().any(|place| place.is_sent());
     let free = match admit::admit(&decided) {
-        Ok(with) => (sends_turns(&without) && !sends_turns(&with)).then(|| without.free()),
+        Ok(with) if sends_turns(&with) || !sends_turns(&without) => return Ok(read(&with)),
+        Ok(_) => without.free(),
         Err(blocked) => {
             let other_tokens = blocked.needed.saturating_sub(request.tokens);
-            Some(input.budget.prompt.saturating_sub(other_tokens).min(without.free()))
+            input.budget.prompt.saturating_sub(other_tokens).min(without.free())
         }
     };
-    if let Some(free) = free {
-        decided.blocks.pop();
-        let remedy = (WRITE_ONE.0.to_owned(), WRITE_ONE.1.to_owned());
-        decided.near.push(OmittedItem::of(request, Reason::Budget { free }, remedy));
-    }
-    Ok(Cow::Owned(decided))
+    decided.blocks.pop();
+    let remedy = (WRITE_ONE.0.to_owned(), WRITE_ONE.1.to_owned());
+    decided.near.push(OmittedItem::of(request, Reason::Budget { free }, remedy));
+    admit::admit(&decided).map(|admitted| read(&admitted))
+}
+
+/// Returns the input with the request for a state block, if it is certain without admission that turns are left out:
+/// the turns that no mark and no lane keeps in or out exceed the budget in their shortest forms.
+pub(in crate::context) fn certainly_asking(input: &PlanInput) -> Option<PlanInput> {
+    let request = input.state_request.as_ref().filter(|_| input.summaries.is_empty())?;
+    let marks = Marks::new(&input.marks);
+    let shortest = |turn: &TurnInput| {
+        let full = turn_cost(turn, Form::Full, &marks);
+        let cut = || turn_cost(turn, Form::Cut(CLOSED_RESULT), &marks).min(turn_cost(turn, Form::Elided, &marks));
+        if input.policy.shorten_tools { full.min(cut()) } else { full }
+    };
+    let turns = input.turns.iter().enumerate();
+    let turns = turns.filter(|(at, turn)| !window::in_other_lane(input, *at) && marks.turn(turn).is_none());
+    let tokens = turns.fold(0_u32, |sum, (_, turn)| sum.saturating_add(shortest(turn)));
+    (tokens > input.budget.prompt).then(|| asking(input, request))
+}
+
+/// Returns whether any closed turn is sent.
+pub(in crate::context) fn sends_turns(admitted: &Admitted<'_>) -> bool {
+    admitted.places.iter().any(|place| place.is_sent())
 }
 
 /// Returns the input with the request for a state block.
@@ -52,7 +80,7 @@ fn fits_without_summaries(input: &PlanInput) -> bool {
 }
 
 /// Returns whether the request leaves out a turn that no person, lane, or summary keeps out.
-pub(super) fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
+pub(in crate::context) fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     let input = admitted.input;
     let is_lost = |(at, turn): (usize, &TurnInput)| {
         let place = admitted.places[at];

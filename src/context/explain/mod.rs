@@ -31,7 +31,8 @@ use crate::domain::planning::plan::{ContextPlan, Form, Item, Reason, Row, RowKin
 use crate::domain::planning::policy::Section;
 
 /// Makes the plan from an admission.
-pub(in crate::context) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan {
+pub(in crate::context) fn explain(admitted: &Admitted<'_>) -> ContextPlan {
+    let input = admitted.input;
     let mut rows = included(admitted);
     let (suggested, out): (Vec<Row>, Vec<Row>) =
         excluded::rows(admitted).into_iter().partition(|row| row.verdict == Verdict::Suggested);

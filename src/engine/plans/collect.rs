@@ -57,9 +57,8 @@ impl InputBuilder {
         built.contents.subject = subjects::place(self, snapshot, question.as_deref())?;
         memory::add(self, snapshot, question.as_deref(), &mut built)?;
         let search = code::add(self, snapshot, question.as_deref(), &mut built)?;
-        // Sources must not repeat what the request contains anyway. `sent_lines` also asks what is sent if nothing is
-        // retrieved.
-        let already_in = context::already_in(&built.input, built.input.allowance);
+        // Sources must not repeat what the request contains anyway.
+        let already_in = context::already_in(&built.input, search.is_some());
         if let Some(already_in) = &already_in {
             error_pairs::add(self, snapshot, already_in, &mut built)?;
             if let Some(search) = search {

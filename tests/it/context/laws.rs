@@ -857,23 +857,36 @@ fn assert_marks_kept(talk: &Talk, solved: &Solved) {
     }
 }
 
-/// Returns whether the row is something that no person asked for: the map of the code or a retrieved item.
+/// Returns whether the row is something that no person asked for: a retrieved item. (In these conversations, rules and
+/// the map of the code are required texts.)
 fn is_automatic(row: &Row) -> bool {
-    row.pin.is_none() && matches!(row.section(), Some(Section::Retrieved))
+    row.pin.is_none() && row.section() == Some(Section::Retrieved)
 }
 
 /// What goes by itself leaves first: a person's lease within the cap, and after it the newest turn, are left out only if
-/// there is no room for them in place of everything retrieved. A person's lease that is left out has a warning.
+/// there is no room for them in place of everything automatic. A lease also comes before the window. The turns of the
+/// window that a person marked stay in the request as cards: in the window, they would keep the turns after them.
+/// A person's lease that is left out has a warning.
 fn assert_automatic_items_leave_first(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     let automatic: u32 = plan.included().filter(|row| is_automatic(row)).map(|row| row.tokens).sum();
-    let slack = 3 * MESSAGE_FRAMING + input.labelled;
+    // Admission counts the framing of each message, also of those that the dialect joins to one.
+    let messages = plan.included().flat_map(|row| &row.items).count() + plan.included().count();
+    let joined = if talk.dialect.strict_alternation { u32::try_from(messages).unwrap() * MESSAGE_FRAMING } else { 0 };
+    let slack = 3 * MESSAGE_FRAMING + input.labelled + joined;
     let window: u32 = history(plan);
+    // A retrieved message of a turn with a mark of its own: the turn's mark decides.
+    let is_retrieved = |row: &Row| {
+        let mut candidates = input.offers.iter().flat_map(|offer| &offer.candidates);
+        candidates.any(|one| (one.block.atom, one.block.kind) == (Some(row.atom), row.kind))
+    };
+    let is_kept = |row: &&Row| row.section() == Some(Section::Recent) && row.pin.is_some_and(MarkKind::includes);
+    let card_of = |row: &Row| input.turns.iter().find(|turn| turn.atom == row.atom).and_then(|turn| turn.card);
+    let kept: u32 = plan.included().filter(is_kept).filter_map(card_of).map(|(_, card)| card + MESSAGE_FRAMING).sum();
     for row in plan.excluded().filter(|row| row.pin.is_some_and(MarkKind::includes) && row.reason != Reason::OffPath) {
-        if let Reason::Budget { .. } = row.reason {
-            let card = input.turns.iter().find(|turn| turn.atom == row.atom).and_then(|turn| turn.card);
-            let needs = card.map_or(row.tokens, |(_, tokens)| tokens + MESSAGE_FRAMING);
-            let required = plan.est_total - automatic - window;
+        if matches!(row.reason, Reason::Budget { .. }) && !is_retrieved(row) {
+            let needs = card_of(row).map_or(row.tokens, |(_, tokens)| tokens + MESSAGE_FRAMING);
+            let required = plan.est_total - automatic - window + kept;
             assert!(required + needs + slack > input.budget.prompt, "it would fit: {row:#?}\n{}", brief(plan));
         }
         let told = plan.warnings.iter().any(|warning| {
@@ -1067,6 +1080,51 @@ fn remedy(talk: &Talk, pick: impl FnOnce(&[(usize, &Row)]) -> usize) -> (usize, 
         assert!(left <= remedy.pushes_turns as usize, "{left} turns left: {row:#?}");
     }
     (left, remedy.pushes_turns)
+}
+
+/// A person's lease displaces no turn that a person pinned, and everything else leaves before it: under every policy, it
+/// is sent as soon as the budget holds it beside the pinned turn. The pinned turn is in the window if the turns after it
+/// fit, and otherwise it is a card.
+#[test]
+fn a_lease_is_left_out_only_for_what_a_person_decided() {
+    let asks = |text: &str, count: usize| TalkMessage::new(Role::User, repeated(text, "word ", count));
+    let answers = |count: usize| TalkMessage::new(Role::Assistant, repeated("", "reply ", count));
+    for policy in PRESETS.iter() {
+        let talk = |budget: u32| Talk {
+            turns: vec![
+                vec![asks("leased", 300), answers(60)],
+                vec![
+                    asks("pinned", 60),
+                    TalkMessage::calling("", &["c"]),
+                    TalkMessage::result("c", repeated("", "line of output\n", 3_000)),
+                    answers(30),
+                ],
+                vec![asks("large", 9_000), answers(60)],
+                vec![asks("newest", 60), answers(60)],
+            ],
+            open: vec![asks("now", 30)],
+            marks: vec![(MarkTarget::Turn(0), MarkKind::Ephemeral), (MarkTarget::Turn(1), MarkKind::Sticky)],
+            policy: policy.clone(),
+            budget,
+            ..Talk::default()
+        };
+        let plans: Vec<(u32, bool)> = (40..500)
+            .filter_map(|budget| {
+                let talk = talk(budget);
+                let solved = solve(&talk)?;
+                assert_automatic_items_leave_first(&talk, &solved);
+                let is_sent = |turn: usize| solved.plan.included().any(|row| row.atom == solved.input.turns[turn].atom);
+                assert!(is_sent(1), "{}", brief(&solved.plan));
+                Some((budget, is_sent(0)))
+            })
+            .collect();
+        let alone = solve(&Talk { turns: Vec::new(), marks: Vec::new(), ..talk(500) }).expect("it fits");
+        let all = solve(&talk(500)).expect("it fits").input;
+        let cards = all.turns.iter().filter_map(|turn| turn.card).map(|(_, tokens)| tokens + MESSAGE_FRAMING);
+        let needed = alone.plan.est_total + cards.sum::<u32>() + 3 * MESSAGE_FRAMING + all.labelled;
+        assert!(plans.iter().all(|(budget, is_sent)| *budget < needed || *is_sent), "{}: {plans:?}", policy.name);
+        assert!(plans.iter().any(|(_, is_sent)| !is_sent), "{}: some budgets are too small", policy.name);
+    }
 }
 
 /// A turn of which one message was found and is sent as a card. When the turn itself is included, the card is not sent,

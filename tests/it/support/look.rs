@@ -115,7 +115,7 @@ impl Look<'_> {
 
     /// Cards for matching messages that fit and are not sent in any case.
     fn older(&mut self, tokens: u32, input: &mut PlanInput) {
-        let Some(already_in) = context::already_in(input, tokens) else { return };
+        let Some(already_in) = context::already_in(input, false) else { return };
         self.reopened = already_in.reopened;
         let fits = self.talk.search_results.fits.iter().copied().filter(|(turn, at)| {
             let candidate = &input.turns[*turn];

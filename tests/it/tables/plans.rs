@@ -241,7 +241,8 @@ struct Solved {
 
 fn solve(talk: &Talk, out: &mut String) -> Option<Solved> {
     let (input, bag) = talk::build_input(talk, Encoding::Approximate, &Quarter);
-    let before = already_in(&input, 100).map(|known| (known.rows.len(), known.closed.len()));
+    let before = already_in(&PlanInput { allowance: 100, ..input.clone() }, false)
+        .map(|known| (known.rows.len(), known.closed.len()));
     let _ = writeln!(
         out,
         "== {} {} {} budget {} window {} {} tools, already in {before:?}",

@@ -2,14 +2,14 @@
 //! Not for: choosing code (`code`).
 
 use crate::code::find::cards::{SentLines, Sources};
-use crate::context::{self, AlreadyIn};
+use crate::context::AlreadyIn;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::secrets;
 use crate::domain::conversation::attachment;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, Part, Role};
 use crate::domain::planning::input::PlanInput;
-use crate::domain::planning::plan::{Form, Item, Reason, Row, RowKind, Warning};
+use crate::domain::planning::plan::{Form, Item, Row, Warning};
 use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use serde::Deserialize;
@@ -56,17 +56,12 @@ pub(crate) fn already_sent(
         margin.push((row.atom, taken));
     }
     found.input.warnings.extend(changed.into_iter().take(MAX_WARNINGS).map(|path| Warning::FileChanged { path }));
-    for row in context::already_in(&found.input, 0).unwrap_or_default().rows {
-        if is_marginal(&row, already_in) && margin.iter().all(|(turn, _)| *turn != row.atom) {
+    for row in &already_in.displaceable {
+        if margin.iter().all(|(turn, _)| *turn != row.atom) {
             margin.push((row.atom, lines(builder, workspace, found, row.items.iter())?.0));
         }
     }
     Ok((taken, margin))
-}
-
-/// Whether a row of the request without retrieved items is a closed turn that retrieved items may displace.
-fn is_marginal(row: &Row, already_in: &AlreadyIn) -> bool {
-    row.kind == RowKind::Turn && row.reason != Reason::Open && !already_in.closed.contains(&row.atom)
 }
 
 /// Whether an accepted summary covers the turn of a row.
@@ -176,35 +171,6 @@ fn same_lines(piece: &SentText, now: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::hash::Hash;
-    use crate::domain::planning::plan::{Scores, Source, Verdict};
-    use crate::domain::planning::policy::Section;
-
-    #[test]
-    fn closed_turns_that_may_be_left_out_are_the_margin() {
-        let atom = |name: &str| Atom::Message { node: Hash::of(name.as_bytes()) };
-        let marginal = |name: &str, kind, reason| {
-            let row = Row {
-                kind,
-                atom: atom(name),
-                verdict: Verdict::In { section: Section::Recent },
-                reason,
-                tokens: 1,
-                title: String::new(),
-                source: Source::default(),
-                pin: None,
-                items: Vec::new(),
-                turns: 1,
-                text: None,
-                scores: Scores::default(),
-            };
-            is_marginal(&row, &AlreadyIn { closed: std::iter::once(atom("stays")).collect(), ..AlreadyIn::default() })
-        };
-        assert!(marginal("leaves", RowKind::Turn, Reason::Recent));
-        assert!(!marginal("stays", RowKind::Turn, Reason::Recent));
-        assert!(!marginal("leaves", RowKind::Turn, Reason::Open));
-        assert!(!marginal("leaves", RowKind::Note, Reason::Recent));
-    }
 
     #[test]
     fn texts_that_a_tool_read_are_compared_with_the_file() {
