@@ -1,6 +1,5 @@
 //! Screens: the workbench driven by keys and engine events, rendered as text at several sizes.
 
-mod bound_keys;
 pub(crate) mod branching;
 mod calls;
 mod comfort;
