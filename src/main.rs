@@ -46,12 +46,12 @@ fn run(args: &Args, config: &load::Config) -> Result<u8, Failure> {
     Ok(tui::run(Box::new(engine.sender()), events, setup, (commands, tour(config)))?.code())
 }
 
-/// Returns a function that starts an engine for the tour, with the demo's conversation and without the user's folder.
+/// Returns a function that starts an engine for the tour, with the demo's conversation.
 fn tour(config: &load::Config) -> tui::OpenTour {
     let config = config.clone();
     Box::new(move || {
         let mut setup = wiring::setup(&config, true)?;
-        (setup.settings.trusted, setup.patient) = (false, false);
+        setup.patient = false;
         let (engine, events) = Engine::start(setup)?;
         let commands = cli::command_runner(config.clone(), Box::new(engine.sender()), FORMATS);
         Ok(tui::TourEngine { sender: Box::new(engine.sender()), events, commands, engine: Box::new(engine) })

@@ -32,10 +32,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Opens a screen.
-type Open = fn(&mut Stage);
+pub(crate) type Open = fn(&mut Stage);
 
 /// How each screen opens from the chat, by the name of its layer.
-const SCREENS: &[(&str, Open)] = &[
+pub(crate) const SCREENS: &[(&str, Open)] = &[
     ("RequestScreen", |stage| {
         stage.press("ctrl-o");
     }),
@@ -143,7 +143,7 @@ const SCREENS: &[(&str, Open)] = &[
 /// Keys whose meaning in one place intentionally differs from all panels, with the reason.
 const INTENDED: &[(&str, &str, &str)] = &[("ApprovalScreen", "y", "the question's own yes; nothing is copied there")];
 
-fn top(stage: &Stage) -> String {
+pub(crate) fn top(stage: &Stage) -> String {
     let shown = stage.model.layers.last().map(|layer| format!("{layer:?}")).unwrap_or_default();
     shown.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }

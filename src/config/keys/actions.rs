@@ -208,7 +208,7 @@ actions! {
     PickOver Branch free "pick-over" "Pick onto the other branch as a pinned text that links to its source.",
     BringBack Branch free "bring-back" "Bring this branch's result back to the other branch, as a card that links to \
     its sources.",
-    AnswerTool Tools free "answer-tool" "Review the pending tool call.",
+    AnswerTool Tools free "answer-tool" "Review the pending tool call, or an imported system prompt.",
     AllowTool Tools guarded "allow-tool" "Approve the call; for files, the selected changes.",
     RefuseTool Tools guarded "refuse-tool" "Deny the call; the model is told that nothing was done.",
     RefuseWhy Tools guarded "refuse-why" "Deny with a message to the model.",

@@ -86,6 +86,8 @@ pub struct Overrides {
 
 /// The name of the setting whose values are described in words.
 const SUMMARIES: &str = "automatic summaries";
+/// The name of the items that a person marked as missing from a replay.
+const MATTERED: &str = "suggested pins";
 
 impl Overrides {
     /// Returns the change to `after` as an act on the branch named `branch`, such as `set the mode of main to Heavy`.
@@ -95,19 +97,21 @@ impl Overrides {
         let number = |value: Option<u32>| value.map(|n| grouped(n.into()));
         let words = (!after.focus.is_empty()).then(|| after.focus.join(", "));
         let lane = |text: &String| Lane::read(text).word();
-        let settings: [(&str, bool, Option<String>); 11] = [
+        let settings: [(&str, bool, Option<String>); 12] = [
             ("mode", self.mode != after.mode, after.mode.map(|mode| mode.title().into())),
             ("policy", self.policy != after.policy, after.policy.clone()),
             ("order of sections", self.layout != after.layout, after.layout.clone()),
             ("budget", self.budget != after.budget, number(after.budget)),
             ("window", self.window != after.window, number(after.window)),
-            ("profile", self.profile != after.profile, after.profile.clone()),
+            // A change of the model names the model; its profile changes with it.
+            ("profile", self.profile != after.profile && self.model == after.model, after.profile.clone()),
             ("model", self.model != after.model, after.model.clone()),
             (SUMMARIES, self.auto_summaries != after.auto_summaries, after.auto_summaries.map(|own| own.name().into())),
             // The text of a personality is too long to be named.
             ("personality", self.personality != after.personality, after.personality.as_ref().map(|_| String::new())),
             ("lane", self.lane != after.lane, after.lane.as_ref().map(lane)),
             ("focus", self.focus != after.focus, words),
+            (MATTERED, self.mattered != after.mattered, None),
         ];
         let mut changed = settings.into_iter().filter(|(_, differs, _)| *differs);
         let ((name, _, now), None) = (changed.next()?, changed.next()) else { return None };
@@ -118,6 +122,9 @@ impl Overrides {
                 Some("auto") => format!("set {SUMMARIES} on {branch} to be used at once"),
                 Some(_) => format!("set {SUMMARIES} on {branch} to wait as drafts"),
             },
+            None if name == MATTERED && after.mattered.len() > self.mattered.len() => {
+                format!("suggested a pin on {branch}")
+            }
             Some("") => format!("set the {name} of {branch}"),
             Some(now) => format!("set the {name} of {branch} to {now}"),
             None => format!("removed the {name} of {branch}"),
@@ -231,6 +238,11 @@ mod tests {
         let kind = |text: &str| Overrides { personality: Some(text.into()), ..Overrides::default() };
         assert_eq!(kind("Be kind.").act(&kind("Be brief."), "b").as_deref(), Some("set the personality of b"));
         assert_eq!(both.act(&both, "b"), None);
+        let elsewhere = Overrides { profile: Some("own".into()), model: Some("m-2".into()), ..Overrides::default() };
+        assert_eq!(none.act(&elsewhere, "main").as_deref(), Some("set the model of main to m-2"));
+        let mattered = Overrides { mattered: vec![Atom::Message { node: Hash::default() }], ..Overrides::default() };
+        assert_eq!(none.act(&mattered, "main").as_deref(), Some("suggested a pin on main"));
+        assert_eq!(mattered.act(&none, "main").as_deref(), Some("removed the suggested pins of main"));
         let automatic = |chosen| Overrides { auto_summaries: chosen, ..Overrides::default() };
         for (chosen, words) in [
             (AutoSummaryOverride::Off, "turned automatic summaries off on main"),

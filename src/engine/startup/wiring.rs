@@ -265,6 +265,9 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
     })?;
     let mut config = config.clone();
     config.paths.store = folder.path().join("demo.db");
+    // An empty folder, so that the demo is the same wherever it starts.
+    config.workspace = folder.path().join("workspace");
+    std::fs::create_dir(&config.workspace).map_err(|error| Failure::new(FailureKind::Store, error.to_string()))?;
     config.overrides.profile = Some("offline".into());
     config.overrides.model = None;
     let reading = crate::import::read(DEMO, "demo.jsonl")?;

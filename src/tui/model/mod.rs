@@ -18,6 +18,7 @@ use crate::config::settings::Screen;
 use crate::domain::base::finding::Finding;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::tool::rerun::Rerun;
+use crate::domain::tool::trace::ToolTrace;
 use crate::tui::chat::model::branches::BranchPanel;
 use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::composer::Composer;
@@ -34,6 +35,7 @@ use crate::tui::screens::stack::Stack;
 use crate::tui::screens::summaries::model::Drafts;
 use crate::tui::screens::text_editor::model::Editor;
 use crate::tui::screens::tour::model::Tour;
+use crate::tui::screens::traces;
 use focus::Focus;
 use pending::Pending;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -94,7 +96,7 @@ pub struct InputState {
 /// The state of the tools panel.
 #[derive(Debug, Default)]
 pub struct ToolsPanel {
-    /// Index of the selected tool call, counted from the newest.
+    /// Index of the selected tool call of the branch, counted from the newest.
     pub selected: usize,
     /// The current rerun of a tool call.
     pub rerun: Option<Box<Rerun>>,
@@ -270,7 +272,7 @@ impl Model {
     /// Updates the links between failed tool results and the calls that resolved them.
     pub fn update_links(&mut self) {
         if let Some(session) = &self.session {
-            self.tools.fixes = super::screens::traces::model::link_notes(session, &self.conversation);
+            self.tools.fixes = traces::model::link_notes(session, &self.conversation);
         }
     }
 
@@ -282,6 +284,14 @@ impl Model {
         for screen in self.layers.iter_mut() {
             screen.sync(session, &self.conversation, live);
         }
+    }
+
+    /// The tool calls of the current branch's path, newest first.
+    pub fn tool_calls(&self) -> Vec<&ToolTrace> {
+        let Some(session) = &self.session else { return Vec::new() };
+        let live = self.live_here().and_then(|live| live.run);
+        let shown = traces::model::shown(session, &self.conversation, live);
+        shown.into_iter().rev().map(|place| &session.traces[place]).collect()
     }
 
     /// A key that runs an action in every pane if there is one; otherwise any key of the action, or its slash command.

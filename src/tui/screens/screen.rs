@@ -43,6 +43,24 @@ impl Outcome {
     }
 }
 
+/// What a screen has to copy.
+#[derive(Clone, Debug)]
+pub enum Copied {
+    /// Nothing.
+    Nothing,
+    /// This text.
+    Text(String),
+    /// A text that this change gets first.
+    Then(Run),
+}
+
+impl Copied {
+    /// The text, if there is one.
+    pub(crate) fn of(text: Option<String>) -> Self {
+        text.map_or(Self::Nothing, Self::Text)
+    }
+}
+
 /// How far the cursor moves at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stride {
@@ -52,6 +70,17 @@ pub enum Stride {
     Page,
     /// To the first or the last row.
     End,
+}
+
+/// A change to an entry of a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListEdit {
+    /// Creates an entry.
+    New,
+    /// Renames the selected entry.
+    Rename,
+    /// Deletes the selected entry.
+    Delete,
 }
 
 /// A screen over the chat. The topmost screen receives keys, pastes, and the mouse.
@@ -158,9 +187,77 @@ pub trait Screen: Any + Debug {
         Outcome::Pass
     }
 
-    /// The text to copy, if the screen has one.
-    fn copy(&mut self) -> Option<String> {
-        None
+    /// Handles copying.
+    fn copy(&mut self) -> Copied {
+        Copied::Nothing
+    }
+
+    // Actions that several screens share. A screen that passes does not have the action: a notice says so, or the chat
+    // handles the action if it works everywhere.
+
+    /// Shows the details of the selected row, or hides them.
+    fn details(&mut self) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Groups the list in another way.
+    fn group(&mut self) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Goes to another call: 1 to the next, -1 to the previous.
+    fn step_call(&mut self, _step: i64) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Goes to another match of the search: 1 to the next, -1 to the previous.
+    fn step_hit(&mut self, _step: i64) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Toggles between the calls of the branch and of the whole session.
+    fn whole_session(&mut self) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Goes to the message of the selected row in the conversation.
+    fn to_message(&mut self) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Opens the history of the selected item.
+    fn item_history(&mut self) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Asks how to replay the shown call.
+    fn replay(&mut self) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Creates, renames, or deletes an entry.
+    fn edit_list(&mut self, _edit: ListEdit) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Dismisses the selected entry.
+    fn dismiss(&mut self) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Undoes the last change, or redoes it, other than in the session.
+    fn undo(&mut self, _redo: bool) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Shows the exact bytes of the shown call.
+    fn exact_request(&mut self) -> Outcome {
+        Outcome::Pass
+    }
+
+    /// Compares the shown call with the next request.
+    fn compare_plans(&mut self) -> Outcome {
+        Outcome::Pass
     }
 
     /// Called when the session has changed, so that the screen rebuilds the parts of the session that it shows.
@@ -199,7 +296,7 @@ pub(crate) fn half(page: usize) -> i64 {
 
 /// The imports of an implementation.
 pub(crate) mod prelude {
-    pub(crate) use super::{MissingContents, Outcome, PANEL, Run, Screen, Stride, TYPING, by, half};
+    pub(crate) use super::{Copied, ListEdit, MissingContents, Outcome, PANEL, Run, Screen, Stride, TYPING, by, half};
     pub(crate) use crate::tui::model::keys::{Chord, When};
     pub(crate) use crate::tui::model::list::shift;
     pub(crate) use crate::tui::view::{ViewContext, cache::Cache};

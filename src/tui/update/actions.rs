@@ -2,7 +2,7 @@
 //! Not for: the keys of actions (`config::keys`), or the details of an action (`chat`, `screens`).
 
 use super::effects::send;
-use super::{leave, open, panels, settings, travel};
+use super::{leave, open, panels, settings, shared, travel};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::versions::EditableKind;
@@ -23,13 +23,11 @@ use crate::tui::screens::compare::model::CompareView;
 use crate::tui::screens::conversation_search::model::ConversationSearchScreen;
 use crate::tui::screens::editor::model::EditorScreen;
 use crate::tui::screens::help::model::HelpScreen;
-use crate::tui::screens::picker::update::ListEdit;
+use crate::tui::screens::race::model::RaceScreen;
 use crate::tui::screens::raw_request::model::RawRequestScreen;
-use crate::tui::screens::request::model::RequestScreen;
-use crate::tui::screens::screen::Stride;
-use crate::tui::screens::traces::model::Traces;
+use crate::tui::screens::screen::{ListEdit, Screen, Stride};
+use crate::tui::screens::tools::model::ToolsScreen;
 use crate::tui::screens::tree::model::TreeScreen;
-use crate::tui::screens::usage::model::UsageScreen;
 
 /// Runs an action. It may come from a key, the list of actions or a command.
 #[expect(clippy::too_many_lines, reason = "a table")]
@@ -46,6 +44,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
     if request::update_sent::refuses(model, action) {
         return;
     }
+    let trigger = (action, chord);
     match action {
         // The message being written.
         A::Send => {
@@ -91,11 +90,12 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Open => open::open(model, out),
         A::Filter => filter(model, out),
         A::NextHit | A::PrevHit if model.layers.is_empty() => search_chat::step(model, action == A::NextHit),
-        A::NextHit => model.layers.change(|raw: &mut RawRequestScreen| raw.next_hit(false)),
-        A::PrevHit => model.layers.change(|raw: &mut RawRequestScreen| raw.next_hit(true)),
-        A::New => picker::update::manage(model, ListEdit::New, out),
-        A::Rename => open::rename(model, out),
-        A::Delete => picker::update::manage(model, ListEdit::Delete, out),
+        A::NextHit => shared::offer(model, trigger, |screen| screen.step_hit(1), out),
+        A::PrevHit => shared::offer(model, trigger, |screen| screen.step_hit(-1), out),
+        A::New => shared::offer(model, trigger, |screen| screen.edit_list(ListEdit::New), out),
+        A::Rename if model.layers.is_empty() => branches::rename_selected(model),
+        A::Rename => shared::offer(model, trigger, |screen| screen.edit_list(ListEdit::Rename), out),
+        A::Delete => shared::offer(model, trigger, |screen| screen.edit_list(ListEdit::Delete), out),
         A::Save => screens::text_editor::update::save(model, out),
         A::Leave => leave::leave(model, out),
         A::Interrupt => leave::interrupt(model, out),
@@ -103,7 +103,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Quit => quit::quit(model),
         A::QuitIfEmpty if model.composer.is_empty() => quit::quit(model),
         A::QuitIfEmpty => {}
-        A::Undo | A::Redo if editor::update::undo(model, action == A::Redo, out) => {}
+        A::Undo | A::Redo if shared::taken(model, |screen| screen.undo(action == A::Redo), out) => {}
         A::Undo => drop(send(model, SessionRequest::Undo, Pending::Act, out)),
         A::Redo => drop(send(model, SessionRequest::Redo, Pending::Act, out)),
 
@@ -136,13 +136,12 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Exclude => acts::mark(model, MarkKind::Exclude, out),
         A::ExcludeOnce => acts::mark(model, MarkKind::ExcludeOnce, out),
         A::IncludeOnce => acts::mark(model, MarkKind::IncludeOnce, out),
-        A::Dismiss => memories::update::dismiss(model, out),
+        A::Dismiss => shared::offer(model, trigger, Screen::dismiss, out),
         A::Fork => acts::fork(model, out),
         A::Regenerate => acts::regenerate(model, out),
         A::Continue => acts::continue_answer(model, out),
         A::NextSibling => acts::sibling(model, 1, out),
         A::PrevSibling => acts::sibling(model, -1, out),
-        A::Copy if model.layers.on::<Traces>() => traces::update::copy(model, out),
         A::Copy => acts::copy(model, out),
         A::CopyPart => copying::menu(model, out),
         A::FoldMessage => open::fold(model),
@@ -183,46 +182,38 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Context => request::update::open(model),
         A::TakeRow => request::update::toggle_row(model),
         A::TakeAll => request::update::toggle_all(model),
-        A::Details if model.layers.on::<Calls>() => calls::update::plan(model, out),
-        A::Details if model.layers.on::<UsageScreen>() => usage::update::text(model, out),
-        A::Details => request::update::details(model),
+        A::Details => shared::offer(model, trigger, Screen::details, out),
         A::Order => request::update::order(model),
-        A::Group if model.layers.on::<RawRequestScreen>() => model.layers.change(RawRequestScreen::regroup),
-        A::Group => request::update::group(model),
+        A::Group => shared::offer(model, trigger, Screen::group, out),
         A::WhatIf => what_if::update::open(model, out),
-        A::RawRequest if request::update_sent::bytes(model, out) => {}
+        A::RawRequest if shared::taken(model, Screen::exact_request, out) => {}
         A::RawRequest => raw_request::update::open(model, out),
         A::EditRequest => raw_request::update::edit(model, false, out),
         A::EditJson => raw_request::update::edit(model, true, out),
         A::SendEdited => raw_request::update::send_edited(model, out),
-        A::FoldAll => model.layers.change(RawRequestScreen::fold_all),
+        A::FoldAll => shared::on(model, trigger, RawRequestScreen::fold_all),
 
         // Past calls.
         A::Calls => calls::update::open(model, out),
-        A::ChooseCall => model.layers.change(Calls::choose),
-        A::CallBefore if model.layers.on::<UsageScreen>() => {
-            model.layers.change(|usage: &mut UsageScreen| usage.step(-1));
-        }
-        A::CallAfter if model.layers.on::<UsageScreen>() => {
-            model.layers.change(|usage: &mut UsageScreen| usage.step(1));
-        }
-        A::CallBefore | A::CallAfter => request::update_sent::step(model, action == A::CallAfter, out),
-        A::PlanDiff if request::update_sent::compare(model, out) => {}
+        A::ChooseCall => shared::on(model, trigger, Calls::choose),
+        A::CallBefore => shared::offer(model, trigger, |screen| screen.step_call(-1), out),
+        A::CallAfter => shared::offer(model, trigger, |screen| screen.step_call(1), out),
+        A::PlanDiff if shared::taken(model, Screen::compare_plans, out) => {}
         A::PlanDiff => calls::update::against_last(model, out),
-        A::ItemHistory => calls::update::history(model, out),
+        A::ItemHistory if model.layers.is_empty() => calls::update::history(model, out),
+        A::ItemHistory => shared::offer(model, trigger, Screen::item_history, out),
         A::Stats => usage::update::open(model, out),
-        A::WholeSession if model.layers.on::<UsageScreen>() => usage::update::whole(model, out),
-        A::WholeSession => traces::update::whole_session(model),
-        A::Replay if request::update_sent::replay(model) => {}
-        A::Replay => race::update::ask_how(model),
-        A::Mattered => race::update::mattered(model, out),
-        A::Discard => race::update::discard(model, out),
+        A::WholeSession => shared::offer(model, trigger, Screen::whole_session, out),
+        A::Replay if model.layers.is_empty() => race::update::ask_how(model),
+        A::Replay => shared::offer(model, trigger, Screen::replay, out),
+        A::Mattered => shared::only::<RaceScreen>(model, trigger, race::update::mattered, out),
+        A::Discard => shared::only::<RaceScreen>(model, trigger, race::update::discard, out),
         A::KeepAside => screens::aside::update::keep(model, out),
         A::Compare => compare::update::selected(model, out),
-        A::TakeTurn => model.layers.change(CompareView::take),
-        A::TakeRange => model.layers.change(CompareView::take_range),
-        A::PickOver => compare::update::pick(model, out),
-        A::BringBack => compare::update::return_result(model, out),
+        A::TakeTurn => shared::on(model, trigger, CompareView::take),
+        A::TakeRange => shared::on(model, trigger, CompareView::take_range),
+        A::PickOver => shared::only::<CompareView>(model, trigger, compare::update::pick, out),
+        A::BringBack => shared::only::<CompareView>(model, trigger, compare::update::return_result, out),
 
         // Summaries and items with versions.
         A::Draft => summaries::update::open(model, out),
@@ -239,15 +230,15 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Project => editor::update::open(model, EditableKind::Rules, out),
         A::Skills => editor::update::open(model, EditableKind::Skills, out),
         A::Modules => editor::update::open(model, EditableKind::Modules, out),
-        A::OlderVersion => model.layers.change(|editor: &mut EditorScreen| editor.step_version(1)),
-        A::NewerVersion => model.layers.change(|editor: &mut EditorScreen| editor.step_version(-1)),
-        A::TurnView => model.layers.change(EditorScreen::next_comparison),
+        A::OlderVersion => shared::on(model, trigger, |editor: &mut EditorScreen| editor.step_version(1)),
+        A::NewerVersion => shared::on(model, trigger, |editor: &mut EditorScreen| editor.step_version(-1)),
+        A::TurnView => shared::on(model, trigger, EditorScreen::next_comparison),
         A::EditText => editor::update::edit(model),
         A::CopyPolicy => editor::update::copy(model),
-        A::UsePolicy => editor::update::take(model, out),
-        A::TryPolicy => editor::update::try_out(model, out),
-        A::RewriteModule => editor::update::write_again(model, out),
-        A::ToggleRules => editor::update::switch(model, out),
+        A::UsePolicy => shared::only::<EditorScreen>(model, trigger, editor::update::take, out),
+        A::TryPolicy => shared::only::<EditorScreen>(model, trigger, editor::update::try_out, out),
+        A::RewriteModule => shared::only::<EditorScreen>(model, trigger, editor::update::write_again, out),
+        A::ToggleRules => shared::only::<EditorScreen>(model, trigger, editor::update::switch, out),
 
         // Tools.
         A::Traces => traces::update::open(model),
@@ -257,8 +248,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::StopAgain => drop(send(model, ToolRequest::Traces(TraceAct::Stop), Pending::Act, out)),
         A::AddResult => traces::update::insert_result(model),
         A::CopyArguments => traces::update::copy_arguments(model, out),
-        A::ToMessage if model.layers.on::<RequestScreen>() => request::update_sent::to_message(model, out),
-        A::ToMessage => traces::update::to_message(model, out),
+        A::ToMessage if model.layers.is_empty() => traces::update::to_message(model, out),
+        A::ToMessage => shared::offer(model, trigger, Screen::to_message, out),
         A::AnswerTool => approval::update::open(model),
         A::AllowTool => approval::update::decide(model, ToolDecision::Allow, out),
         A::AllowAlways => approval::update::decide(model, ToolDecision::AllowAlways, out),
@@ -267,9 +258,9 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::TakeHunk => approval::update::decide(model, ToolDecision::ToggleHunk, out),
         A::Rules => drop(send(model, ToolRequest::Rule(RuleAct::List), Pending::Rules, out)),
         A::Mcp => tools::update::open(model, out),
-        A::ToggleTool => tools::update::toggle(model, out),
-        A::RestartServer => tools::update::restart(model, out),
-        A::ApproveTool => tools::update::approve(model, out),
+        A::ToggleTool => shared::only::<ToolsScreen>(model, trigger, tools::update::toggle, out),
+        A::RestartServer => shared::only::<ToolsScreen>(model, trigger, tools::update::restart, out),
+        A::ApproveTool => shared::only::<ToolsScreen>(model, trigger, tools::update::approve, out),
     }
 }
 

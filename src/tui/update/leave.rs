@@ -2,9 +2,10 @@
 //! Not for: questions before the program ends (`chat::update::quit`).
 
 use super::effects::send;
+use super::shared;
 use crate::engine::api::TurnRequest;
 use crate::tui::chat::update::{completing, queueing, quit, search};
-use crate::tui::screens::screen::{Outcome, Screen};
+use crate::tui::screens::screen::Screen;
 use crate::tui::screens::{summaries, tour};
 use crate::tui::update::prelude::*;
 
@@ -14,8 +15,7 @@ const QUIT_WINDOW_MS: u64 = 1_500;
 /// Handles Esc: closes the topmost screen, or else leaves the pane, or else stops the answer. It never clears typed
 /// text.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
-    let outcome = model.layers.last_mut().map_or(Outcome::Pass, Screen::leave);
-    if outcome.finish(model, out) || model.layers.pop() {
+    if shared::taken(model, Screen::leave, out) || model.layers.pop() {
         return;
     }
     if model.focus == Focus::Conversation && search::end(model) {
@@ -80,8 +80,7 @@ pub(crate) fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
 /// the second press in a row.
 pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     let asked_at = model.input.clear_at.take();
-    let outcome = model.layers.last_mut().map_or(Outcome::Pass, Screen::cancel);
-    if outcome.finish(model, out) || model.layers.pop() {
+    if shared::taken(model, Screen::cancel, out) || model.layers.pop() {
         return;
     }
     if model.live_here().is_some_and(|live| !live.stopping) {

@@ -16,6 +16,7 @@ pub(crate) mod panels;
 pub(crate) mod prelude;
 pub(crate) mod session;
 pub(crate) mod settings;
+mod shared;
 mod terminal;
 mod travel;
 

@@ -98,7 +98,7 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64) {
             model.panel.wheeled = Some(shift(from, rows, model.panel.len().saturating_sub(1)));
         }
         Some(Target::Row(Focus::Tools, _) | Target::Pane(Focus::Tools)) => {
-            let last = model.session.as_ref().map_or(0, |session| session.traces.len()).saturating_sub(1);
+            let last = model.tool_calls().len().saturating_sub(1);
             model.tools.selected = shift(model.tools.selected, rows.signum(), last);
         }
         Some(Target::Pane(Focus::Context)) => {}

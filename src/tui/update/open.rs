@@ -1,21 +1,10 @@
-//! Handles Enter and renaming in the topmost screen or else in the panes of the chat.
+//! Handles Enter in the topmost screen or else in the panes of the chat.
 //! Not for: what a screen does on Enter (`screens`).
 
 use crate::tui::chat::update::{acts, branches};
 use crate::tui::screens;
-use crate::tui::screens::picker::{self, update::ListEdit};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::screens::tree;
 use crate::tui::update::prelude::*;
-
-/// Renames what is selected in a list, in the tree, or in the panel of branches.
-pub(crate) fn rename(model: &mut Model, out: &mut Vec<Cmd>) {
-    picker::update::manage(model, ListEdit::Rename, out);
-    tree::update::rename(model);
-    if let Some(id) = model.panel.selected().filter(|_| model.layers.is_empty()) {
-        branches::rename_prompt(model, id);
-    }
-}
 
 /// Handles Enter.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {

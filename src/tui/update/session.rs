@@ -86,7 +86,7 @@ pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) 
     model.refresh();
     model.conversation.follow();
     if !model.facts.demo && shown != Some(view.card.id) {
-        questions::imported_instructions(model);
+        questions::report_imported_instructions(model);
     }
     for sentence in &view.recovered {
         model.status.say(Severity::Trouble, sentence.clone(), model.now);

@@ -50,8 +50,7 @@ fn travel_pane(model: &mut Model, stride: Stride, by: i64) {
             model.panel.cursor = shift(model.panel.cursor, by, model.panel.len().saturating_sub(1));
         }
         Focus::Tools => {
-            let count = model.session.as_ref().map_or(0, |session| session.traces.len());
-            model.tools.selected = shift(model.tools.selected, by, count.saturating_sub(1));
+            model.tools.selected = shift(model.tools.selected, by, model.tool_calls().len().saturating_sub(1));
         }
         Focus::Context => {}
     }

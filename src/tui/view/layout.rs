@@ -122,7 +122,7 @@ fn columns(model: &Model, body: Rect, areas: &mut Areas) {
 
 /// Stacks panels in one sidebar, with a blank row between them.
 fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, bool), areas: &mut Areas) {
-    let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
+    let calls = model.tool_calls().len().min(10);
     let wished = u16::try_from(calls.max(2)).unwrap_or(10) + 2;
     let own = model.arrangement().tools;
     let tools = match (tools, side.height) {

@@ -110,7 +110,7 @@ fn guided_tour_is_done_step_by_step() {
     guide.asked("9 of 9", "u repeatedly", "\x02");
     guide.pty.until("the branches have the keys", |screen| screen.contains("switch to"));
     // Undo each of the seven acts. Six are not enough.
-    for act in ["the settings", "a call", "picked", "a race", "forked", "the mode"] {
+    for act in ["suggested a pin", "a call", "picked", "a race", "forked", "the mode"] {
         guide.asked("9 of 9", "u repeatedly", "u");
         guide.pty.until(act, |screen| screen.contains("Undone") && screen.contains(act));
     }

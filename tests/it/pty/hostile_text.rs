@@ -85,6 +85,8 @@ fn from_stored_conversations() {
         assert_no_foreign_escapes(output.replace('\n', " ").as_bytes());
     }
     let pty = Start::new(&home).size(200, 60).run();
+    pty.see("imported system prompt");
+    pty.keys("\x1by");
     pty.see("imported system prompt?");
     pty.keys("\r");
     pty.see("Type a message");

@@ -8,6 +8,7 @@ use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::item_use::UseCount;
+use pleach::domain::call::run::RunCard;
 use pleach::domain::conversation::branch::Branch;
 use pleach::domain::conversation::compare::{Ancestor, ComparedMessage, Comparison, Side, Turn};
 use pleach::domain::conversation::mark::Atom;
@@ -63,7 +64,7 @@ fn call(n: u128, tokens: u32) -> CallRef {
     }
 }
 
-fn plan_diff(words: &str) -> Box<PlanDiff> {
+pub(super) fn plan_diff(words: &str) -> Box<PlanDiff> {
     let recent = || place(Some(Section::Recent), 412, Reason::Recent);
     let excluded = place(None, 412, Reason::UserExcluded { once: false });
     let leased = place(Some(Section::LeasedPins), 96, Reason::Leased { left: 4, engine: true });
@@ -105,13 +106,21 @@ fn history(words: &str) -> Box<ItemHistory> {
     })
 }
 
-fn listed() -> Stage {
+pub(super) fn listed() -> Stage {
     let mut stage = fixture::opened();
     let nodes = fixture::story();
     stage.press("f9");
     let runs = vec![fixture::run(1, &nodes[0], &nodes[3]), fixture::run(2, &nodes[4], &nodes[5])];
     stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(runs));
     stage
+}
+
+#[test]
+fn a_side_question_is_titled() {
+    let (mut stage, nodes) = (listed(), fixture::story());
+    let aside = RunCard { user: None, answer: None, aside: true, ..fixture::run(3, &nodes[4], &nodes[5]) };
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(aside))));
+    assert!(stage.screen(120, 35).contains("Side question"));
 }
 
 #[test]

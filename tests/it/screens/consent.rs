@@ -11,7 +11,7 @@ use pleach::tui::model::focus::Focus;
 use pleach::tui::model::status::Severity;
 use std::sync::Arc;
 
-fn run(line: &str) -> ToolEffect {
+pub(super) fn run(line: &str) -> ToolEffect {
     ToolEffect::Run(Command {
         line: line.into(),
         folder: String::new(),
@@ -25,7 +25,7 @@ fn run(line: &str) -> ToolEffect {
     })
 }
 
-fn change() -> ToolEffect {
+pub(super) fn change() -> ToolEffect {
     let before =
         "use std::time::Duration;\n\nconst GRACE: u64 = 0;\n\nfn rotate() {\n    revoke(old);\n    issue(new);\n}\n";
     let after = "use std::time::Duration;\n\nconst GRACE: u64 = 1_500;\n\nfn rotate() {\n    issue(new);\n    \
@@ -46,7 +46,7 @@ fn change() -> ToolEffect {
     ])
 }
 
-fn asks(tool: &str, effect: ToolEffect) -> Stage {
+pub(super) fn asks(tool: &str, effect: ToolEffect) -> Stage {
     let mut stage = fixture::opened();
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Go on".into(), after: None }));
     let asking = PendingApproval { index: 1, tool: tool.into(), args: "{}".into(), effect, rule: None };

@@ -16,11 +16,11 @@ use pleach::tui::msg::{Done, Msg};
 const PRESET: &str = "# What fits, the newest first.\nabout = \"The default.\"\nuser_cap = 32000\nwindow_turns = 0\n\n\
                       # When it is full, drop to so much at once.\nanchored = true\nrefill_percent = 70\n\n[activation]\non = true\n";
 
-fn version(what: &str, text: &str, current: bool, from: Option<usize>) -> Version {
+pub(super) fn version(what: &str, text: &str, current: bool, from: Option<usize>) -> Version {
     Version { what: what.into(), at: Some(NOON), text: text.into(), current, from }
 }
 
-fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
+pub(super) fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
     Editable {
         kind,
         id: id.into(),
@@ -33,7 +33,7 @@ fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
     }
 }
 
-fn policies_there(own: Option<(&str, bool)>) -> Vec<Editable> {
+pub(super) fn policies_there(own: Option<(&str, bool)>) -> Vec<Editable> {
     let preset = |name: &str| Editable {
         editing: Editability::Copy,
         in_use: name == "layered" && own.is_none_or(|(_, in_use)| !in_use),
@@ -64,7 +64,7 @@ fn reads(request: &Request) -> bool {
     matches!(request, Request::Editable(EditableAct::List { .. }))
 }
 
-fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
+pub(super) fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
     stage.reply(reads, Answer::Editables(kind, things));
 }
 

@@ -31,7 +31,7 @@ fn acts(stage: &Stage) -> Vec<(String, MemoryAct)> {
     stage.sent.iter().filter_map(|(_, request)| of(request)).collect()
 }
 
-fn listed(stage: &mut Stage) {
+pub(super) fn listed(stage: &mut Stage) {
     let all = vec![
         memory(1, "The gate is green", MemoryStatus::Confirmed),
         memory(2, "The port is 48213\u{202e}", MemoryStatus::Suggested),

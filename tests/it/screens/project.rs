@@ -40,7 +40,7 @@ fn now(text: &str) -> Version {
 const RULES: &str = "# Rules of this repository\n\n- Run `cargo test` before you say that it is done.\n- No `unwrap` \
     outside tests.\n\u{1b}[31mhidden\n";
 
-fn rules() -> Vec<Editable> {
+pub(super) fn rules() -> Vec<Editable> {
     let thing = |path: &str, note: &str, in_use: bool, editing: Editability, text: &str| Editable {
         kind: EditableKind::Rules,
         id: path.into(),

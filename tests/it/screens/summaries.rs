@@ -164,7 +164,7 @@ fn draft_arrives(stage: &mut Stage, draft: Option<Arc<SummaryDraft>>) {
     stage.event(Event::Summary(SummaryEvent::Draft { branch: MAIN, draft }));
 }
 
-fn opened() -> Stage {
+pub(super) fn opened() -> Stage {
     let mut stage = fixture::opened();
     draft_arrives(&mut stage, Some(draft(3, Vec::new())));
     stage.press("f5");
@@ -294,7 +294,7 @@ fn commands_have_words() {
     assert_eq!(said.as_deref(), Some("Automatic summaries on this branch are used at once."));
 }
 
-fn card(text: &str, turns: (u32, u32), state: SummaryState, depth: u32) -> SummaryCard {
+pub(super) fn card(text: &str, turns: (u32, u32), state: SummaryState, depth: u32) -> SummaryCard {
     let made = summary(text, SummarySource::Extractive, vec![kept()]);
     let active = depth == 2;
     let summary = Arc::new(Summary { turns, ..made });

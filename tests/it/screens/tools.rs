@@ -99,7 +99,7 @@ fn asked(request: &Request) -> bool {
     matches!(request, Request::Tool(ToolRequest::Servers(_, ServerAct::List)))
 }
 
-fn opened(word: FileDecision) -> Stage {
+pub(super) fn opened(word: FileDecision) -> Stage {
     let mut stage = fixture::opened();
     stage.type_text("/mcp").press("enter");
     assert_eq!(*stage.last(), Request::Tool(ToolRequest::Servers(Some(MAIN), ServerAct::List)));

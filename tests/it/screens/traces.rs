@@ -7,7 +7,7 @@ use pleach::domain::tool::consent::{BESIDE, Command, Consent, FileChange, Hunk, 
 use pleach::domain::tool::rerun::{Rerun, RerunState};
 use pleach::domain::tool::trace::{FileTexts, ToolStatus, ToolTrace};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Event, ItemName, Request, ToolEvent, ToolRequest, TraceAct, TraceWhole,
+    Act, Answer, BranchRequest, Event, ItemName, Request, SessionEvent, ToolEvent, ToolRequest, TraceAct, TraceWhole,
 };
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn trace(call: &str, name: &str, args: &serde_json::Value, status: ToolStatus) -
 }
 
 /// A failed test, an edit, the passing test, a refused command, and missing files.
-fn opened() -> Stage {
+pub(super) fn opened() -> Stage {
     let mut stage = fixture::opened();
     let run = |call: &str, status, exit| {
         let args = serde_json::json!({ "line": "cargo test --offline auth::refresh", "seconds": 300 });
@@ -301,4 +301,18 @@ fn panel_opens_the_screen() {
     stage.press("esc esc");
     stage.type_text("/traces").press("enter");
     assert!(stage.screen(100, 30).contains("Tool calls of main"));
+}
+
+/// The panel lists the calls of the branch in view.
+#[test]
+fn the_panel_lists_the_calls_of_the_branch() {
+    let mut stage = opened();
+    assert_eq!(stage.model.tool_calls().len(), 7);
+    let first = fixture::branch(MAIN, "main", fixture::story().first(), None);
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(first))));
+    let here: Vec<&str> = stage.model.tool_calls().iter().map(|trace| trace.call_id.as_str()).collect();
+    assert_eq!(here, ["f1"], "the result of the other calls is on no message of this path");
+    let empty = fixture::branch(MAIN, "main", None, None);
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(empty))));
+    assert!(stage.model.tool_calls().is_empty());
 }

@@ -51,7 +51,7 @@ fn asked(request: &Request) -> bool {
     matches!(request, Request::Call(CallRequest::Ledger { .. }))
 }
 
-fn opened(count: u32) -> Stage {
+pub(super) fn opened(count: u32) -> Stage {
     let mut stage = fixture::opened();
     stage.press("f10");
     assert_eq!(*stage.last(), Request::Call(CallRequest::Ledger { branch: MAIN, whole: false }));

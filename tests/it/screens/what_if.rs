@@ -137,7 +137,7 @@ fn viewing_variants_changes_nothing() {
     assert_eq!(count(&stage), before + 1, "requested again");
 }
 
-fn branch(n: u128, name: &str) -> Branch {
+pub(super) fn branch(n: u128, name: &str) -> Branch {
     let nodes = fixture::story();
     Branch {
         fork: Some(nodes[4].head.id),
@@ -146,7 +146,7 @@ fn branch(n: u128, name: &str) -> Branch {
 }
 
 /// A complete answer on a branch.
-fn answered(stage: &mut Stage, on: &Branch, n: u128, words: &str) -> RunCard {
+pub(super) fn answered(stage: &mut Stage, on: &Branch, n: u128, words: &str) -> RunCard {
     let story = fixture::story();
     let node: Node = fixture::text_node(n, Some(&story[4]), Role::Assistant, words);
     let card = RunCard { branch: on.id, ..fixture::run(n, &story[4], &node) };

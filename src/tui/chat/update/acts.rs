@@ -12,7 +12,7 @@ use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::question::model::Act as Choice;
 use crate::tui::screens::request::model::RequestScreen;
-use crate::tui::screens::screen::Screen;
+use crate::tui::screens::screen::{Copied, Screen};
 use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
 use crate::tui::update::prelude::*;
@@ -282,18 +282,22 @@ pub(crate) fn version(model: &mut Model, at: usize) {
     }
 }
 
-/// Copies the selected message or the selected branch's name.
+/// Copies the text of the topmost screen, or else the selected branch's name or message.
 pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
-    if let Some(text) = model.layers.last_mut().and_then(Screen::copy) {
-        return out.push(Cmd::Copy(text));
+    match model.layers.last_mut().map(Screen::copy) {
+        Some(Copied::Text(text)) => out.push(Cmd::Copy(text)),
+        Some(Copied::Then(run)) => run(model, out),
+        Some(Copied::Nothing) => model.status.say(Severity::Notice, "There is no text to copy here.", model.now),
+        None if model.focus == Focus::Branches => {
+            let name = model.panel.selected().and_then(|id| model.session.as_ref()?.find(id)).map(|b| b.name.clone());
+            out.extend(name.map(Cmd::Copy));
+        }
+        None => copy_message(model, out),
     }
-    if !(model.layers.is_empty() || model.layers.on::<RequestScreen>() || model.layers.on::<TreeScreen>()) {
-        return model.status.say(Severity::Notice, "There is no text to copy here.", model.now);
-    }
-    if model.focus == Focus::Branches && model.layers.is_empty() {
-        let name = model.panel.selected().and_then(|id| model.session.as_ref()?.find(id)).map(|b| b.name.clone());
-        return out.extend(name.map(Cmd::Copy));
-    }
+}
+
+/// Copies the selected message.
+pub(crate) fn copy_message(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(id) = selected_node(model) else { return };
     match model.bodies.get(id) {
         Some(node) => out.push(Cmd::Copy(node.content.plain_text())),

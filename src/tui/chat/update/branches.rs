@@ -98,6 +98,13 @@ pub(crate) fn use_offline(model: &mut Model, out: &mut Vec<Cmd>) {
     set_overrides(model, overrides, out);
 }
 
+/// Asks for a new name of the branch that is selected in the panel.
+pub(crate) fn rename_selected(model: &mut Model) {
+    if let Some(id) = model.panel.selected() {
+        rename_prompt(model, id);
+    }
+}
+
 /// Asks for a new name of a branch.
 pub(crate) fn rename_prompt(model: &mut Model, id: BranchId) {
     let name = model.session.as_ref().and_then(|session| session.find(id)).map(|branch| branch.name.clone());

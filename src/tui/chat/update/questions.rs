@@ -40,21 +40,42 @@ pub(crate) fn trust(model: &mut Model) {
     open(model, title, vec![folder, words], choices);
 }
 
-/// Asks whether to send the system prompt of an imported conversation, unless that was decided on the branch, or asked in
-/// this session since the program began.
-pub(crate) fn imported_instructions(model: &mut Model) {
-    let (Some(session), Some(branch)) = (&model.session, model.branch()) else { return };
+/// Topic of the notice about an imported system prompt.
+const IMPORTED: &str = "imported";
+
+/// Reports once in a session since the program began that the system prompt of an imported conversation needs a
+/// decision. The question itself opens only by a key, so that no typed letter answers it.
+pub(crate) fn report_imported_instructions(model: &mut Model) {
+    if undecided_instructions(model).is_none() {
+        return;
+    }
+    let Some(id) = model.session.as_ref().map(|session| session.card.id) else { return };
+    if model.asked_about_instructions.insert(id) {
+        let key = model.keys.key(Action::AnswerTool);
+        let text = format!("This conversation's imported system prompt is left out until you decide; {key} shows it.");
+        model.status.alarm(IMPORTED, text, model.now);
+    }
+}
+
+/// The imported system prompts of the path that the branch has no decision about, and their first words; None if there
+/// are none.
+fn undecided_instructions(model: &Model) -> Option<(Vec<Atom>, Vec<String>)> {
+    let (session, branch) = (model.session.as_ref()?, model.branch()?);
     let undecided = |head: &&NodeHead| {
         let atom = Atom::Message { node: head.key };
         let sendable = head.role == Role::System && head.imported && !head.hidden && head.end != End::Removed;
         sendable && branch.marks.iter().all(|mark| mark.target != atom)
     };
     let path = model.conversation.path.iter().map(|slot| session.tree.head(*slot));
-    let (atoms, mut words): (Vec<Atom>, Vec<String>) =
+    let found: (Vec<Atom>, Vec<String>) =
         path.filter(undecided).map(|head| (Atom::Message { node: head.key }, head.preview.clone())).unzip();
-    if atoms.is_empty() || !model.asked_about_instructions.insert(session.card.id) {
-        return;
-    }
+    Some(found).filter(|(atoms, _)| !atoms.is_empty())
+}
+
+/// Asks whether to send the system prompt of an imported conversation. Returns false if none needs a decision.
+pub(crate) fn imported_instructions(model: &mut Model) -> bool {
+    let Some((atoms, mut words)) = undecided_instructions(model) else { return false };
+    model.status.end(IMPORTED);
     words.truncate(5);
     words.push("Until you decide, it is left out.".to_owned());
     let choices = [
@@ -63,6 +84,7 @@ pub(crate) fn imported_instructions(model: &mut Model) {
         ('x', "no, leave it out", Act::Instructions(atoms, false)),
     ];
     open(model, "Use this conversation's imported system prompt?", words, choices);
+    true
 }
 
 /// Asks what to do with a message while another answer is still arriving on its branch.

@@ -47,15 +47,20 @@ pub(crate) fn preview(first: &str) -> Cow<'_, str> {
 pub(crate) fn panel(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let focus = view.focused(Focus::Tools);
     let inside = view.panel("Tools", &Line::new(), Focus::Tools, area, buf);
-    match view.model.session.as_ref().map(|session| session.traces.as_slice()) {
-        None | Some([]) => draw_empty(view, inside, buf),
-        Some(traces) => list(view, traces, view.model.tools.selected, focus, inside, buf),
+    let calls = view.model.tool_calls();
+    if calls.is_empty() {
+        draw_empty(view, inside, buf);
+    } else {
+        list(view, &calls, focus, inside, buf);
     }
 }
 
 pub(crate) fn draw_empty(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let trusted = view.model.session.as_ref().is_some_and(|session| session.workspace.1);
-    let text = if trusted {
+    let elsewhere = view.model.session.as_ref().is_some_and(|session| !session.traces.is_empty());
+    let text = if elsewhere {
+        "No tool calls on this branch. Other branches of the session have some."
+    } else if trusted {
         "No tool calls yet. A call appears here when the model reads a file, searches, or runs a command."
     } else {
         "No tools: this folder is not trusted. /trust-folder changes that."
@@ -63,10 +68,11 @@ pub(crate) fn draw_empty(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     paint::lines(view.theme, &TextRows::plain(text, usize::from(area.width), Ink::Dim), area, buf);
 }
 
-fn list(view: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area: Rect, buf: &mut Buffer) {
+fn list(view: &ViewContext<'_>, calls: &[&ToolTrace], focus: bool, area: Rect, buf: &mut Buffer) {
+    let cursor = view.model.tools.selected.min(calls.len() - 1);
     let page = usize::from(area.height);
     let from = cursor.saturating_sub(page.saturating_sub(1));
-    for ((at, trace), place) in traces.iter().rev().enumerate().skip(from).zip(area.rows()) {
+    for ((at, trace), place) in calls.iter().enumerate().skip(from).zip(area.rows()) {
         let (ink, sign) = sign(view.theme, trace.status);
         let time = duration_or_state(view.model, trace);
         let value = match trace.status {

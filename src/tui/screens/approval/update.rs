@@ -8,6 +8,7 @@ use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleS
 use crate::domain::tool::mcp;
 use crate::domain::tool::rerun::RerunState;
 use crate::engine::api::{Answer, Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
+use crate::tui::chat::update::questions;
 use crate::tui::model::status::ASKING;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
@@ -43,8 +44,8 @@ pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: 
     }
 }
 
-/// Opens the pending call of the current branch, or else of another branch or of a rerun. Closes the screen if it is
-/// open.
+/// Opens the pending call of the current branch, or else of another branch or of a rerun, or else the question about an
+/// imported system prompt. Closes the screen if it is open.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<ApprovalScreen>(|_| true) {
         return;
@@ -63,6 +64,7 @@ pub(crate) fn open(model: &mut Model) {
             model.status.end(ASKING);
             model.layers.push(ApprovalScreen::new(branch, pending));
         }
+        None if questions::imported_instructions(model) => {}
         None => model.status.say(Severity::Notice, "No tool call needs approval.", model.now),
     }
 }

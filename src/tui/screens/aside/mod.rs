@@ -27,8 +27,12 @@ impl Screen for AsidePane {
         self.scroll.by(by);
     }
 
-    fn copy(&mut self) -> Option<String> {
-        Some(state::strip(&self.text, self.card.is_some()))
+    fn detail(&mut self, way: i64) {
+        self.scroll.by(half(self.scroll.seen.1) * way);
+    }
+
+    fn copy(&mut self) -> Copied {
+        Copied::Text(state::strip(&self.text, self.card.is_some()))
     }
 
     fn leave(&mut self) -> Outcome {

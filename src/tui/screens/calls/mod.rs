@@ -15,7 +15,7 @@ impl Screen for Calls {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        view::draw(view, self, area, buf);
+        self.scroll = view::draw(view, self, area, buf);
         Vec::new()
     }
 
@@ -25,6 +25,18 @@ impl Screen for Calls {
 
     fn select(&mut self, row: usize) {
         self.step(by(self.cursor, row));
+    }
+
+    fn detail(&mut self, way: i64) {
+        self.scroll = shift(self.scroll, way * 4, 4_000);
+    }
+
+    fn details(&mut self) -> Outcome {
+        Outcome::Then(update::plan)
+    }
+
+    fn item_history(&mut self) -> Outcome {
+        Outcome::Then(|model, _| update::explain_history(model))
     }
 
     fn open(&mut self) -> Outcome {
@@ -39,7 +51,7 @@ impl Screen for DiffView {
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.page = view_diff::list_rows(area);
-        view_diff::draw(view, self, area, buf);
+        self.scroll = view_diff::draw(view, self, area, buf);
         Vec::new()
     }
 
@@ -59,14 +71,22 @@ impl Screen for DiffView {
         self.scroll = shift(self.scroll, way * 8, 4_000);
     }
 
-    fn open(&mut self) -> Outcome {
+    fn details(&mut self) -> Outcome {
+        Outcome::Then(update::later_request)
+    }
+
+    fn item_history(&mut self) -> Outcome {
         Outcome::Then(update::history)
+    }
+
+    fn open(&mut self) -> Outcome {
+        self.item_history()
     }
 }
 
 impl Screen for HistoryScreen {
     fn places(&self) -> &'static [When] {
-        &[When::Calls, When::Panel, When::Always]
+        PANEL
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -15,6 +15,8 @@ pub struct Calls {
     pub loading: bool,
     /// Index of the call under the cursor.
     pub cursor: usize,
+    /// Rows of the detail that are scrolled off its top.
+    pub scroll: usize,
     /// The call that is marked for comparing.
     pub chosen: Option<RunId>,
     /// The call to move the cursor to once the list is loaded.
@@ -51,6 +53,7 @@ impl Calls {
     /// Moves the cursor by `by` lines.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.cards.len().saturating_sub(1));
+        self.scroll = 0;
     }
 
     /// Marks the call under the cursor for comparing, or unmarks it.
@@ -63,7 +66,7 @@ impl Calls {
 impl Default for Calls {
     /// An empty list that is being loaded.
     fn default() -> Self {
-        Self { cards: Vec::new(), loading: true, cursor: 0, chosen: None, wanted: None }
+        Self { cards: Vec::new(), loading: true, cursor: 0, scroll: 0, chosen: None, wanted: None }
     }
 }
 

@@ -80,6 +80,24 @@ pub(crate) fn plan(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
+/// Opens the request of the later of the compared calls, or the next request.
+pub(crate) fn later_request(model: &mut Model, out: &mut Vec<Cmd>) {
+    let diff = model.layers.top::<DiffView>().and_then(|view| view.diff.as_ref());
+    match diff.map(|diff| diff.after.run) {
+        Some(Some(run)) => screens::request::update_sent::open(model, Some(run), out),
+        Some(None) => screens::request::update::open(model),
+        None => {}
+    }
+}
+
+/// Says where an item's history opens.
+pub(crate) fn explain_history(model: &mut Model) {
+    let (compare, request) =
+        (model.keys.key_in(Action::Open, When::Panel), model.keys.key_in(Action::Details, When::Calls));
+    let text = format!("Select an item first: in a comparison ({compare}), or in the call's request ({request}).");
+    model.status.say(Severity::Notice, text, model.now);
+}
+
 /// Compares the next call with the last call of the branch.
 pub(crate) fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };

@@ -7,7 +7,8 @@ use crate::domain::call::run::{RunCard, RunStatus};
 use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
-pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
+/// Returns the scroll position of the detail, at most to its last row.
+pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) -> usize {
     let enter = match (calls.chosen, calls.selected()) {
         (Some(chosen), Some(card)) if chosen != card.id => "compare the two",
         _ => "compare with the previous call",
@@ -21,7 +22,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         let none = "No calls in this session yet. Each call is recorded here with its plan before it is sent.";
         let words = if calls.loading { "Loading the calls." } else { none };
         let rows = TextRows::plain(words, usize::from(inside.width).max(1), Ink::Dim);
-        return paint::lines(view.theme, &rows, inside, buf);
+        paint::lines(view.theme, &rows, inside, buf);
+        return 0;
     }
     let below = inside.height.saturating_sub(4).min(7);
     let list = Rect { height: inside.height - below, ..inside };
@@ -39,8 +41,12 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         paint::rule(view.theme, rule, buf);
         composer::notice(view, rule, buf);
         let room = Rect { y: rule.y + 1, height: below - 1, ..inside };
-        paint::lines(view.theme, &detail(view, card, usize::from(room.width).max(1)), room, buf);
+        let rows = detail(view, card, usize::from(room.width).max(1));
+        let scroll = calls.scroll.min(rows.len().saturating_sub(usize::from(room.height)));
+        paint::lines(view.theme, rows.iter().skip(scroll), room, buf);
+        return scroll;
     }
+    0
 }
 
 fn sign(view: &ViewContext<'_>, status: RunStatus) -> (Ink, &'static str) {
@@ -96,6 +102,7 @@ fn asked(view: &ViewContext<'_>, card: &RunCard) -> String {
     let head = session.zip(card.user).and_then(|(session, user)| session.tree.get(user));
     let words = head.map(|head| head.preview.clone()).unwrap_or_default();
     match card.round {
+        _ if card.aside => "Side question".to_owned(),
         _ if card.edited => format!("(edited by hand) {words}"),
         0 | 1 => words,
         round => format!("(round {round}) {words}"),

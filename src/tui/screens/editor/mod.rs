@@ -38,6 +38,14 @@ impl Screen for EditorScreen {
         self.step(by(self.cursor, row));
     }
 
+    fn undo(&mut self, redo: bool) -> Outcome {
+        Outcome::Then(if redo {
+            |model, out| update::undo(model, true, out)
+        } else {
+            |model, out| update::undo(model, false, out)
+        })
+    }
+
     fn open(&mut self) -> Outcome {
         Outcome::Then(|model, _| update::edit(model))
     }

@@ -306,9 +306,9 @@ fn trial(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
 }
 
 /// Handles undo and redo in the editor: for a policy or a module summary, its versions; otherwise, the session's last
-/// change. Returns false if the editor is not the topmost screen.
-pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool {
-    let Some(screen) = top(model) else { return false };
+/// change.
+pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) {
+    let Some(screen) = top(model) else { return };
     let policy = screen.selected().filter(|item| item.kind == EditableKind::Policies && !screen.policy_applied);
     let module = screen.selected().filter(|item| item.kind == EditableKind::Modules).map(|item| item.id.clone());
     let request = match (policy, forward) {
@@ -318,8 +318,7 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool
         (Some(item), _) if item.editing == Editability::Copy => {
             let key = model.keys.key_in(Action::EditText, When::Editors);
             let text = format!("{} is built in and can't be changed; {key} copies it.", item.id);
-            model.status.say(Severity::Notice, text, model.now);
-            return true;
+            return model.status.say(Severity::Notice, text, model.now);
         }
         (Some(item), forward) => Request::Editable(EditableAct::StepPolicy { name: item.id.clone(), forward }),
         (None, false) => Request::Session(SessionRequest::Undo),
@@ -327,5 +326,4 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) -> bool
     };
     send(model, request, EditorPending::Change, out);
     change_top(model, |screen| screen.policy_applied = false);
-    true
 }

@@ -1,17 +1,14 @@
-//! Updates of the list of memories, and the dismissal of memories and suggested pins.
+//! Updates of the list of memories, and the dismissal of memories.
 //! Not for: moving in the list (`tui::update::travel`) or setting pins (`chat::update::acts`).
 
 use super::model::MemoriesPending;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::MemoryId;
 use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
-use crate::domain::planning::plan::Verdict;
-use crate::engine::api::{Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request};
+use crate::engine::api::{Answer, MemoryAct, MemoryRequest, MemoryScope, Request};
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
-use crate::tui::screens::picker::update::ListEdit;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
-use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::update::effects::show_answer;
 use crate::tui::update::prelude::*;
 
@@ -119,37 +116,29 @@ fn selected(model: &Model) -> Option<(String, MemoryId)> {
     if let Choice::Memory(id) = entry.choice { Some((entry.label.clone(), id)) } else { None }
 }
 
-/// Handles the new, edit, and delete keys of the list.
-pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
-    match edit {
-        ListEdit::New => {
-            let title = "Remember (start with fact:, preference:, outcome:, or event: to set the kind)";
-            model.layers.push(Prompt::new(title, "", Purpose::Remember));
-        }
-        ListEdit::Rename => {
-            let Some((text, id)) = selected(model) else { return };
-            model.layers.push(Prompt::new("Edit the memory", text, Purpose::EditMemory(id)));
-        }
-        ListEdit::Delete => {
-            let Some((_, id)) = selected(model) else { return };
-            act(model, id, MemoryAct::Delete, out);
-        }
+/// Asks for the text of a new memory.
+pub(crate) fn add_prompt(model: &mut Model) {
+    let title = "Remember (start with fact:, preference:, outcome:, or event: to set the kind)";
+    model.layers.push(Prompt::new(title, "", Purpose::Remember));
+}
+
+/// Asks for another text of the memory under the cursor.
+pub(crate) fn edit_prompt(model: &mut Model) {
+    if let Some((text, id)) = selected(model) {
+        model.layers.push(Prompt::new("Edit the memory", text, Purpose::EditMemory(id)));
     }
 }
 
-/// Dismisses the item under the cursor: a suggested pin in the request overlay, or a memory in its list.
-pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
-    if model.layers.top::<Picker>().is_some_and(|picker| picker.kind == Kind::Memories) {
-        let Some((_, id)) = selected(model) else { return };
-        return act(model, id, MemoryAct::Dismiss, out);
+/// Deletes the memory under the cursor.
+pub(crate) fn delete(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some((_, id)) = selected(model) {
+        act(model, id, MemoryAct::Delete, out);
     }
-    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let overlay = model.layers.top::<RequestScreen>();
-    let suggested = overlay.and_then(RequestScreen::selected).filter(|(row, _)| row.verdict == Verdict::Suggested);
-    match suggested.map(|(row, _)| row.atom) {
-        Some(atom) => {
-            send(model, BranchRequest::Dismiss { branch, item: ItemName::Atom(atom) }, Pending::Act, out);
-        }
-        None => model.status.say(Severity::Notice, "Only suggested pins can be dismissed here.", model.now),
+}
+
+/// Dismisses the memory under the cursor.
+pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some((_, id)) = selected(model) {
+        act(model, id, MemoryAct::Dismiss, out);
     }
 }

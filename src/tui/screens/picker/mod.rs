@@ -6,7 +6,8 @@ pub(crate) mod update;
 pub(crate) mod view;
 
 use crate::tui::screens::screen::prelude::*;
-use model::Picker;
+use crate::tui::screens::{approval, memories};
+use model::{Kind, Picker};
 
 impl Screen for Picker {
     fn places(&self) -> &'static [When] {
@@ -42,6 +43,23 @@ impl Screen for Picker {
         self.cursor = 0;
         self.apply_filter();
         Outcome::Then(update::filter_changed)
+    }
+
+    fn edit_list(&mut self, edit: ListEdit) -> Outcome {
+        match (self.kind, edit) {
+            (Kind::Rules, ListEdit::Delete) => Outcome::Then(approval::update::take_off),
+            (Kind::Memories, ListEdit::New) => Outcome::Then(|model, _| memories::update::add_prompt(model)),
+            (Kind::Memories, ListEdit::Rename) => Outcome::Then(|model, _| memories::update::edit_prompt(model)),
+            (Kind::Memories, ListEdit::Delete) => Outcome::Then(memories::update::delete),
+            (Kind::Sessions, ListEdit::New) => Outcome::Then(|model, _| update::new_session(model)),
+            (Kind::Sessions, ListEdit::Rename) => Outcome::Then(|model, _| update::rename_session(model)),
+            (Kind::Sessions, ListEdit::Delete) => Outcome::Then(|model, _| update::ask_to_delete(model)),
+            _ => Outcome::Pass,
+        }
+    }
+
+    fn dismiss(&mut self) -> Outcome {
+        if self.kind == Kind::Memories { Outcome::Then(memories::update::dismiss) } else { Outcome::Pass }
     }
 
     fn open(&mut self) -> Outcome {

@@ -3,6 +3,7 @@
 
 use super::model::{Choice, Columns, Entry, Kind, Picker, PickerPending};
 use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::SessionId;
 use crate::domain::base::time;
 use crate::domain::call::model::ModelInfo;
 use crate::domain::call::tokens::{counted, short};
@@ -12,7 +13,7 @@ use crate::tui::chat::update::{branches, copying};
 use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::screens::{approval, compare, memories, race, search};
+use crate::tui::screens::{compare, memories, race, search};
 use crate::tui::update::effects::{run_next, show_answer, show_failure};
 use crate::tui::update::prelude::*;
 use crate::tui::update::settings;
@@ -237,47 +238,32 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// A change of a list's contents.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum ListEdit {
-    New,
-    Rename,
-    Delete,
+/// Asks for the title of a new session.
+pub(crate) fn new_session(model: &mut Model) {
+    model.layers.push(Prompt::new("Title of the new session (optional)", "", Purpose::NewSession));
 }
 
-/// Handles the new, rename, and delete keys of the lists.
-pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
-    let Some(picker) = model.layers.top::<Picker>() else { return };
-    if picker.kind == Kind::Memories {
-        return memories::update::manage(model, edit, out);
-    }
-    if picker.kind == Kind::Rules && edit == ListEdit::Delete {
-        return approval::update::take_off(model, out);
-    }
-    if picker.kind != Kind::Sessions {
-        return;
-    }
-    let selected = picker
-        .selected()
-        .and_then(|entry| if let Choice::Session(id) = entry.choice { Some((entry.label.clone(), id)) } else { None });
-    match edit {
-        ListEdit::New => {
-            model.layers.push(Prompt::new("Title of the new session (optional)", "", Purpose::NewSession));
-        }
-        ListEdit::Rename => {
-            let Some((text, id)) = selected else { return };
-            model.layers.push(Prompt::new("Rename the session", text, Purpose::RenameSession(Some(id))));
-        }
-        ListEdit::Delete => {
-            let Some((label, id)) = selected else { return };
-            let about = "Deletes all its messages and branches permanently. You can't undo this.".to_owned();
-            let choices = vec![
-                ('n', "no, keep it".to_owned(), Act::Close),
-                ('y', "yes, delete it permanently".to_owned(), Act::DeleteSession(id)),
-            ];
-            model.layers.push(Question::new("Delete this session?", vec![label, about], choices));
-        }
-    }
+/// The title and id of the session under the cursor.
+fn selected_session(model: &Model) -> Option<(String, SessionId)> {
+    let entry = model.layers.top::<Picker>()?.selected()?;
+    if let Choice::Session(id) = entry.choice { Some((entry.label.clone(), id)) } else { None }
+}
+
+/// Asks for a new title of the session under the cursor.
+pub(crate) fn rename_session(model: &mut Model) {
+    let Some((text, id)) = selected_session(model) else { return };
+    model.layers.push(Prompt::new("Rename the session", text, Purpose::RenameSession(Some(id))));
+}
+
+/// Asks whether to delete the session under the cursor.
+pub(crate) fn ask_to_delete(model: &mut Model) {
+    let Some((label, id)) = selected_session(model) else { return };
+    let about = "Deletes all its messages and branches permanently. You can't undo this.".to_owned();
+    let choices = vec![
+        ('n', "no, keep it".to_owned(), Act::Close),
+        ('y', "yes, delete it permanently".to_owned(), Act::DeleteSession(id)),
+    ];
+    model.layers.push(Question::new("Delete this session?", vec![label, about], choices));
 }
 
 #[cfg(test)]

@@ -24,6 +24,10 @@ impl Screen for RaceScreen {
         self.scroll.by(by);
     }
 
+    fn detail(&mut self, way: i64) {
+        self.scroll.by(half(self.scroll.seen.1) * way);
+    }
+
     fn open(&mut self) -> Outcome {
         Outcome::Then(update::keep)
     }

@@ -53,8 +53,18 @@ impl Screen for RawRequestScreen {
         self.searching = true;
     }
 
-    fn copy(&mut self) -> Option<String> {
-        Some(self.body.to_string())
+    fn copy(&mut self) -> Copied {
+        Copied::Text(self.body.to_string())
+    }
+
+    fn group(&mut self) -> Outcome {
+        self.regroup();
+        Outcome::Done
+    }
+
+    fn step_hit(&mut self, step: i64) -> Outcome {
+        self.next_hit(step < 0);
+        Outcome::Done
     }
 
     fn leave(&mut self) -> Outcome {

@@ -21,7 +21,7 @@ impl Screen for Reader {
         self.scroll.by(by);
     }
 
-    fn copy(&mut self) -> Option<String> {
-        Some(self.text.to_string())
+    fn copy(&mut self) -> Copied {
+        Copied::Text(self.text.to_string())
     }
 }

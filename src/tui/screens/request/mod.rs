@@ -19,6 +19,8 @@ pub(crate) mod view_figures;
 mod view_row;
 mod view_sent;
 
+use crate::tui::chat::update::acts;
+use crate::tui::screens::calls;
 use crate::tui::screens::screen::prelude::*;
 use model::RequestScreen;
 
@@ -72,8 +74,46 @@ impl Screen for RequestScreen {
         self.filtering = true;
     }
 
-    fn copy(&mut self) -> Option<String> {
-        self.texts.get(&self.selected_atom()?.key()).map(ToString::to_string)
+    fn copy(&mut self) -> Copied {
+        let text = self.selected_atom().and_then(|atom| self.texts.get(&atom.key()));
+        text.map_or(Copied::Then(acts::copy_message), |text| Copied::Text(text.to_string()))
+    }
+
+    fn details(&mut self) -> Outcome {
+        (self.details, self.detail_scroll) = (!self.details, 0);
+        Outcome::Done
+    }
+
+    fn group(&mut self) -> Outcome {
+        Outcome::Then(|model, _| update::group(model))
+    }
+
+    fn step_call(&mut self, step: i64) -> Outcome {
+        Outcome::Then(if step > 0 { update_sent::next_call } else { update_sent::previous_call })
+    }
+
+    fn to_message(&mut self) -> Outcome {
+        Outcome::Then(update_sent::to_message)
+    }
+
+    fn item_history(&mut self) -> Outcome {
+        Outcome::Then(calls::update::history)
+    }
+
+    fn replay(&mut self) -> Outcome {
+        Outcome::Then(|model, _| update_sent::replay(model))
+    }
+
+    fn dismiss(&mut self) -> Outcome {
+        Outcome::Then(update::dismiss)
+    }
+
+    fn exact_request(&mut self) -> Outcome {
+        if self.sent().is_some() { Outcome::Then(update_sent::bytes) } else { Outcome::Pass }
+    }
+
+    fn compare_plans(&mut self) -> Outcome {
+        if self.sent().is_some() { Outcome::Then(update_sent::compare) } else { Outcome::Pass }
     }
 
     fn after(&self) -> Option<Run> {

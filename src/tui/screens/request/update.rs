@@ -14,7 +14,7 @@ use crate::domain::base::plain_text;
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::diff::ItemHistory;
-use crate::domain::planning::plan::RowKind;
+use crate::domain::planning::plan::{RowKind, Verdict};
 use crate::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, TransitionReport};
 use crate::tui::model::session::Session;
 use crate::tui::screens::reader::model::Reader;
@@ -90,18 +90,22 @@ pub(crate) fn toggle_row(model: &mut Model) {
     }
 }
 
+/// Dismisses the suggested pin under the cursor.
+pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let selected = model.layers.top().and_then(RequestScreen::selected);
+    match selected.filter(|(row, _)| row.verdict == Verdict::Suggested).map(|(row, _)| row.atom) {
+        Some(atom) => {
+            send(model, BranchRequest::Dismiss { branch, item: ItemName::Atom(atom) }, Pending::Act, out);
+        }
+        None => model.status.say(Severity::Notice, "Only suggested pins can be dismissed here.", model.now),
+    }
+}
+
 /// Selects all lines that can be marked, or deselects them.
 pub(crate) fn toggle_all(model: &mut Model) {
     if let Some(overlay) = open_overlay(model) {
         overlay.toggle_all();
-    }
-}
-
-/// Toggles the details of the selected item and of the plan.
-pub(crate) fn details(model: &mut Model) {
-    if let Some(overlay) = open_overlay(model) {
-        overlay.details = !overlay.details;
-        overlay.detail_scroll = 0;
     }
 }
 

@@ -88,22 +88,27 @@ fn request(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Goes to the call before or after the one that is shown; the next request comes after the newest call.
-pub(crate) fn step(model: &mut Model, after: bool, out: &mut Vec<Cmd>) {
-    if model.layers.on::<RequestScreen>() && !is_sent(model) {
-        return if after {
-            notice(model, "This is the next request; no call follows it.");
-        } else {
-            open(model, None, out);
-        };
+/// Goes to the call after the one that is shown; the next request comes after the newest call.
+pub(crate) fn next_call(model: &mut Model, out: &mut Vec<Cmd>) {
+    if !is_sent(model) {
+        return notice(model, "This is the next request; no call follows it.");
     }
     let Some(found) = model.layers.top().and_then(RequestScreen::call) else { return };
-    match if after { found.after } else { found.before } {
+    let Some(run) = found.after else {
+        let key = model.keys.key(Action::Context);
+        return notice(model, format!("This is the newest call; {key} from the composer shows the next request."));
+    };
+    request(model, run, out);
+}
+
+/// Goes to the call before the one that is shown.
+pub(crate) fn previous_call(model: &mut Model, out: &mut Vec<Cmd>) {
+    if !is_sent(model) {
+        return open(model, None, out);
+    }
+    let Some(found) = model.layers.top().and_then(RequestScreen::call) else { return };
+    match found.before {
         Some(run) => request(model, run, out),
-        None if after => {
-            let key = model.keys.key(Action::Context);
-            notice(model, format!("This is the newest call; {key} from the composer shows the next request."));
-        }
         None => notice(model, "This is the first call."),
     }
 }
@@ -113,31 +118,29 @@ fn shown(model: &Model) -> Option<&RunCard> {
     model.layers.top().and_then(RequestScreen::call).map(|found| &found.card)
 }
 
-/// Compares the call with the next request. Returns false if no request of a call is shown.
-pub(crate) fn compare(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
-    let sent = is_sent(model);
+/// Compares the call with the next request.
+pub(crate) fn compare(model: &mut Model, out: &mut Vec<Cmd>) {
     if let (Some(branch), Some(run)) = (model.branch().map(|branch| branch.id), shown(model).map(|card| card.id)) {
         let before = Some(CallSelector::Named(run.to_string()));
         calls::update::open_diff(model, before, CallSelector::Next(branch), out);
     }
-    sent
 }
 
-/// Asks how to replay the call. Returns false if no request of a call is shown.
-pub(crate) fn replay(model: &mut Model) -> bool {
-    let sent = is_sent(model);
+/// Asks how to replay the call.
+pub(crate) fn replay(model: &mut Model) {
+    if !is_sent(model) {
+        return notice(model, "The next request was not sent yet; only a call can be replayed.");
+    }
     if let Some((run, name)) = shown(model).map(|card| (card.id, card.model.clone())) {
         race::update::ask_about(model, run, &name);
     }
-    sent
 }
 
-/// Requests the exact bytes of the call. Returns false if no request of a call is shown.
-pub(crate) fn bytes(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+/// Requests the exact bytes of the call.
+pub(crate) fn bytes(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(run) = shown(model).map(|card| card.id.to_string()) {
         send(model, CallRequest::ReplayDryRun { run }, RequestPending::Bytes, out);
     }
-    is_sent(model)
 }
 
 /// Shows the bytes of a call in the same way as the bytes of the next request.

@@ -46,8 +46,8 @@ impl Screen for DraftScreen {
         Outcome::Then(update::leave)
     }
 
-    fn copy(&mut self) -> Option<String> {
-        self.draft.as_ref().and_then(|draft| draft.summary.text.clone())
+    fn copy(&mut self) -> Copied {
+        Copied::of(self.draft.as_ref().and_then(|draft| draft.summary.text.clone()))
     }
 
     fn next_pane(&mut self, step: i64) -> Outcome {
@@ -82,7 +82,7 @@ impl Screen for SummaryList {
         Outcome::Then(update::read)
     }
 
-    fn copy(&mut self) -> Option<String> {
-        self.selected().and_then(|card| card.summary.text.clone())
+    fn copy(&mut self) -> Copied {
+        Copied::of(self.selected().and_then(|card| card.summary.text.clone()))
     }
 }

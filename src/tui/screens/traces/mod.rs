@@ -43,6 +43,19 @@ impl Screen for Traces {
         self.step(by(self.cursor, row));
     }
 
+    fn copy(&mut self) -> Copied {
+        Copied::Then(update::copy)
+    }
+
+    fn whole_session(&mut self) -> Outcome {
+        self.whole = !self.whole;
+        Outcome::Then(|model, _| model.sync_screens())
+    }
+
+    fn to_message(&mut self) -> Outcome {
+        Outcome::Then(update::to_message)
+    }
+
     fn line(&mut self) -> Option<&mut String> {
         self.filtering.then_some(&mut self.filter)
     }

@@ -77,10 +77,9 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Creates the screen with a call selected, by its index among the session's calls.
+    /// Creates the screen with a call selected.
     #[must_use]
-    pub fn on(session: Option<&Session>, place: Option<usize>) -> Self {
-        let trace = session.zip(place).and_then(|(session, place)| session.traces.get(place));
+    pub fn on(trace: Option<&ToolTrace>) -> Self {
         Self { chosen: trace.map(|trace| (trace.run, trace.call_id.clone())), ..Self::default() }
     }
 
@@ -99,7 +98,7 @@ impl Traces {
         let wanted = self.chosen.clone();
         let is = |place: &usize| wanted.as_ref().is_some_and(|known| same(&session.traces[*place], known));
         if first && wanted.is_some() && !all.iter().any(is) {
-            // The call selected elsewhere is on another branch.
+            // The call selected before is on another branch.
             self.whole = true;
             self.list_basis = None;
             all = every();

@@ -21,11 +21,9 @@ pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<Traces>(|_| true) {
         return;
     }
-    let session = model.session.as_ref();
     let panel = model.focus == Focus::Tools && model.layers.is_empty();
-    let place =
-        session.and_then(|session| session.traces.len().checked_sub(model.tools.selected + 1)).filter(|_| panel);
-    let screen = Traces::on(session, place);
+    let selected = if panel { model.tool_calls().get(model.tools.selected).copied() } else { None };
+    let screen = Traces::on(selected);
     model.layers.push(screen);
     model.sync_screens();
 }
@@ -36,18 +34,10 @@ pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
     match model.layers.top::<Traces>() {
         Some(screen) => screen.selected(session),
         None if model.layers.is_empty() && model.focus == Focus::Tools => {
-            session.traces.iter().rev().nth(model.tools.selected)
+            model.tool_calls().get(model.tools.selected).copied()
         }
         None => None,
     }
-}
-
-/// Toggles between the calls of the branch and of the whole session.
-pub(crate) fn whole_session(model: &mut Model) {
-    if let Some(screen) = model.layers.top_mut::<Traces>() {
-        screen.whole = !screen.whole;
-    }
-    model.sync_screens();
 }
 
 /// Toggles between groups of failures and the list of all calls.

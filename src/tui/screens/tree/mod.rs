@@ -8,6 +8,7 @@ pub(crate) mod view;
 
 use crate::domain::base::ids::RunId;
 use crate::tui::chat::model::conversation::Conversation;
+use crate::tui::chat::update::acts;
 use crate::tui::model::session::Session;
 use crate::tui::screens::screen::prelude::*;
 use model::TreeScreen;
@@ -32,6 +33,17 @@ impl Screen for TreeScreen {
 
     fn select(&mut self, row: usize) {
         self.step(by(self.cursor, row));
+    }
+
+    fn copy(&mut self) -> Copied {
+        Copied::Then(acts::copy_message)
+    }
+
+    fn edit_list(&mut self, edit: ListEdit) -> Outcome {
+        match edit {
+            ListEdit::Rename => Outcome::Then(|model, _| update::rename(model)),
+            ListEdit::New | ListEdit::Delete => Outcome::Pass,
+        }
     }
 
     fn line(&mut self) -> Option<&mut String> {

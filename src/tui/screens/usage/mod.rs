@@ -35,6 +35,19 @@ impl Screen for UsageScreen {
         self.step(by(self.cursor, row));
     }
 
+    fn details(&mut self) -> Outcome {
+        Outcome::Then(update::text)
+    }
+
+    fn step_call(&mut self, step: i64) -> Outcome {
+        self.step(step);
+        Outcome::Done
+    }
+
+    fn whole_session(&mut self) -> Outcome {
+        Outcome::Then(update::whole)
+    }
+
     fn open(&mut self) -> Outcome {
         Outcome::Then(update::enter)
     }

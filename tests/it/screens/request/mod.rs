@@ -2,4 +2,4 @@
 
 mod counts;
 pub(crate) mod overlay;
-mod sent;
+pub(crate) mod sent;

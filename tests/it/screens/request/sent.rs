@@ -70,7 +70,7 @@ fn shows(stage: &mut Stage, found: SentRequest) {
 }
 
 /// The overlay, opened from the first message.
-fn opened() -> Stage {
+pub(crate) fn opened() -> Stage {
     let mut stage = fixture::opened();
     stage.press("tab g ctrl-o");
     shows(&mut stage, found());
