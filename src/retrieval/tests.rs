@@ -405,11 +405,11 @@ fn index_memory_grows_with_its_messages() {
 #[test]
 fn in_long_messages_one_passage_must_cover_the_question() {
     let mut all = Conversation::default();
-    let filler = |n: usize| (0..300).map(|at| format!("note{n}x{at}")).collect::<Vec<_>>().join(" ");
+    let long_text = |n: usize| (0..300).map(|at| format!("note{n}x{at}")).collect::<Vec<_>>().join(" ");
     let texts = (0..10).map(|n| match n {
-        3 => format!("oven {} flour", filler(n)),
-        5 => format!("token refresh {}", filler(n)),
-        _ => filler(n),
+        3 => format!("oven {} flour", long_text(n)),
+        5 => format!("token refresh {}", long_text(n)),
+        _ => long_text(n),
     });
     let path: Vec<u32> = texts.map(|text| all.add(&text)).collect();
     let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
