@@ -6,6 +6,10 @@
 //! speaker, weighs as much as a word that occurs once. One place of the path (a message and its two neighbors) must
 //! contain `MIN_COVERED` of this weight, and a candidate's score must reach `MIN_SCORED` of it. A candidate whose
 //! cosine is far above the mean of the path is included regardless of its words.
+//!
+//! In a conversation of long messages, a message and its neighbors contain most words of any question. There, one
+//! passage must contain `MIN_COVERED_LONG` of the weight, and scores have no minimum: questions about long messages use
+//! other words than the messages.
 
 use super::RetrievalError;
 use super::gate::{self, MessageSignals};
@@ -15,8 +19,9 @@ use std::collections::HashSet;
 
 /// Share of a question's weight that one place must contain.
 const MIN_COVERED: f32 = 0.29;
-/// Text that is less chat-like than this has no floor: questions about long messages use other words than the messages,
-/// so a floor would lose their answers.
+/// Share of a question's weight that one passage must contain in a conversation of long messages.
+const MIN_COVERED_LONG: f32 = 0.34;
+/// Text that is less chat-like than this is a conversation of long messages.
 const MIN_CHATTY: f32 = 0.5;
 /// Share of a question's weight that a candidate's score must reach.
 const MIN_SCORED: f32 = 0.08;
@@ -41,9 +46,11 @@ impl Floor {
         let signals = gate::measure(options, text)?;
         let near = options.cosines.map(|cosines| gate::far_above(cosines, signals.asks)).unwrap_or_default();
         if chatty(options.scope.shape.mean_tokens) < MIN_CHATTY {
-            return Ok(Self { is_covered: true, min_score: f32::NEG_INFINITY, near });
+            let is_covered = is_covered(&signals, (signals.in_passage, MIN_COVERED_LONG));
+            return Ok(Self { is_covered, min_score: f32::NEG_INFINITY, near });
         }
-        Ok(Self { is_covered: is_covered(&signals), min_score: MIN_SCORED * question_weight(&signals), near })
+        let is_covered = is_covered(&signals, (signals.within, MIN_COVERED));
+        Ok(Self { is_covered, min_score: MIN_SCORED * question_weight(&signals), near })
     }
 
     /// Returns whether a candidate reaches the floor.
@@ -62,12 +69,12 @@ fn question_weight(signals: &MessageSignals) -> f32 {
     signals.mass + (signals.content - signals.known) as f32 * signals.once
 }
 
-/// Returns whether one place of the path covers enough of the question. A known identifier, or a phrase that points to
-/// the past, is sufficient evidence that the question refers to older messages.
+/// Returns whether the weight that one place contains is at least this share of the question's weight. A known
+/// identifier, or a phrase that points to the past, is sufficient evidence that the question refers to older messages.
 #[allow(clippy::cast_precision_loss, reason = "a number of speakers")]
-fn is_covered(signals: &MessageSignals) -> bool {
+fn is_covered(signals: &MessageSignals, (contained, share): (f32, f32)) -> bool {
     let names = signals.named as f32 * signals.once;
-    signals.code || signals.cue || signals.within + names >= MIN_COVERED * (question_weight(signals) + names)
+    signals.code || signals.cue || contained + names >= share * (question_weight(signals) + names)
 }
 
 #[cfg(test)]
@@ -93,7 +100,7 @@ mod tests {
             (MessageSignals { code: true, ..signals(1, 4, 1.0) }, true),
             (MessageSignals { named: 1, ..signals(1, 4, 2.0) }, true),
         ] {
-            assert_eq!(is_covered(&signals), expected, "{signals:?}");
+            assert_eq!(is_covered(&signals, (signals.within, MIN_COVERED)), expected, "{signals:?}");
         }
     }
 }

@@ -27,6 +27,8 @@ pub struct MessageSignals {
     pub together: f32,
     /// The same among searchable messages.
     pub within: f32,
+    /// The highest sum of the idf of these words in one passage of a searchable message.
+    pub in_passage: f32,
     /// The highest number of these words in one message and its two neighbors.
     pub shared: usize,
     /// The idf of a word that occurs once on the path.
@@ -62,6 +64,7 @@ pub fn measure(options: &SearchOptions<'_>, text: &str) -> Result<MessageSignals
     let slots = options.scope.slots();
     let found = lists(options, &content, slots)?;
     let mut places = vec![(0.0_f32, 0_usize); options.scope.messages()];
+    let mut passages = vec![0.0_f32; slots];
     let mut signals = MessageSignals {
         content: content.len(),
         named: query.speakers.len(),
@@ -79,6 +82,7 @@ pub fn measure(options: &SearchOptions<'_>, text: &str) -> Result<MessageSignals
         let mut reached = 0;
         for (slot, _) in list {
             let position = options.scope.position(*slot as usize);
+            passages[*slot as usize] += weight;
             for near in reached.max(position.saturating_sub(1))..(position + 2).min(places.len()) {
                 places[near] = (places[near].0 + weight, places[near].1 + 1);
                 reached = near + 1;
@@ -86,10 +90,12 @@ pub fn measure(options: &SearchOptions<'_>, text: &str) -> Result<MessageSignals
         }
     }
     let allowed = options.filter.allowed(options.index, options.scope);
-    for ((sum, count), allowed) in places.into_iter().zip(allowed) {
+    for (position, ((sum, count), allowed)) in places.into_iter().zip(allowed).enumerate() {
         signals.together = signals.together.max(sum);
         if allowed {
             signals.within = signals.within.max(sum);
+            signals.in_passage =
+                passages[options.scope.span(position)].iter().copied().fold(signals.in_passage, f32::max);
         }
         signals.shared = signals.shared.max(count);
     }

@@ -2,6 +2,7 @@
 //! messages are gone, and cards fit and add up.
 
 use super::fill::{CardRoom, Filled, UnsentHit, fill};
+use super::floor::Floor;
 use super::index::segment::{NoSegments, Source};
 use super::index::session::{Entry, Index, Sealed};
 use super::index::words::Term;
@@ -397,6 +398,30 @@ fn index_memory_grows_with_its_messages() {
     let least = size_of::<super::index::session::IndexedMessage>() + size_of::<(Hash, u32)>();
     assert!((least * 1_000..least * 1_500).contains(&known), "{known}");
     assert!((2 * 1_000..2 * 8_000).contains(&lists), "{lists}: two words, a few bytes for each occurrence");
+}
+
+/// Long messages contain many words: two words of a question that occur in different passages of one message are no
+/// evidence that the question is about it.
+#[test]
+fn in_long_messages_one_passage_must_cover_the_question() {
+    let mut all = Conversation::default();
+    let long_text = |n: usize| (0..300).map(|at| format!("note{n}x{at}")).collect::<Vec<_>>().join(" ");
+    let texts = (0..10).map(|n| match n {
+        3 => format!("oven {} flour", long_text(n)),
+        5 => format!("token refresh {}", long_text(n)),
+        _ => long_text(n),
+    });
+    let path: Vec<u32> = texts.map(|text| all.add(&text)).collect();
+    let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
+    let options = all.options(&scope, &filter, &NoSegments);
+    let passes = |text: &str| {
+        let hits = search(&options, &Query::new(&all.index, &scope, text)).unwrap();
+        let floor = Floor::new(&options, text).unwrap();
+        (!hits.is_empty(), hits.iter().filter(|hit| floor.passes(&options, hit)).count())
+    };
+    assert_eq!(passes("Which oven is best for flour with roses and cinnamon?"), (true, 0));
+    let (_, found) = passes("How does the token refresh with roses and cinnamon?");
+    assert!(found > 0, "no hit has a minimum score");
 }
 
 /// After this many hits in a row that do not fit, the others are not tried.
