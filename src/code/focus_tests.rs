@@ -219,33 +219,6 @@ fn changes_open_the_search_with_little_evidence() {
     }
 }
 
-/// In a large workspace, a word in the body of one function says nothing about its subject. In a question, words of
-/// bodies count half.
-#[test]
-fn words_of_a_single_body_do_not_open_the_search() {
-    use std::fmt::Write as _;
-    let mut many =
-        "/// Shows a lantern, an apple, and a pear.\npub fn show_it() {}\npub fn pick() {\n    let poem = 1;\n}\n"
-            .to_owned();
-    for number in 0..1_200 {
-        let _ = writeln!(many, "pub fn step_{number}() {{}}");
-    }
-    let bodies = "pub fn weigh() {\n    let plum = 1;\n    let fig = plum;\n}\npub fn weigh_twice() {\n    let plum = weigh();\n    let fig = plum;\n}\n";
-    let (_folder, index) = indexed(&[("many.rs", &many), ("bodies.rs", bodies)]);
-    let opens = |text: &str| {
-        let tuning = Tuning::for_plans();
-        let asked = query::read(&mut Analyzer::default(), text, &tuning);
-        let asked = query::Query { asks: text.ends_with('?'), ..asked };
-        skip_reason(&index, &asked, &rank(&index, &asked, &tuning, 50)).is_none()
-    };
-    for text in ["Write a lantern for the zebra", "Write `poem` for the zebra", "Is the apple a pear?"] {
-        assert!(opens(text), "{text}");
-    }
-    for text in ["Write a poem for the zebra", "Is the plum a fig?", "Write a lantern for my zebra"] {
-        assert!(!opens(text), "{text}");
-    }
-}
-
 #[test]
 fn reasons_name_the_heaviest_words() {
     let (folder, index) = workspace();

@@ -34,8 +34,6 @@ pub struct Query {
     /// Whether its first line may name the change to make: it begins with a verb of change that is as common at the
     /// beginning of other orders.
     pub is_order: bool,
-    /// Whether its first line is about something of the person: "my list", "show me".
-    pub is_personal: bool,
     /// The terms of identifiers of its first line, and of words in it that are marked as code.
     pub identifiers: BTreeSet<Box<str>>,
     /// The words of the terms, in lower case.
@@ -143,9 +141,6 @@ const ORDER_VERBS: &[&str] = &[
     "validate", "warn", "wrap",
 ];
 
-/// Pronouns of the person who writes. Sorted.
-const PERSONAL: [&str; 4] = ["me", "mine", "my", "myself"];
-
 /// Maximum bytes of a label before a colon, such as the name of a module.
 const MAX_LABEL_BYTES: usize = 40;
 
@@ -185,7 +180,6 @@ fn read_first_line(analyzer: &Analyzer, whole: &str, line: &str, query: &mut Que
     let is_in = |verbs: &[&str]| verb.is_some_and(|verb| verbs.binary_search(&verb.to_lowercase().as_str()).is_ok());
     query.is_change = !line.contains('?') && (has_kind || is_in(CHANGE_VERBS));
     query.is_order = !line.contains('?') && !has_kind && is_in(ORDER_VERBS);
-    query.is_personal = words_of(line).any(|word| PERSONAL.contains(&word.to_lowercase().as_str()));
     if let Some(verb) = verb {
         query.first_line.remove(&analyzer.stem(verb));
     }
@@ -406,18 +400,6 @@ mod tests {
         assert_eq!(identifiers("`walk` is slow"), ["walk"]);
         for text in ["the Tool of Results", "yes -- please", "SIGINFO is fatal", "slow\nwalk_tree is it"] {
             assert_eq!(identifiers(text), [""; 0], "{text}");
-        }
-    }
-
-    #[test]
-    fn lines_about_something_of_the_person_are_recognized() {
-        for (text, wanted) in [
-            ("Add eggs to My list", true),
-            ("show me the parser", true),
-            ("Add eggs to the list\n\nand to mine", false),
-            ("fix mymodule", false),
-        ] {
-            assert_eq!(read_plainly(text).is_personal, wanted, "{text}");
         }
     }
 
