@@ -79,7 +79,9 @@ impl Run<'_, '_> {
         let words = match answer {
             Answer::Done(words) if words.is_empty() => message.to_owned(),
             // The store of a demonstration ends with the command, so there is nothing to undo later.
-            Answer::Done(words) if self.global.demo && self.io.joins => sentence(words.trim_end_matches(" u undoes it.")),
+            Answer::Done(words) if self.global.demo && self.io.joins => {
+                sentence(words.trim_end_matches(" u undoes it."))
+            }
             Answer::Done(words) => sentence(&in_commands(&words)),
             Answer::Branch(_) | Answer::Text(_) => message.to_owned(),
             other => return Err(unexpected(&other)),

@@ -125,7 +125,9 @@ fn included(position: usize, row: &Row) -> Value {
 
 fn excluded(row: &Row) -> Value {
     let (needed_tokens, remedy) = match &row.verdict {
-        Verdict::Out { needed, remedy } => (*needed, remedy.as_ref().map(|remedy| remedy.sentence(&remedy.command(&row.item_name())))),
+        Verdict::Out { needed, remedy } => {
+            (*needed, remedy.as_ref().map(|remedy| remedy.sentence(&remedy.command(&row.item_name()))))
+        }
         Verdict::In { .. } | Verdict::Suggested => (0, None),
     };
     let mut value = json!({

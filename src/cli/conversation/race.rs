@@ -15,7 +15,8 @@ use crate::domain::conversation::state;
 use crate::domain::planning::blocked::says_unfit;
 use crate::domain::planning::variant;
 use crate::engine::api::{
-    Answer, CallRequest, Draft, Event, ItemName, PlanRequest, ReplayedCall, SessionRequest, Ticket, TurnEvent, TurnRequest,
+    Answer, CallRequest, Draft, Event, ItemName, PlanRequest, ReplayedCall, SessionRequest, Ticket, TurnEvent,
+    TurnRequest,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
