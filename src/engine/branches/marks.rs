@@ -421,7 +421,7 @@ fn unchanged(before: Option<&Mark>, after: Option<&Mark>) -> Option<&'static str
         return Some("Already excluded; x includes it.");
     }
     let is_same = (before.kind, &before.note, before.by) == (after.kind, &after.note, after.by);
-    is_same.then(|| match after.kind {
+    is_same.then_some(match after.kind {
         MarkKind::Sticky => "Already pinned.",
         MarkKind::Leased { .. } => "Already leased for as long.",
         MarkKind::IncludeOnce | MarkKind::Ephemeral => "Already included in the next request.",
