@@ -184,7 +184,7 @@ impl<'a> Client<'a> {
     /// event.
     pub(super) fn failure_of(&mut self, failure: Failure) -> Stop {
         match self.blocked.take() {
-            Some(blocked) if failure.kind == FailureKind::Blocked => Stop::Blocked(blocked),
+            Some(blocked) if failure.kind == FailureKind::Blocked => Stop::Unsent(blocked),
             _ => Stop::Failed(failure),
         }
     }

@@ -11,6 +11,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::record::{IncomingPieces, Transcript};
+use crate::domain::planning::blocked::UNSENT;
 use crate::engine::api::{Answer, Request, SessionView, TurnRequest};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
@@ -77,6 +78,10 @@ impl Run<'_, '_> {
     pub(super) fn print_result(&mut self, answer: Answer, message: &str) -> Result<(), Stop> {
         let words = match answer {
             Answer::Done(words) if words.is_empty() => message.to_owned(),
+            // The store of a demonstration ends with the command, so there is nothing to undo later.
+            Answer::Done(words) if self.global.demo && self.io.joins => {
+                sentence(words.trim_end_matches(" u undoes it."))
+            }
             Answer::Done(words) => sentence(&in_commands(&words)),
             Answer::Branch(_) | Answer::Text(_) => message.to_owned(),
             other => return Err(unexpected(&other)),
@@ -125,8 +130,12 @@ pub(super) fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
         Stop::Usage(what) => io.note(what),
         Stop::Interrupted => io.note("interrupted; the text received so far is kept"),
         Stop::Printed(_) => {}
-        Stop::Blocked(blocked) => {
-            io.note(&blocked.sentence());
+        Stop::Blocked(blocked) | Stop::Unsent(blocked) => {
+            if matches!(stop, Stop::Unsent(_)) {
+                io.note(&format!("{} {}", blocked.send_failure(), sentence(&in_commands(UNSENT))));
+            } else {
+                io.note(&blocked.sentence());
+            }
             for choice in &blocked.choices {
                 io.note(&format!("you can {}", choice.sentence()));
             }

@@ -305,6 +305,7 @@ fn without_numbers(text: &str) -> String {
 pub fn in_commands(text: &str) -> String {
     let keys = [
         ("u undoes it", "`pleach undo` undoes it"),
+        ("x includes it", "`pleach include` includes it"),
         ("U redoes it", "`pleach redo` redoes it"),
         ("/compress N summarizes", "`pleach compress --up-to N` summarizes"),
         ("R asks again, c continues", "`pleach regenerate` sends the message again"),

@@ -86,7 +86,7 @@ pub fn plan(
 }
 
 fn included(position: usize, row: &Row) -> Value {
-    json!({
+    let mut value = json!({
         "id": row.atom.key(),
         "kind": row.kind.name(),
         "section": row.section().map(Section::name),
@@ -94,18 +94,25 @@ fn included(position: usize, row: &Row) -> Value {
         "fidelity": fidelity(row),
         "tokens": row.tokens,
         "reason": row.reason.name(),
-        "reason_text": row.reason.sentence(),
+        "reason_text": row.reason_sentence(),
         "pin": row.pin.map(pin),
         "score": row.scores.score.map(thousandths),
         "score_parts": score_parts(row),
         "source": source(&row.source),
         "title": row.title,
-    })
+    });
+    let parts = row.left_out_parts();
+    if !parts.is_empty() {
+        value["left_out"] = parts.into();
+    }
+    value
 }
 
 fn excluded(row: &Row) -> Value {
     let (needed_tokens, remedy) = match &row.verdict {
-        Verdict::Out { needed, remedy } => (*needed, remedy.as_ref().map(|remedy| remedy.sentence(&remedy.action))),
+        Verdict::Out { needed, remedy } => {
+            (*needed, remedy.as_ref().map(|remedy| remedy.sentence(&remedy.command(&row.item_name()))))
+        }
         Verdict::In { .. } | Verdict::Suggested => (0, None),
     };
     let mut value = json!({

@@ -10,8 +10,10 @@ use std::sync::Arc;
 pub enum Stop {
     /// The command failed.
     Failed(Failure),
-    /// Required items do not fit the budget.
+    /// Required items of a planned request do not fit the budget.
     Blocked(Arc<Blocked>),
+    /// A request was not sent, because its required items do not fit the budget.
+    Unsent(Arc<Blocked>),
     /// The arguments are wrong.
     Usage(String),
     /// Ctrl+C was pressed.
@@ -33,7 +35,7 @@ impl Stop {
     pub fn code(&self) -> u8 {
         match self {
             Self::Failed(failure) => failure.kind.exit_code(),
-            Self::Blocked(_) => 3,
+            Self::Blocked(_) | Self::Unsent(_) => 3,
             Self::Usage(_) => 2,
             Self::Interrupted | Self::Stopped(_) => 130,
             Self::Printed(code) => *code,

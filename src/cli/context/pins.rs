@@ -11,7 +11,8 @@ use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind}
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::task::{self, TaskSpan};
 use crate::domain::conversation::transition::{ItemState, Subject};
-use crate::domain::conversation::tree::{self, Tree};
+use crate::domain::conversation::tree::{self, Slot, Tree};
+use crate::domain::planning::reason_label::part_name;
 use crate::engine::api::{BranchRequest, SessionView, TaskAct, TransitionReport};
 use serde_json::{Value, json};
 
@@ -36,11 +37,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
     let path = pick::path(&tree, branch);
     let turns = tree::turns(&tree, &path);
     let number = |mark: &Mark| {
-        let key = match mark.target {
-            Atom::Turn { user: key, .. } | Atom::Message { node: key } | Atom::Episode { call: key, .. } => key,
-            Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => return None,
-        };
-        let slot = tree.by_key(key)?;
+        let slot = marked_slot(&tree, mark)?;
         let at = path.iter().position(|other| *other == slot)?;
         Some(turns.iter().filter(|turn| turn.asked && turn.nodes.start <= at).count())
     };
@@ -58,15 +55,34 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
         return run.io.value(&shapes.collect::<Vec<_>>());
     }
     for (turn, mark) in &marks {
-        let place = turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
+        let place = place(&tree, *turn, mark);
         let old = if stale(&view, &tree, mark) { "stale, the source branch has new messages: " } else { "" };
         let title = format!("{old}{}", title(&tree, mark));
-        run.io.say(&format!("{}  {}  {title}", column(&place, 10), column(&kind_text(mark), 28)));
+        run.io.say(&format!("{}  {}  {title}", column(&place, 20), column(&kind_text(mark), 28)));
     }
     if marks.is_empty() {
         run.io.say("No items are marked on this branch.");
     }
     Ok(())
+}
+
+/// Returns the first message of a marked turn, or the marked message; `None` for other items.
+fn marked_slot(tree: &Tree, mark: &Mark) -> Option<Slot> {
+    match mark.target {
+        Atom::Turn { user: key, .. } | Atom::Message { node: key } | Atom::Episode { call: key, .. } => {
+            tree.by_key(key)
+        }
+        Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => None,
+    }
+}
+
+/// Returns where a marked item is: `turn 2`, `answer of turn 2`, `other branch`, or `-` for an item without a place.
+fn place(tree: &Tree, turn: Option<usize>, mark: &Mark) -> String {
+    let Some(slot) = marked_slot(tree, mark) else { return "-".to_owned() };
+    let Some(turn) = turn else { return "other branch".to_owned() };
+    let is_message = matches!(mark.target, Atom::Message { .. } | Atom::Episode { .. });
+    let part = if is_message { format!("{} of ", part_name(tree.head(slot).role)) } else { String::new() };
+    format!("{part}turn {turn}")
 }
 
 fn kind_text(mark: &Mark) -> String {
@@ -114,6 +130,7 @@ fn shape(tree: &Tree, turn: Option<usize>, mark: &Mark) -> Value {
     json!({
         "id": mark.target.key(),
         "turn": turn,
+        "place": place(tree, turn, mark),
         "pin": crate::cli::shape::pin(mark.kind),
         "turns_left": left,
         "by": mark.by,
@@ -177,7 +194,7 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         run.io.say(format!("{}  {}  {outcome}", column(status, 8), column(&task.name, 30)).trim_end());
     }
     if task::running(tasks).is_none() {
-        run.io.note("no task is running");
+        run.io.note("No task is running here. `pleach task start NAME` starts one.");
     }
     Ok(())
 }

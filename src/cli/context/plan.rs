@@ -18,7 +18,7 @@ use crate::domain::call::item_use::CallUses;
 use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::domain::planning::plan::{ContextPlan, Row, Verdict};
+use crate::domain::planning::plan::{Budget, ContextPlan, Row, Verdict};
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, SessionView};
 use serde_json::{Value, json};
@@ -110,10 +110,9 @@ fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&
     let _ = writeln!(text, "policy {} · mode {mode} · layout {layout} · plan {}", plan.policy, plan.id.short());
     let _ = writeln!(
         text,
-        "{total} of {room} tokens {label} · window {} − reserved for the answer {} − safety margin {} · \
-         message overhead {} {label} · tool definitions {} {label}",
-        number(plan.budget.context_window),
-        number(plan.budget.reserved_output),
+        "{total} of {room} tokens {label} · {} − safety margin {} · message overhead {} {label} · \
+         tool definitions {} {label}",
+        limit(&plan.budget),
         number(plan.budget.safety),
         number(plan.framing),
         number(plan.tools)
@@ -144,7 +143,8 @@ fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&
         for row in rows {
             let _ = writeln!(text, "{}", line(row));
             if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict {
-                let _ = writeln!(text, "    {}", remedy.sentence(&remedy.action));
+                let command = format!("`pleach {}`", remedy.command(&row.item_name()));
+                let _ = writeln!(text, "    {}", remedy.sentence(&command));
             }
         }
     }
@@ -153,6 +153,19 @@ fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&
         let _ = writeln!(text, "! {}", warning.sentence());
     }
     text
+}
+
+/// Returns the numbers from which a budget's safety margin is subtracted: the cap, or the model's window.
+fn limit(budget: &Budget) -> String {
+    let window = number(budget.context_window);
+    if budget.is_capped() {
+        let cap = number(budget.prompt + budget.safety);
+        return format!("window {window}, cap {cap}");
+    }
+    match budget.input_limit.filter(|limit| *limit == budget.most()) {
+        Some(limit) => format!("window {window} · input limit {}", number(limit)),
+        None => format!("window {window} − reserved for the answer {}", number(budget.reserved_output)),
+    }
 }
 
 /// Describes the code search in one line.
@@ -172,7 +185,7 @@ fn code_search(set: Option<&CodeSet>) -> String {
 
 fn line(row: &Row) -> String {
     let tokens = number(row.tokens);
-    format!("  {} {} {tokens:>9}  {}", column(row.kind.name(), 9), column(&row.title, 46), row.reason.sentence())
+    format!("  {} {} {tokens:>9}  {}", column(row.kind.name(), 9), column(&row.title, 46), row.reason_sentence())
 }
 
 pub(crate) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> {

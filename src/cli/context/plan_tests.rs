@@ -164,7 +164,7 @@ fn a_blocked_plan_exits_with_3() {
         assert_eq!(json["choices"][0]["choice"], "larger_budget");
         assert_eq!(json["choices"][0]["at_least"], 9_000);
         assert_eq!(json["budget"]["prompt"], budget().prompt);
-        assert!(printed.err.contains("nothing was sent") && printed.err.contains("larger context window"));
+        assert!(printed.err.contains("needs at least 9,000 tokens") && printed.err.contains("larger context window"));
     }
 }
 

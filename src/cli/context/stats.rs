@@ -24,8 +24,16 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = view.current;
     let mut stats = expect_answer!(run, Stats, Request::Summary { branch, act: SummaryAct::Stats });
-    if let Planned::Plan { plan, .. } = run.client.plan(&view, Draft::default(), &mut run.io)? {
-        (stats.used, stats.budget, stats.levels) = (plan.est_total, plan.budget.prompt, level_uses(&plan).into());
+    let mut problem = None;
+    match run.client.plan(&view, Draft::default(), &mut run.io) {
+        Ok(Planned::Plan { plan, .. }) => {
+            (stats.used, stats.budget, stats.levels) = (plan.est_total, plan.budget.prompt, level_uses(&plan).into());
+        }
+        Ok(Planned::Blocked(blocked)) | Err(Stop::Blocked(blocked)) => {
+            (stats.used, stats.budget) = (blocked.needed, blocked.budget.prompt);
+            problem = Some(blocked.sentence());
+        }
+        Err(stop) => return Err(stop),
     }
     let ledger = expect_answer!(run, Ledger, CallRequest::Ledger { branch, whole });
     let own = |call: &&CallCost| !whole || call.branch == branch;
@@ -36,7 +44,13 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
         let mut shape = stats_shape(&stats);
         shape["calls"] = ledger_shape(&ledger);
         shape["uses"] = item_use::shape(&ledger.uses);
+        if let Some(problem) = problem {
+            shape["problem"] = problem.into();
+        }
         return run.io.value(&shape);
+    }
+    if let Some(problem) = problem {
+        run.io.say(&problem);
     }
     print_stats(run, &stats);
     print_ledger(run, &ledger);

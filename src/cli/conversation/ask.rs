@@ -148,7 +148,7 @@ impl Turn {
         match event {
             Event::Answer { ticket, result } if ticket == self.ticket => match result {
                 Ok(Answer::Asked { .. }) => {}
-                Ok(Answer::Planned(Planned::Blocked(blocked))) => return Err(Stop::Blocked(blocked)),
+                Ok(Answer::Planned(Planned::Blocked(blocked))) => return Err(Stop::Unsent(blocked)),
                 Ok(other) => return Err(unexpected(&other)),
                 Err(failure) => return Err(run.client.failure_of(failure)),
             },

@@ -11,9 +11,6 @@ use crate::domain::planning::plan::{ContextPlan, Row, RowKind, Verdict};
 use crate::engine::api::{Planned, SessionView};
 use std::fmt::Write as _;
 
-/// The number of characters of an id that name an item.
-const ID_CHARS: usize = 8;
-
 /// The greeting, printed once at the start.
 pub(crate) const GREETING: &str = "pleach, plain mode. Write a message and press Enter. /help lists the commands.";
 
@@ -55,7 +52,7 @@ pub(crate) fn status(view: &SessionView, plan: Result<Planned, Stop>) -> String 
             );
         }
         Ok(Planned::Blocked(blocked)) | Err(Stop::Blocked(blocked)) => {
-            let _ = write!(text, "The next request does not fit: {}", blocked.sentence());
+            text.push_str(&blocked.sentence());
         }
         Err(Stop::Failed(failure)) => {
             let _ = write!(text, "{failure}");
@@ -71,14 +68,6 @@ fn rows(plan: &ContextPlan) -> impl Iterator<Item = &Row> {
     let included_rows =
         sections.into_iter().flat_map(|section| plan.included().filter(move |row| row.section() == Some(section)));
     included_rows.chain(plan.suggested()).chain(plan.excluded())
-}
-
-/// Returns an item's name for commands: its turn number, or else a prefix of its id.
-fn name(row: &Row) -> String {
-    match (row.kind, row.source.turn) {
-        (RowKind::Turn, Some(turn)) => turn.to_string(),
-        _ => row.atom.key().to_string().chars().take(ID_CHARS).collect(),
-    }
 }
 
 /// Describes the next request: the items included and left out, each with its name, tokens, and reason.
@@ -103,25 +92,17 @@ pub(crate) fn context(plan: &ContextPlan) -> String {
             let _ = writeln!(text, "{section_title}");
             heading = section_title;
         }
-        let (name, tokens) = (name(row), number(row.tokens));
+        let (name, tokens) = (row.item_name(), number(row.tokens));
         let turn = if row.kind == RowKind::Turn { "turn " } else { "" };
-        let _ = writeln!(text, "{turn}{name}: {} ({tokens} tokens). {}", row.title, row.reason.sentence());
+        let _ = writeln!(text, "{turn}{name}: {} ({tokens} tokens). {}", row.title, row.reason_sentence());
         if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict {
-            let _ = writeln!(text, "   /{} {name}: {}", command(&remedy.action), remedy.sentence(&remedy.action));
+            let _ = writeln!(text, "   {}", remedy.sentence(&format!("/{}", remedy.command(&name))));
         }
     }
     for warning in &plan.warnings {
         let _ = writeln!(text, "Warning: {}", warning.sentence());
     }
     text.trim_end().to_owned()
-}
-
-/// Returns the command for a remedy's action.
-fn command(action: &str) -> &str {
-    match action {
-        "include-once" => "include",
-        other => other,
-    }
 }
 
 /// Formats a message with its role.

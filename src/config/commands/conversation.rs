@@ -310,7 +310,7 @@ pub enum TaskCommand {
         name: Vec<String>,
     },
     /// End the running task.
-    #[command(after_help = example("task done the tests pass"))]
+    #[command(alias = "finish", after_help = example("task done the tests pass"))]
     Done {
         /// The outcome, which becomes a memory of the session.
         outcome: Vec<String>,

@@ -48,7 +48,7 @@ pub enum SettingCommand {
     #[command(after_help = example("budget 8000"))]
     Budget {
         /// The limit on the whole prompt in tokens.
-        #[arg(value_parser = tokens)]
+        #[arg(value_parser = tokens, allow_hyphen_values = true)]
         tokens: Option<u32>,
     },
     /// Show or change the layout of the branch's prompt (the order of its sections): classic or `cache_friendly`; wide,

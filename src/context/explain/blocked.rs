@@ -10,6 +10,9 @@ use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::{Blocked, BlockedRemedy, Form, Reason};
 use crate::domain::planning::policy::Section;
 
+/// Maximum number of characters of a title in a remedy.
+const TITLE: usize = 30;
+
 /// The smallest request.
 pub(in crate::context) struct Required {
     /// Its tokens.
@@ -26,12 +29,14 @@ pub(in crate::context) struct Required {
 pub(in crate::context) fn blocked(input: &PlanInput, marks: &Marks<'_>, required: &Required) -> Box<Blocked> {
     let Required { needed, turns, window, open } = required;
     let needed = *needed;
-    let larger = input.budget.cap_for(needed).map(|at_least| BlockedRemedy::LargerBudget { at_least });
-    let mut choices: Vec<BlockedRemedy> = larger.into_iter().chain([BlockedRemedy::OtherModel]).collect();
+    let larger = input.budget.cap_for(needed).filter(|_| input.budget.is_capped());
+    let larger = larger.map(|at_least| BlockedRemedy::LargerBudget { at_least });
+    let mut choices = vec![larger.unwrap_or(BlockedRemedy::OtherModel)];
     let pinned = pinned(input, marks);
     if !pinned.is_empty() {
-        let frees = pinned.iter().fold(*turns, |sum, (_, tokens)| sum.saturating_add(*tokens));
-        choices.push(BlockedRemedy::Unpin { atoms: pinned.into_iter().map(|(atom, _)| atom).collect(), frees });
+        let frees = pinned.iter().fold(*turns, |sum, item| sum.saturating_add(item.tokens));
+        let acts = pinned.iter().map(|item| item.act.clone()).collect();
+        choices.push(BlockedRemedy::Unpin { atoms: pinned.iter().map(|item| item.atom).collect(), frees, acts });
     }
     let shorter = turn_cost(&input.open, Form::Cut(OPEN_OLDER), marks);
     let now = cost_of(&input.open, open);
@@ -50,14 +55,41 @@ pub(in crate::context) fn blocked(input: &PlanInput, marks: &Marks<'_>, required
     Box::new(Blocked { basis: input.basis, needed, budget: input.budget, choices, rows, left_out })
 }
 
-/// Returns the items that a person's marks require, and the tokens of those that are no turns.
-fn pinned(input: &PlanInput, marks: &Marks<'_>) -> Vec<(Atom, u32)> {
+/// An item that a person's mark requires.
+struct Pinned {
+    atom: Atom,
+    /// Its tokens; 0 for a turn, whose tokens are counted with the other turns.
+    tokens: u32,
+    /// The act that undoes the mark: `unpin turn 1 "title"`.
+    act: String,
+}
+
+impl Pinned {
+    fn new(atom: Atom, tokens: u32, is_pin: bool, name: &str) -> Self {
+        let verb = if is_pin { "unpin" } else { "stop including" };
+        Self { atom, tokens, act: format!("{verb} {name}") }
+    }
+}
+
+/// Returns the items that a person's marks require.
+fn pinned(input: &PlanInput, marks: &Marks<'_>) -> Vec<Pinned> {
     let turns = input.turns.iter().filter_map(|turn| {
         let mark = marks.turn(turn).filter(|mark| matches!(mark.kind, MarkKind::Sticky | MarkKind::IncludeOnce))?;
-        turn.card.map(|_| (mark.target, 0))
+        let name = format!("turn {} {}", turn.number, quoted(&turn.title));
+        turn.card.map(|_| Pinned::new(mark.target, 0, mark.kind == MarkKind::Sticky, &name))
     });
     let required = input.blocks.iter().filter(|block| !matches!(block.reason, Reason::Leased { .. }));
     let pins = required.filter(|block| matches!(block.section, Section::StickyPins | Section::LeasedPins));
-    let notes = pins.filter_map(|block| block.atom.map(|atom| (atom, block.tokens)));
+    let notes = pins.filter_map(|block| {
+        let is_pin = block.reason != Reason::IncludedOnce;
+        Some(Pinned::new(block.atom?, block.tokens, is_pin, &quoted(&block.title)))
+    });
     turns.chain(notes).collect()
+}
+
+/// Returns the start of a title in quotes.
+fn quoted(title: &str) -> String {
+    let start: String = title.trim().chars().take(TITLE).collect();
+    let end = if title.trim().chars().count() > TITLE { "…" } else { "" };
+    format!("\"{}{end}\"", start.trim_end())
 }

@@ -222,13 +222,15 @@ impl Case<'_> {
             Reason::Memory { .. } => or_else(self.memory_op(), CauseKind::Retrieval, &sentence),
             Reason::CurrentState => or_else(self.state_op(), CauseKind::Model, &sentence),
             Reason::Configured => or_else(self.setting_op(), CauseKind::You, &sentence),
+            Reason::StateRequested { older, .. } => {
+                or_else(self.setting_op(), if *older { CauseKind::Turn } else { CauseKind::You }, &sentence)
+            }
             Reason::PinSuggested => plain(CauseKind::Model, &sentence),
             Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
                 self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.project_text_added())
             }
             Reason::Instructions
             | Reason::Guideline
-            | Reason::StateRequested { .. }
             | Reason::Pending
             | Reason::PinMattered
             | Reason::PinEarned { .. }

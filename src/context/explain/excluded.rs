@@ -14,6 +14,7 @@ use crate::domain::planning::input::{
     Block, Gap, InactiveMark, MESSAGE_FRAMING, MessageInput, OmittedItem, PlanInput, SendBarrier, TurnInput,
 };
 use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Source, Verdict};
+use crate::domain::planning::reason_label::part_name;
 use std::collections::HashSet;
 
 /// Turns that are listed one by one before older ones share a row.
@@ -31,12 +32,14 @@ pub(in crate::context) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
     rows.extend(notes.filter_map(|(block, place)| lease_row(admitted, block, (*place)?)));
     rows.extend(admitted.omitted_candidates().iter().chain(&input.near).map(|omitted| omitted_row(admitted, omitted)));
     rows.extend(barred(admitted, &input.open, None));
+    rows.extend(left_out_messages(admitted, &input.open, None));
     rows.extend(unsupported_parts(&input.open));
     let mut listed = 0_usize;
     let mut merged: Option<Row> = None;
     for index in (0..input.turns.len()).rev() {
         merge_gaps(admitted, index + 1, &mut merged, &mut rows);
-        let messages = barred(admitted, &input.turns[index], Some(index));
+        let mut messages = barred(admitted, &input.turns[index], Some(index));
+        messages.extend(left_out_messages(admitted, &input.turns[index], Some(index)));
         if !messages.is_empty() {
             rows.extend(merged.take());
         }
@@ -291,6 +294,44 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
         })
     };
     turn.messages.iter().filter_map(row).collect()
+}
+
+/// Makes a row for each message that a person left out of a turn that is sent. An episode is left out with its results.
+fn left_out_messages(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Vec<Row> {
+    let place = index.map(|index| admitted.places[index]);
+    if !matches!(place, None | Some(RowPosition::Window | RowPosition::Card(_))) {
+        return Vec::new();
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    let mut is_in_episode = false;
+    for message in turn.messages.iter().filter(|message| message.bar.is_none()) {
+        let is_result = message.role == Role::Tool && !message.orphan;
+        is_in_episode &= is_result;
+        let mark = admitted.marks.message(message.key).filter(|mark| mark.kind.excludes());
+        let listed = |omitted: &OmittedItem| mark.is_some_and(|mark| mark.target == omitted.atom);
+        if let Some(row) = rows.last_mut().filter(|_| is_in_episode) {
+            row.tokens = row.tokens.saturating_add(message.tokens);
+        } else if let Some(mark) = mark.filter(|_| !admitted.input.near.iter().any(listed)) {
+            is_in_episode = matches!(mark.target, Atom::Episode { .. });
+            let (once, saved) = (mark.kind.once(), message.tokens.saturating_sub(message.placeholder));
+            let addition = match (place, index) {
+                (Some(RowPosition::Window), Some(index)) => Addition::into_turn(index, saved),
+                _ => Addition::apart(saved),
+            };
+            let action = if once { "exclude-once" } else { "exclude" };
+            let verdict = omitted_verdict(admitted, addition, action, "removes the exclusion");
+            let name = part_name(message.role);
+            let of = if turn.number == 0 { String::new() } else { format!(" of turn {}", turn.number) };
+            rows.push(Row {
+                tokens: message.tokens,
+                title: format!("{name}{of}: {}", message.title),
+                source: turn.source.clone(),
+                pin: Some(mark.kind),
+                ..Row::new(mark.target, RowKind::Message, verdict, Reason::UserExcluded { once })
+            });
+        }
+    }
+    rows
 }
 
 /// Returns the row of a retrieved or retrievable item that is left out.

@@ -5,7 +5,7 @@ use super::facts::Task;
 use super::plan::{Basis, Budget, Row};
 use super::reason::count;
 use super::tuning::Milli;
-use crate::domain::call::tokens::Encoding;
+use crate::domain::call::tokens::{Encoding, counted};
 use crate::domain::conversation::mark::Atom;
 use serde::{Deserialize, Serialize};
 
@@ -184,6 +184,9 @@ impl Warning {
     }
 }
 
+/// Maximum number of marked items that a remedy names.
+const NAMED: usize = 3;
+
 /// A remedy for [`Blocked`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "choice", rename_all = "snake_case")]
@@ -201,6 +204,9 @@ pub enum BlockedRemedy {
         atoms: Vec<Atom>,
         /// Tokens freed.
         frees: u32,
+        /// For each item, the act that undoes its mark: `unpin turn 1 "title"`. Empty in reports of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        acts: Vec<String>,
     },
     /// Use a policy that shortens tool results (the current one does not).
     ShortenBodies {
@@ -223,10 +229,15 @@ impl BlockedRemedy {
     /// Returns the remedy as a clause.
     pub fn sentence(&self) -> String {
         match self {
-            Self::LargerBudget { at_least } => format!("raise the budget to {} tokens or more", count(*at_least)),
+            Self::LargerBudget { at_least } => {
+                format!("raise the budget to {} tokens or more, safety margin included", count(*at_least))
+            }
             Self::OtherModel => "choose a model with a larger context window".into(),
-            Self::Unpin { atoms, frees } => {
-                format!("unpin {} (frees {} tokens, estimated)", atoms.len(), count(*frees))
+            Self::Unpin { atoms, frees, acts } => {
+                let (named, more) = (acts.iter().take(NAMED), atoms.len().saturating_sub(NAMED));
+                let mut acts: Vec<String> = named.cloned().collect();
+                acts.extend((more > 0).then(|| format!("remove {}", counted(more as u64, "more mark"))));
+                format!("{} (frees {} tokens, estimated)", acts.join(", "), count(*frees))
             }
             Self::ShortenBodies { frees } => {
                 let frees = count(*frees);
@@ -237,6 +248,17 @@ impl BlockedRemedy {
         }
     }
 }
+
+/// The start of the sentence about a planned request that does not fit.
+const DOES_NOT_FIT: &str = "The next request does not fit";
+
+/// Whether an error of a planned request says that it does not fit.
+pub fn says_unfit(error: &str) -> bool {
+    error.starts_with(DOES_NOT_FIT)
+}
+
+/// What a failed send left unchanged. A command replaces the words about the draft.
+pub const UNSENT: &str = "Nothing was sent and nothing was cut; your draft is kept.";
 
 /// A call whose required items do not fit the budget. Nothing was shortened or sent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -276,13 +298,29 @@ impl Blocked {
         rows.fold(self.needed.saturating_sub(self.tools()), u32::saturating_sub)
     }
 
-    /// Returns the problem as a sentence.
+    /// Returns the problem of a planned request as a sentence.
     pub fn sentence(&self) -> String {
-        format!(
-            "This request needs at least {} tokens (estimated), but the prompt budget is {}; nothing was sent \
-                and nothing was cut.",
-            count(self.needed),
-            count(self.budget.prompt)
-        )
+        format!("{DOES_NOT_FIT}: it {}.", self.needs())
+    }
+
+    /// Returns the problem of a request that was to be sent as a sentence.
+    pub fn send_failure(&self) -> String {
+        format!("This request {}.", self.needs())
+    }
+
+    fn needs(&self) -> String {
+        let Budget { prompt, safety, .. } = self.budget;
+        let margin = match safety {
+            0 => String::new(),
+            _ => format!(" ({} less a safety margin of {})", count(prompt.saturating_add(safety)), count(safety)),
+        };
+        let (needed, prompt) = (count(self.needed), count(prompt));
+        format!("needs at least {needed} tokens (estimated), but the prompt budget is {prompt}{margin}")
+    }
+
+    /// Returns the remedies as a sentence.
+    pub fn remedies(&self) -> String {
+        let all: Vec<String> = self.choices.iter().map(BlockedRemedy::sentence).collect();
+        format!("You can: {}.", all.join("; "))
     }
 }

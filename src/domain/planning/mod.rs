@@ -14,7 +14,7 @@ pub mod plan;
 pub mod policy;
 pub mod reason;
 pub(crate) mod reason_groups;
-mod reason_label;
+pub mod reason_label;
 mod reason_phrases;
 mod remedy;
 pub mod row_matching;

@@ -362,9 +362,14 @@ impl Budget {
         Some(cap).filter(|cap| *cap <= self.most())
     }
 
+    /// Returns whether a cap limits the budget, not the model.
+    pub fn is_capped(&self) -> bool {
+        self.prompt + self.safety < self.most()
+    }
+
     /// Returns the action that makes more room, and its effect: a larger budget if possible, otherwise another model.
     pub fn remedy(&self) -> (&'static str, &'static str) {
-        if self.prompt + self.safety < self.most() {
+        if self.is_capped() {
             ("budget-up", "raises the budget")
         } else {
             ("models", "switches to a model with a larger context window")

@@ -17,6 +17,22 @@ pub struct Remedy {
 }
 
 impl Remedy {
+    /// Returns the command of the command line that does what the action does, with `item` as its argument if it takes
+    /// an item: `include 3`. The only table of such commands.
+    pub fn command(&self, item: &str) -> String {
+        let name = match self.action.as_str() {
+            "include-once" => "include",
+            "exclude" | "exclude-once" => "unpin",
+            "open" => return "message list".to_owned(),
+            "budget-up" => return "budget TOKENS".to_owned(),
+            "models" => return "model NAME".to_owned(),
+            "capsules" => return "summary list".to_owned(),
+            "search-anyway" => return "--search".to_owned(),
+            other => other,
+        };
+        format!("{name} {item}").trim_end().to_owned()
+    }
+
     /// Returns the remedy as a sentence that begins with the action's `key`.
     pub fn sentence(&self, key: &str) -> String {
         let price = match (self.pushes_out, self.pushes_turns) {

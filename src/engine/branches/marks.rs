@@ -39,6 +39,9 @@ impl Core {
             return self.reply(&branch, target);
         }
         let marked = self.mark_changes(&branch, items, act)?;
+        if let (0, Some(notice)) = (marked.items, marked.unchanged) {
+            return Ok(Answer::Done(notice.into()));
+        }
         let Some(notice) = marked.sentence() else { return Ok(Answer::Done("Select an item first.".into())) };
         let mut writes = Vec::new();
         let mut changes = Vec::new();
@@ -69,9 +72,13 @@ impl Core {
                 continue;
             }
             let after = self.resulting_mark(branch, before.as_ref(), target, note, act)?;
-            marked.items += 1;
-            marked.last = sentence(before.as_ref(), after.as_ref());
-            marked.updates.push((MarkUpdate { target, before, after }, "decided by the person"));
+            if let Some(notice) = unchanged(before.as_ref(), after.as_ref()) {
+                marked.unchanged = Some(notice);
+            } else {
+                marked.items += 1;
+                marked.last = sentence(before.as_ref(), after.as_ref());
+                marked.updates.push((MarkUpdate { target, before, after }, "decided by the person"));
+            }
             for mark in if pins { self.replaced_marks(branch, &target) } else { Vec::new() } {
                 if !marked.holds(&mark.target) {
                     let update = MarkUpdate { target: mark.target, before: Some(mark), after: None };
@@ -239,11 +246,26 @@ impl Core {
     /// Replaces a branch's overrides (undoable).
     pub(crate) fn set_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
+        if self.changes_nothing(&branch, &overrides)? {
+            return Ok(Answer::Done("No change.".into()));
+        }
         let act = branch.overrides.act(&overrides, &branch.name);
         let what = act.unwrap_or_else(|| format!("changed the settings of {}", branch.name));
         let focus = overrides.focus.clone();
         let answer = self.override_as(id, overrides, &what)?;
         Ok(if focus == branch.overrides.focus { answer } else { self.with_unknown_focus(answer, &focus) })
+    }
+
+    /// Whether overrides equal those of a branch, or set its mode or budget to the value that already applies.
+    fn changes_nothing(&self, branch: &Branch, overrides: &Overrides) -> Result<bool, Failure> {
+        let before = &branch.overrides;
+        let mode = if before.mode.is_none() { None } else { overrides.mode };
+        let budget = if before.budget.is_none() { None } else { overrides.budget };
+        if (Overrides { mode, budget, ..overrides.clone() }) != *before {
+            return Ok(false);
+        }
+        let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
+        Ok(self.rules(&trial)? == self.rules(branch)?)
     }
 
     /// Replaces a branch's overrides as an operation of this name.
@@ -330,6 +352,8 @@ pub(crate) struct MarkChange {
     pub(crate) updates: Vec<(MarkUpdate, &'static str)>,
     items: usize,
     last: String,
+    /// The notice about an item whose mark stays as it is.
+    unchanged: Option<&'static str>,
 }
 
 impl MarkChange {
@@ -385,6 +409,25 @@ pub(crate) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
     let range = found.as_ref().map_or(at..at + 1, |turn| turn.nodes.clone());
     let heads: Vec<NodeHead> = path[range].iter().map(|slot| session.tree.head(*slot).clone()).collect();
     crate::engine::plans::labels::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
+}
+
+/// Returns the notice about an act that changes nothing; `None` if it changes the mark. A lasting exclusion also
+/// excludes the item from the next request.
+fn unchanged(before: Option<&Mark>, after: Option<&Mark>) -> Option<&'static str> {
+    let Some((before, after)) = before.zip(after) else {
+        return (before.is_none() && after.is_none()).then_some("No change: the item has no mark.");
+    };
+    if (before.kind, after.kind) == (MarkKind::Exclude, MarkKind::ExcludeOnce) {
+        return Some("Already excluded; x includes it.");
+    }
+    let is_same = (before.kind, &before.note, before.by) == (after.kind, &after.note, after.by);
+    is_same.then_some(match after.kind {
+        MarkKind::Sticky => "Already pinned.",
+        MarkKind::Leased { .. } => "Already leased for as long.",
+        MarkKind::IncludeOnce | MarkKind::Ephemeral => "Already included in the next request.",
+        MarkKind::Exclude => "Already excluded.",
+        MarkKind::ExcludeOnce => "Already excluded from the next request.",
+    })
 }
 
 fn sentence(before: Option<&Mark>, after: Option<&Mark>) -> String {

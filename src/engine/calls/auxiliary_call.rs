@@ -182,8 +182,9 @@ impl AuxiliaryCall {
         contents.messages.insert(key, Arc::new(content));
         let open = open_turn(key, tokens, prompt.title.clone());
         let input = self.input(shape, prompt, vec![system], open, key);
-        let plan = crate::context::plan(&input)
-            .map_err(|blocked| Failure::new(FailureKind::Blocked, blocked.sentence()).kept("Nothing was changed."))?;
+        let plan = crate::context::plan(&input).map_err(|blocked| {
+            Failure::new(FailureKind::Blocked, blocked.send_failure()).kept("Nothing was changed.")
+        })?;
         let (wire, _) = crate::context::render::render(&plan, shape, &contents)
             .map_err(|gone| Failure::new(FailureKind::Internal, format!("{gone}.")))?;
         let stored = Stored {

@@ -15,8 +15,9 @@ use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
+use crate::domain::planning::blocked::UNSENT;
 use crate::domain::planning::mode::SearchChoice;
-use crate::domain::planning::plan::{BlockedRemedy, Reason};
+use crate::domain::planning::plan::Reason;
 use crate::engine::api::{Answer, Draft, DraftKind, Event, IndexingEvent, Planned, ProgramEvent, Ticket};
 use crate::engine::core::Core;
 use crate::engine::indexing::priority::Priority;
@@ -387,10 +388,8 @@ impl Core {
                 }
             },
             Ok(Planned::Blocked(blocked)) => {
-                let ways: Vec<String> = blocked.choices.iter().map(BlockedRemedy::sentence).collect();
-                Err(Failure::new(FailureKind::Blocked, blocked.sentence())
-                    .kept("Your draft is kept.")
-                    .todo(format!("You can: {}.", ways.join("; "))))
+                let failure = Failure::new(FailureKind::Blocked, blocked.send_failure());
+                Err(failure.kept(UNSENT).todo(blocked.remedies()))
             }
             Err(failure) => Err(failure),
         };

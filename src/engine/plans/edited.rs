@@ -156,7 +156,7 @@ fn task(mut edit: EditedBody, inbox: Sender<Inbox>) -> WorkerTask {
                     let digest = Hash::of(edit.body.as_bytes());
                     let failure = match tokens.filter(|tokens| *tokens > room) {
                         Some(tokens) => over(BodyCount { digest, tokens, room, changed: 0 }),
-                        None => Failure::new(FailureKind::Blocked, blocked.sentence()),
+                        None => Failure::new(FailureKind::Blocked, blocked.send_failure()),
                     };
                     edit.made = Some(Err(failure.kept("Nothing was sent; the text is kept.")));
                 }

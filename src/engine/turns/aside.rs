@@ -47,7 +47,9 @@ impl Core {
         let ticket = waiting.ticket;
         let opened = match solution {
             Ok(Ok(solved)) => self.open_aside(waiting, solved),
-            Ok(Err(blocked)) => Err(Failure::new(FailureKind::Blocked, blocked.sentence()).kept("Nothing was sent.")),
+            Ok(Err(blocked)) => {
+                Err(Failure::new(FailureKind::Blocked, blocked.send_failure()).kept("Nothing was sent."))
+            }
             Err(failure) => Err(failure),
         };
         self.answer(ticket, opened.map(|run| Answer::Asked { run }));

@@ -184,9 +184,9 @@ impl Core {
         let opened = match solution {
             Ok(Ok(solved)) if !live.state.cancelled => self.open_round(branch, &mut live, solved),
             Ok(Ok(_)) => Ok(None),
-            Ok(Err(blocked)) => Err(Failure::new(FailureKind::Blocked, blocked.sentence())
+            Ok(Err(blocked)) => Err(Failure::new(FailureKind::Blocked, blocked.send_failure())
                 .kept("Everything up to the tool results is kept.")
-                .todo("Raise the budget or exclude something, then c continues.")),
+                .todo(format!("{} Then c continues.", blocked.remedies()))),
             Err(failure) => Err(failure),
         };
         let event = match opened {

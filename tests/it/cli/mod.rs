@@ -7,4 +7,5 @@ mod drafts;
 mod exchange;
 mod folder;
 mod many_processes;
+mod new_user;
 mod statistics;

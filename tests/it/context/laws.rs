@@ -479,7 +479,10 @@ fn assert_accounted(solved: &Solved) {
             if message.bar.is_some() {
                 assert_eq!(alone + inside, wanted, "barred message of turn {index}: {message:?}\n{}", brief(plan));
             } else {
-                assert!(alone == 0 && inside <= 1);
+                let is_excluded = |row: &&Row| matches!(row.reason, Reason::UserExcluded { .. }) && !row.included();
+                let left_out = plan.rows.iter().filter(|row| row.atom == Atom::Message { node: message.key });
+                let left_out = left_out.filter(|row| row.kind == RowKind::Message).filter(is_excluded).count();
+                assert!(alone == left_out && left_out <= 1 && inside <= 1, "{message:?}\n{}", brief(plan));
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
+use crate::domain::planning::blocked::UNSENT;
 use crate::domain::planning::mode::SearchChoice;
 use crate::engine::api::{Answer, Draft, DraftKind, Request, TurnRequest};
 use crate::tui::chat::model::pending::{NOTIFY_AFTER_MS, TurnPending};
@@ -38,7 +39,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     }
     let plan = model.plan.exactly(branch, &draft);
     if let (None, Some(blocked), true) = (plan, model.plan.blocked(branch), model.plan.current()) {
-        let failure = Failure::user(blocked.sentence());
+        let failure = Failure::user(blocked.send_failure()).kept(UNSENT);
         questions::blocked(model, branch, &failure);
         return None;
     }

@@ -164,6 +164,7 @@ fn item(view: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
         ("", _) => row.reason.sentence(),
         (_, _) => row_title(row).trim().to_owned(),
     };
+    let title = row.left_out_label().map_or_else(|| title.clone(), |parts| format!("{parts}: {title}"));
     let room = width.saturating_sub(value.width() + 5);
     let label = Line::of(ink, &format!("  {sign} ")).with(Ink::Dim, &text::fit(&title, room, glyphs.ellipsis));
     (label, value)

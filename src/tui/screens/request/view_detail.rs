@@ -39,7 +39,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     let Some((row, item)) = overlay.selected() else { return Vec::new() };
     let mut rows = choices(view, overlay, room);
     rows.extend(selection(view, overlay, room));
-    rows.extend(TextRows::plain(&row.reason.sentence(), room, Ink::Accent));
+    rows.extend(TextRows::plain(&row.reason_sentence(), room, Ink::Accent));
     if overlay.sent().is_some() {
         rows.extend(view_sent::about_row(overlay, row, room));
     } else {
@@ -205,7 +205,10 @@ fn choices(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<
         let key = match choice {
             BlockedRemedy::LargerBudget { .. } => Some(view.key_in(Action::BudgetUp, When::Overlay)),
             BlockedRemedy::OtherModel => Some(view.key(Action::Models)),
-            BlockedRemedy::Unpin { .. } => Some(view.key_in(Action::Pin, When::Overlay)),
+            BlockedRemedy::Unpin { acts, .. } => {
+                let is_pin = acts.iter().any(|act| act.starts_with("unpin"));
+                Some(view.key_in(if is_pin { Action::Pin } else { Action::IncludeOnce }, When::Overlay))
+            }
             BlockedRemedy::ShortenBodies { .. }
             | BlockedRemedy::FewerTools { .. }
             | BlockedRemedy::ShorterMessage { .. } => None,

@@ -117,7 +117,7 @@ fn label(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, quoted: boo
 fn why(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Line {
     let glyphs = &view.theme.glyphs;
     let mut why = match overlay.counts.cards_of(row) {
-        0 => row.reason.label(),
+        0 => row.reason_label(),
         count => format!("{} included", text::counted(count as u64, "card")),
     };
     let out = matches!(row.verdict, Verdict::Out { .. }) && overlay.arrangement.group != Group::Section;

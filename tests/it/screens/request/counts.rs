@@ -64,7 +64,8 @@ fn a_request_that_does_not_fit_lists_what_is_required_and_what_is_left_out() {
         "Left out 1, 900 tokens",
         "Tool definitions",
         "Message overhead",
-        "raise the budget to 11,000 tokens or more (])",
+        "raise the budget to 11,000 tokens or more, safety",
+        "margin included (])",
     ] {
         assert!(screen.contains(words), "{words} in {screen}");
     }

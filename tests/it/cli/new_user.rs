@@ -1,0 +1,103 @@
+//! What a person who is new to the program reads: messages about marks, budgets, and requests that do not fit.
+
+use crate::support::binary::{CommandOutput, Home};
+use crate::support::server::{Server, end, stream, words};
+use serde_json::Value;
+
+/// A conversation of two turns.
+fn talk() -> (Home, Server) {
+    let server = Server::start(vec![vec![stream(), words("An answer"), words(" in two pieces."), end()]]);
+    let home = Home::asking(&server.base_url());
+    home.ok(&["ask", "First question"]);
+    home.ok(&["ask", "Second question"]);
+    (home, server)
+}
+
+/// Everything that a command printed, with each run of spaces and line ends as one space.
+fn printed(output: &CommandOutput) -> String {
+    format!("{} {}", output.out, output.err).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_message_left_out_of_a_turn_is_named() {
+    let (home, _server) = talk();
+    let answer = home.json(&["message", "list"])[1]["id"].as_str().unwrap().to_owned();
+    home.ok(&["exclude", &answer, "--message"]);
+    let text = home.ok(&["plan", "Third"]);
+    assert!(text.contains("You left out its answer.") && text.contains("answer of turn 1: An answer"), "{text}");
+    let plan = home.json(&["plan", "Third"]);
+    let rows = |part: &str| plan[part].as_array().unwrap().clone();
+    let parts: Vec<Value> = rows("included").iter().filter_map(|row| row.get("left_out").cloned()).collect();
+    assert_eq!(parts, [serde_json::json!(["answer"])]);
+    let left_out: Vec<Value> = rows("excluded").into_iter().filter(|row| row["reason"] == "user_excluded").collect();
+    assert_eq!((left_out.len(), &left_out[0]["kind"]), (1, &Value::from("message")), "{left_out:?}");
+    assert!(left_out[0]["tokens"].as_u64() > Some(0), "{left_out:?}");
+    let pins = home.ok(&["pins"]);
+    assert!(pins.contains("answer of turn 1"), "{pins}");
+}
+
+#[test]
+fn hints_name_commands_that_exist() {
+    let (home, _server) = talk();
+    home.ok(&["exclude", "1"]);
+    let text = home.ok(&["plan", "Third"]);
+    assert!(text.contains("`pleach unpin 1` removes the exclusion"), "{text}");
+    assert!(!text.contains("include-once includes"), "{text}");
+    home.ok(&["unpin", "1"]);
+    assert!(!home.ok(&["plan", "Third"]).contains("removes the exclusion"));
+}
+
+#[test]
+fn a_request_that_does_not_fit_is_described() {
+    let (home, server) = talk();
+    home.ok(&["pin", "1"]);
+    home.ok(&["budget", "40"]);
+    let sent = server.requests().len();
+    let plan = home.run(&["plan", "Third"]);
+    let text = printed(&plan);
+    assert_eq!(plan.code, 3, "{text}");
+    assert!(text.contains("The next request does not fit: it needs at least"), "{text}");
+    assert!(text.contains("the prompt budget is 35 (40 less a safety margin of 5)"), "{text}");
+    assert!(text.contains("raise the budget to ") && text.contains("safety margin included"), "{text}");
+    assert!(text.contains("unpin turn 1 \"First question\" (frees "), "{text}");
+    assert!(!text.contains("larger context window") && !text.contains("othing was sent"), "{text}");
+    let stats = home.run(&["stats"]);
+    let text = printed(&stats);
+    assert_eq!(stats.code, 0, "{text}");
+    assert!(text.contains("The next request does not fit") && text.contains("messages 4 stored"), "{text}");
+    let ask = home.run(&["ask", "Third"]);
+    let text = printed(&ask);
+    assert_eq!((ask.code, text.matches("othing was sent").count()), (3, 1), "{text}");
+    let race = home.run(&["race", "Third", "--arm", "mode=off", "--arm", "mode=heavy"]);
+    let text = printed(&race);
+    assert_eq!((race.code, text.matches("needs at least").count()), (3, 1), "{text}");
+    assert!(!text.contains("draft"), "{text}");
+    assert_eq!(home.json(&["branch", "list"]).as_array().unwrap().len(), 1, "no branch is left behind");
+    assert_eq!(server.requests().len(), sent);
+}
+
+#[test]
+fn a_command_that_changes_nothing_says_so() {
+    let (home, _server) = talk();
+    home.ok(&["exclude", "2"]);
+    assert_eq!(home.ok(&["exclude", "2"]).trim(), "Already excluded.");
+    assert_eq!(home.ok(&["exclude", "2", "--once"]).trim(), "Already excluded; `pleach include` includes it.");
+    assert_eq!(home.ok(&["budget", "0"]).trim(), "No change.");
+    home.ok(&["undo"]);
+    assert_eq!(home.json(&["pins"]), serde_json::json!([]), "only the first command is an operation");
+    home.ok(&["pin", "2"]);
+    assert_eq!(home.ok(&["pin", "2"]).trim(), "Already pinned.");
+    home.ok(&["mode", "heavy"]);
+    assert_eq!(home.ok(&["mode", "heavy"]).trim(), "No change.");
+}
+
+#[test]
+fn tasks_and_numbers_are_explained() {
+    let (home, _server) = talk();
+    assert!(home.run(&["task"]).err.contains("No task is running here. `pleach task start NAME` starts one."));
+    home.ok(&["task", "start", "fix"]);
+    home.ok(&["task", "finish"]);
+    let budget = home.run(&["budget", "-5"]);
+    assert_eq!(budget.code, 2);
+    assert!(budget.err.contains("must be a number of tokens"), "{}", budget.err);
+}
