@@ -8,8 +8,8 @@
 //! cosine is far above the mean of the path is included regardless of its words.
 //!
 //! In a conversation of long messages, a message and its neighbors contain most words of any question. There, one
-//! passage must contain `MIN_COVERED_LONG` of the weight, and scores have no minimum: questions about long messages use
-//! other words than the messages.
+//! passage of the path must contain `MIN_COVERED_LONG` of the weight, and scores have no minimum: questions about long
+//! messages use other words than the messages.
 
 use super::RetrievalError;
 use super::gate::{self, MessageSignals};

@@ -27,7 +27,7 @@ pub struct MessageSignals {
     pub together: f32,
     /// The same among searchable messages.
     pub within: f32,
-    /// The highest sum of the idf of these words in one passage of a searchable message.
+    /// The highest sum of the idf of these words in one passage of the path.
     pub in_passage: f32,
     /// The highest number of these words in one message and its two neighbors.
     pub shared: usize,
@@ -90,12 +90,11 @@ pub fn measure(options: &SearchOptions<'_>, text: &str) -> Result<MessageSignals
         }
     }
     let allowed = options.filter.allowed(options.index, options.scope);
-    for (position, ((sum, count), allowed)) in places.into_iter().zip(allowed).enumerate() {
+    signals.in_passage = passages.into_iter().fold(0.0, f32::max);
+    for ((sum, count), allowed) in places.into_iter().zip(allowed) {
         signals.together = signals.together.max(sum);
         if allowed {
             signals.within = signals.within.max(sum);
-            signals.in_passage =
-                passages[options.scope.span(position)].iter().copied().fold(signals.in_passage, f32::max);
         }
         signals.shared = signals.shared.max(count);
     }
