@@ -151,13 +151,16 @@ fn lists_no_model(profile: &str) -> Entry {
     }
 }
 
-/// An entry for a profile whose models could not be listed, with the next step; Enter shows the whole reason.
+/// An entry for a profile whose models could not be listed: a missing key names its variable; Enter shows the whole
+/// reason and the next step.
 fn unavailable(profile: &str, failure: &Failure) -> Entry {
     let what = failure.what.trim_end_matches('.');
     let what = what.strip_prefix(&format!("Profile {profile} has ")).unwrap_or(what);
     let why = what.split(": ").next().unwrap_or_default();
     let words = format!("{profile}: {what}. {}", failure.todo);
-    Entry { label: format!("  {profile}: {why}"), detail: failure.todo.clone(), choice: Choice::Explain(words) }
+    let variable = failure.todo.split_once(" in the environment").map(|(variable, _)| variable.to_owned());
+    let detail = variable.unwrap_or_else(|| "Enter explains".to_owned());
+    Entry { label: format!("  {profile}: {why}"), detail, choice: Choice::Explain(words) }
 }
 
 fn model_entry(profile: &str, info: &ModelInfo, current: bool) -> Entry {
