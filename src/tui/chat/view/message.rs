@@ -304,7 +304,7 @@ impl BlockBuilder<'_> {
             End::Complete | End::Removed => return rows,
             End::Truncated => "cut off: the server ended the stream early",
             End::Cancelled => "stopped",
-            End::Interrupted => "interrupted: pleach ended while the answer was arriving",
+            End::Interrupted => "interrupted: pleach ended during the answer",
             End::Errored => "failed; the text received so far is kept",
         };
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
