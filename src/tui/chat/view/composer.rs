@@ -102,13 +102,11 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
     }
     if let DraftKind::Edit(node) = model.composer.kind() {
         let key = view.key(Action::Leave);
-        let text = match model.conversation.later_than(&session.tree, node) {
-            0 => format!("editing your message; {key} restores the draft"),
-            _ => {
-                let later = model.conversation.after(&session.tree, node);
-                let later = text::counted(later as u64, "later message");
-                format!("editing an earlier message; {later} kept as another version; {key} restores the draft")
-            }
+        let text = if model.conversation.later_than(&session.tree, node) == 0 {
+            format!("editing your message; {key} restores the draft")
+        } else {
+            let later = text::counted(model.conversation.after(&session.tree, node) as u64, "later message");
+            format!("editing an earlier message; {later} kept as another version; {key} restores the draft")
         };
         parts.push((Ink::Warn, text));
     }
