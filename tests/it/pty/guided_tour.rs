@@ -186,7 +186,8 @@ fn guided_tour_counts_what_happened() {
     guide.asked("3 of 9", "The turn is left out.", "\x1b");
     guide.asked("4 of 9", "Press F7", "\x1b[18~");
     guide.asked("4 of 9", "Select a row with j", "\x1b");
-    guide.asked("4 of 9", "Nothing has changed. Press F7", "");
+    guide.asked("4 of 9", "Nothing has changed. Press F7", "\x03");
+    guide.pty.see("Type a message, /");
     guide.pty.keys("\x04");
     guide.pty.until("the start page", |screen| screen.contains("take the tour") && !screen.contains("of 9"));
     guide.pty.keys("\x04");
