@@ -105,7 +105,7 @@ const EXCLUDE: [Part; 3] = [
         "Press {} to go back to the conversation, where the turn is marked too.",
         &[(A::Leave, W::Always)],
         |model, _| model.layers.is_empty(),
-        "Enter would send the request without that turn.",
+        "The next request is planned without that turn.",
     ),
 ];
 
