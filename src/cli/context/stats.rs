@@ -95,9 +95,9 @@ fn print_stats(run: &mut Run<'_, '_>, stats: &Stats) {
     let average =
         stats.ratio_milli.map_or_else(|| "none in use".to_owned(), |milli| format!("{} on average", ratio(milli)));
     run.io.say(&format!("summaries    {} ({average})", stats.summaries));
-    for level in &stats.levels {
-        let budget = level.budget.map_or_else(String::new, |budget| format!(" / {}", number(budget)));
-        run.io.say(&format!("{} {}{budget}", column(&level.name, 12), number(level.used)));
+    // Only the policy `levels` gives the levels budgets; without it, their names mean nothing to a reader.
+    for (level, budget) in stats.levels.iter().filter_map(|level| Some((level, level.budget?))) {
+        run.io.say(&format!("{} {} / {}", column(&level.name, 12), number(level.used), number(budget)));
     }
     run.io.say(&format!("last summary {}", stats.last.map_or_else(|| "never".to_owned(), time)));
     for id in &stats.retrieved {

@@ -41,6 +41,8 @@ fn figures_match_the_calls() {
     let empty = value(&home, &["stats", "--json"]);
     assert_eq!((&empty["calls"]["count"], &empty["calls"]["tokens_in"]["total"]), (&json!(0), &Value::Null));
     assert!(home.run(&["stats"]).out.contains("calls        none on this branch yet"));
+    assert!(!home.run(&["stats"]).out.contains("permanent"), "only the policy with levels names them");
+    assert!(home.run(&["stats", "--policy", "levels"]).out.contains("permanent    "));
     for words in ["one ", "two ", "three "] {
         value(&home, &["ask", "--json", &words.repeat(300)]);
     }

@@ -154,3 +154,42 @@ fn guided_tour_can_be_left_at_any_time() {
     assert_eq!(pty.ended().code, 0);
     assert!(!leftover(&home), "the tour's store is deleted");
 }
+
+/// A step counts what happened, not the order of the keys; a sent message and a closed screen are noticed.
+#[test]
+fn guided_tour_counts_what_happened() {
+    let home = Home::fresh();
+    let pty = Start::new(&home).size(120, 35).run();
+    pty.see("take the tour");
+    pty.keys("\x1b[24~");
+    let guide = Guide { pty };
+    guide.asked("1 of 9", "Type a question", "\r");
+    guide.pty.see("Type a message, then press Enter.");
+    // The question and Enter arrive at once.
+    guide.asked("1 of 9", "Type a question", "Which fix should ship first?\r");
+    guide.asked("2 of 9", "Type the next question", "And what about the late tab?\r");
+    guide.pty.until("the second answer", |screen| {
+        instruction(screen).contains("That question was sent too. Type the next question")
+            && screen.contains("Enter send")
+            && !screen.contains("Esc stop")
+    });
+    guide.asked_to_type("2 of 9", "Type the next question", "How long is the grace period?");
+    guide.asked("2 of 9", "Planned, not sent. Press Ctrl+O", "\x0f");
+    guide.asked("2 of 9", "until a turn is selected", "\x1b");
+    guide.asked("2 of 9", "The request is closed. Press Ctrl+O", "\x0f");
+    guide.asked("2 of 9", "until a turn is selected", "jjj");
+    // The turn is left out before the tour asks for it.
+    guide.asked("2 of 9", "Press h", "x");
+    guide.pty.see("You left this out.");
+    guide.asked("2 of 9", "Press h", "h");
+    guide.asked("2 of 9", "Press Esc", "\x1b");
+    guide.asked("3 of 9", "The turn is left out.", "\x1b");
+    guide.asked("4 of 9", "Press F7", "\x1b[18~");
+    guide.asked("4 of 9", "Select a row with j", "\x1b");
+    guide.asked("4 of 9", "Nothing has changed. Press F7", "\x03");
+    guide.pty.see("Type a message, /");
+    guide.pty.keys("\x04");
+    guide.pty.until("the start page", |screen| screen.contains("take the tour") && !screen.contains("of 9"));
+    guide.pty.keys("\x04");
+    assert_eq!(guide.pty.ended().code, 0);
+}

@@ -28,6 +28,9 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     if draft.text.trim().is_empty() {
         if model.queue.is_held(branch) {
             queueing::next(model, branch, true, out);
+        } else {
+            let key = model.keys.key_in(Action::Send, When::Composer);
+            model.status.say(Severity::Notice, format!("Type a message, then press {key}."), model.now);
         }
         return None;
     }

@@ -10,7 +10,7 @@ use crate::tui::view::prelude::*;
 /// The height that the panel would use, including its title.
 pub(crate) fn rows(model: &Model) -> u16 {
     let panel = &model.panel;
-    let ends = panel.ends.len() + usize::from(panel.all_ends > panel.ends.len());
+    let ends = panel.ends.len() + usize::from(panel.all_ends > panel.ends.len()) + heading(panel);
     u16::try_from(1 + panel.rows.len() + ends).unwrap_or(u16::MAX)
 }
 
@@ -21,8 +21,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     if list.is_empty() {
         return;
     }
-    let page = usize::from(list.height);
     let panel = &view.model.panel;
+    let page = usize::from(list.height).saturating_sub(heading(panel)).max(1);
     let current = || panel.rows.iter().position(|row| row.branch == session.current).unwrap_or(0);
     let cursor = if focus { panel.cursor } else { current() };
     let from = cursor.saturating_sub(page.saturating_sub(1)).min(panel.len());
@@ -43,10 +43,18 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
+/// The height of the heading above the paths without a branch, in rows.
+fn heading(panel: &BranchPanel) -> usize {
+    usize::from(!panel.ends.is_empty())
+}
+
 /// Draws the ends of the message tree that have no branch, below the branches; Enter creates a branch there.
 fn ends(view: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, focus: bool, buf: &mut Buffer) {
     let used = panel.rows.len().saturating_sub(from);
     let mut places = list.rows().skip(used);
+    if let (true, Some(place)) = (heading(panel) > 0 && from <= panel.rows.len(), places.next()) {
+        paint::line(view.theme, &Line::of(Ink::Dim, " Paths without a branch"), place, buf);
+    }
     let shown = panel.ends.iter().enumerate().skip(from.saturating_sub(panel.rows.len()));
     for ((at, end), place) in shown.zip(&mut places) {
         let glyphs = &view.theme.glyphs;
@@ -62,7 +70,7 @@ fn ends(view: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, fo
     }
     let more = panel.all_ends - panel.ends.len();
     if let (Some(place), true) = (places.next(), more > 0) {
-        paint::line(view.theme, &Line::of(Ink::Dim, &format!("   {more} more branch ends")), place, buf);
+        paint::line(view.theme, &Line::of(Ink::Dim, &format!("   {more} more")), place, buf);
     }
 }
 

@@ -8,7 +8,6 @@ use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::with_bound_keys;
 use crate::tui::model::status::Severity;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::text::wrap;
@@ -103,12 +102,11 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
     }
     if let DraftKind::Edit(node) = model.composer.kind() {
         let key = view.key(Action::Leave);
-        let text = match model.conversation.later_than(&session.tree, node) {
-            0 => format!("editing your message; {key} restores the draft"),
-            later => {
-                let later = text::counted(later as u64, "later message");
-                format!("editing an earlier message; {later} kept as another version; {key} restores the draft")
-            }
+        let text = if model.conversation.later_than(&session.tree, node) == 0 {
+            format!("editing your message; {key} restores the draft")
+        } else {
+            let later = text::counted(model.conversation.after(&session.tree, node) as u64, "later message");
+            format!("editing an earlier message; {later} kept as another version; {key} restores the draft")
         };
         parts.push((Ink::Warn, text));
     }
@@ -386,6 +384,9 @@ fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
     }
 }
 
+/// From this width on, the number of other notices stands in full words.
+const MIN_WIDTH_NOTICE_TAIL: u16 = 110;
+
 /// Draws the current notice on the rows of the area; a longer notice is cut at its end.
 pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let Some(shown) = view.model.status.shown() else { return };
@@ -403,7 +404,7 @@ pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let last = rows.len() - 1;
     for (at, (row, place)) in rows.iter().zip(area.rows()).enumerate() {
         let lead = if at == 0 { sign.to_owned() } else { " ".repeat(text::width(sign)) };
-        let tail = if at == last { notice_tail(view.model) } else { String::new() };
+        let tail = if at == last { notice_tail(view.model, area.width) } else { String::new() };
         let line = Line::of(ink, &format!(" {lead} {row}")).with(Ink::Dim, &tail);
         paint::line(view.theme, &line, place, buf);
     }
@@ -427,13 +428,15 @@ pub(crate) fn notice_rows(model: &Model, width: u16, height: u16) -> u16 {
 }
 
 fn notice_room(model: &Model, width: u16) -> usize {
-    usize::from(width).saturating_sub(notice_tail(model).len() + 4).max(1)
+    usize::from(width).saturating_sub(notice_tail(model, width).len() + 4).max(1)
 }
 
 /// The number of other notices, and the key that dismisses this one.
-fn notice_tail(model: &Model) -> String {
+fn notice_tail(model: &Model, width: u16) -> String {
+    let key = model.keys.key(Action::Leave);
     match model.status.more() {
         0 => String::new(),
-        more => format!(" (+{more}, {})", model.keys.key(Action::Leave)),
+        more if width < MIN_WIDTH_NOTICE_TAIL => format!(" ({more} more, {key})"),
+        more => format!(" ({}, {key} closes)", text::counted(more as u64, "more notice")),
     }
 }

@@ -304,7 +304,7 @@ impl BlockBuilder<'_> {
             End::Complete | End::Removed => return rows,
             End::Truncated => "cut off: the server ended the stream early",
             End::Cancelled => "stopped",
-            End::Interrupted => "interrupted: pleach ended while the answer was arriving",
+            End::Interrupted => "interrupted: pleach ended during the answer",
             End::Errored => "failed; the text received so far is kept",
         };
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
@@ -343,7 +343,7 @@ impl BlockBuilder<'_> {
             let mut rows = TextRows::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
             for (text, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
                 if !text.is_empty() {
-                    rows.extend(TextRows::plain(text, width, ink));
+                    rows.extend(TextRows::plain(&with_bound_keys(&self.model.keys, text), width, ink));
                 }
             }
             block.own(rows);

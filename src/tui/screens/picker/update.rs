@@ -110,11 +110,12 @@ fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
     let settings = model.session.as_ref().and_then(|session| session.settings());
     let current = settings.map(|settings| (settings.profile.clone(), settings.model.clone()));
     let (mut models, mut failed) = (Vec::new(), Vec::new());
+    let key = model.keys.key_in(Action::Open, When::Picker);
     for (profile, result) in by_profile {
         match result {
             Ok(found) if found.is_empty() => failed.push(lists_no_model(&profile)),
             Ok(found) => models.extend(found.into_iter().map(|info| (profile.clone(), info))),
-            Err(failure) => failed.push(unavailable(&profile, &failure)),
+            Err(failure) => failed.push(unavailable(&profile, &failure, &key)),
         }
     }
     let is_current = |profile: &String, info: &ModelInfo| {
@@ -152,13 +153,16 @@ fn lists_no_model(profile: &str) -> Entry {
     }
 }
 
-/// An entry for a profile whose models could not be listed, with the next step; Enter shows the whole reason.
-fn unavailable(profile: &str, failure: &Failure) -> Entry {
+/// An entry for a profile whose models could not be listed: a missing key names its variable; `key` shows the whole
+/// reason and the next step.
+fn unavailable(profile: &str, failure: &Failure, key: &str) -> Entry {
     let what = failure.what.trim_end_matches('.');
     let what = what.strip_prefix(&format!("Profile {profile} has ")).unwrap_or(what);
     let why = what.split(": ").next().unwrap_or_default();
     let words = format!("{profile}: {what}. {}", failure.todo);
-    Entry { label: format!("  {profile}: {why}"), detail: failure.todo.clone(), choice: Choice::Explain(words) }
+    let variable = failure.todo.split_once(" in the environment").map(|(variable, _)| variable.to_owned());
+    let detail = variable.unwrap_or_else(|| format!("{key} explains"));
+    Entry { label: format!("  {profile}: {why}"), detail, choice: Choice::Explain(words) }
 }
 
 fn model_entry(profile: &str, info: &ModelInfo, current: bool) -> Entry {

@@ -81,7 +81,9 @@ fn head(view: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str),
     line.push(Ink::Dim, more);
     paint::line(view.theme, &line, area, buf);
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    paint::line(view.theme, &Line::of(Ink::Dim, &account(view, column)), below, buf);
+    let account = Line::of(Ink::Dim, &account(view, column));
+    let account = account.fit(usize::from(below.width), view.theme.glyphs.ellipsis);
+    paint::line(view.theme, &account, below, buf);
     let mut rest = Rect { y: below.y + 1, height: below.height.saturating_sub(1), ..below };
     if let Some((ink, words)) = limits(view, column) {
         paint::line(view.theme, &Line::of(ink, &format!("  {words}")), rest, buf);

@@ -27,12 +27,15 @@ pub(crate) struct Part {
     pub(crate) keys: &'static [(Action, When)],
     /// Whether the person has done it.
     pub(crate) done: fn(&Model, &Tour) -> bool,
-    /// The message once it is done.
+    /// The message once it is done; empty keeps the previous one.
     pub(crate) seen: &'static str,
 }
 
-/// The state of the open branches that a person's actions change: head, marks, and overrides of each.
-pub(crate) type Shape = Vec<(BranchId, Option<NodeId>, Vec<(Atom, MarkKind)>, Overrides)>;
+/// The state of a branch that a person's actions change: its head, marks, and overrides.
+pub(crate) type BranchShape = (BranchId, Option<NodeId>, Vec<(Atom, MarkKind)>, Overrides);
+
+/// The state of all open branches.
+pub(crate) type Shape = Vec<BranchShape>;
 
 /// The plan of an unsent message before the person changed anything.
 #[derive(Clone, PartialEq, Debug)]
@@ -79,6 +82,12 @@ impl Tour {
         let old = self.before.as_ref().map(|(_, shape)| shape.as_slice()).unwrap_or_default();
         let branches = model.session.as_ref().map(|session| session.branches.as_slice()).unwrap_or_default();
         branches.iter().filter(|branch| !branch.archived && !old.iter().any(|(id, ..)| *id == branch.id))
+    }
+
+    /// Whether the current branch did not exist when the request was first opened.
+    pub(crate) fn forked(&self, model: &Model) -> bool {
+        let old = self.first.as_ref().map(|first| first.shape.as_slice()).unwrap_or_default();
+        !old.is_empty() && model.branch().is_some_and(|branch| !old.iter().any(|(id, ..)| *id == branch.id))
     }
 
     /// Marks and overrides of a branch when this step began.

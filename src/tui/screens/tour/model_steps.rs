@@ -2,7 +2,7 @@
 //! done.
 //! Not for: advancing from one to the next (`update`). `assets/guides/tour.md` describes the same steps.
 
-use super::model::{Part, Step, Tour, planned, shape};
+use super::model::{BranchShape, Part, Step, Tour, planned, shape};
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
@@ -44,7 +44,7 @@ const ASK: [Part; 2] = [
     part(
         "This is a real conversation about a bug. Type a question, for example: Which fix should ship first?",
         &[],
-        |model, _| written(model),
+        |model, tour| written(model) || sent(model, tour),
         "The request is planned while you type; its size is shown at the right.",
     ),
     part(
@@ -65,7 +65,7 @@ const WHY: [Part; 5] = [
     part(
         "Press {} to see every item of this request, included or left out, with its tokens and reason.",
         &[(A::Context, W::Always)],
-        |model, _| written(model) && model.layers.on::<RequestScreen>(),
+        |model, _| written(model) && model.layers.all::<RequestScreen>().next().is_some(),
         "These items would be sent.",
     ),
     part(
@@ -88,7 +88,13 @@ const WHY: [Part; 5] = [
     ),
 ];
 
-const EXCLUDE: [Part; 2] = [
+const EXCLUDE: [Part; 3] = [
+    part(
+        "Press {} to open the request again.",
+        &[(A::Context, W::Always)],
+        |model, tour| model.layers.on::<RequestScreen>() || excluded(model, tour),
+        "",
+    ),
     part(
         "Press {} to leave the selected turn out. The request is planned again at once.",
         &[(A::Exclude, W::Overlay)],
@@ -99,7 +105,7 @@ const EXCLUDE: [Part; 2] = [
         "Press {} to go back to the conversation, where the turn is marked too.",
         &[(A::Leave, W::Always)],
         |model, _| model.layers.is_empty(),
-        "Your unsent question is still here.",
+        "The next request is planned without that turn.",
     ),
 ];
 
@@ -107,17 +113,16 @@ const WHAT_IF: [Part; 2] = [
     part(
         "Press {} to plan the same request under other modes, policies, layouts, and budgets.",
         &[(A::WhatIf, W::Always)],
-        |model, _| model.layers.top::<WhatIfScreen>().is_some_and(|screen| screen.found.is_some()),
+        |model, tour| {
+            let found = model.layers.top::<WhatIfScreen>().is_some_and(|screen| screen.found.is_some());
+            found || configured(model, tour)
+        },
         "Nothing has changed yet.",
     ),
     part(
         "Select a row with {} to see what it adds and removes; {} applies it to this branch.",
         &[(A::Down, W::Panel), (A::Open, W::Panel)],
-        |model, tour| {
-            let home = model.branch().map(|branch| (branch.id, &branch.overrides));
-            home.is_some_and(|(id, now)| tour.before(id).is_some_and(|(_, before)| before != now))
-                && model.layers.is_empty()
-        },
+        |model, tour| configured(model, tour) && model.layers.is_empty(),
         "Applied. You will undo it in the last step.",
     ),
 ];
@@ -126,16 +131,13 @@ const FORK: [Part; 2] = [
     part(
         "Press {} to go to the messages.",
         &[(A::Complete, W::Composer)],
-        |model, _| model.layers.is_empty() && model.focus == Focus::Conversation,
+        |model, tour| tour.forked(model) || (model.layers.is_empty() && model.focus == Focus::Conversation),
         "Letters are keys here.",
     ),
     part(
         "Press {} to fork the conversation at the selected message.",
         &[(A::Fork, W::Panel)],
-        |model, tour| {
-            let here = model.branch().map(|branch| branch.id);
-            tour.fresh(model).any(|branch| Some(branch.id) == here)
-        },
+        |model, tour| tour.forked(model),
         "You are on the fork. It has its own pins, exclusions, and settings.",
     ),
 ];
@@ -144,14 +146,14 @@ const RACE: [Part; 3] = [
     part(
         "The unsent message is now on the fork. Press {} to clear it.",
         &[(A::DeleteToStart, W::Composer)],
-        |model, _| model.composer.is_empty(),
+        |model, tour| model.composer.is_empty() || model.composer.commanding() || raced(model, tour),
         "The composer is empty.",
     ),
     part(
         "Ask two models at once. Type this and press {}: /race model:offline model:offline-brief How long is the \
             grace period?",
         &[(A::Send, W::Composer)],
-        |model, tour| raced(model, tour) && model.layers.on::<RaceScreen>(),
+        raced,
         "Two models, two answers, each with its own plan.",
     ),
     part(
@@ -166,13 +168,13 @@ const COMPARE: [Part; 4] = [
     part(
         "Press {} for the list of branches, then {} and {} to switch to the first one.",
         &[(A::Branches, W::Always), (A::Top, W::Panel), (A::Open, W::Panel)],
-        |model, tour| model.branch().map(|branch| branch.id) == tour.home,
+        |model, tour| model.branch().map(|branch| branch.id) == tour.home || more_marks(model, tour),
         "You are back on the first branch.",
     ),
     part(
         "Press {}, select a branch named race with {}, and press {} to compare it with this one.",
         &[(A::Branches, W::Always), (A::Down, W::Panel), (A::Compare, W::Branches)],
-        |model, tour| compares(model, tour.home),
+        |model, tour| compares(model, tour.home) || more_marks(model, tour),
         "Both branches, from where they diverge.",
     ),
     part(
@@ -193,7 +195,7 @@ const REPLAY: [Part; 4] = [
     part(
         "Press {}, then {} for the messages and {} for the last one: the answer to your first question.",
         &[(A::Leave, W::Always), (A::Complete, W::Composer), (A::Bottom, W::Panel)],
-        |model, _| on_answer(model),
+        |model, _| on_answer(model) || replayed(model),
         "This answer belongs to a stored call.",
     ),
     part(
@@ -223,6 +225,55 @@ const UNDO: [Part; 1] = [part(
     "",
 )];
 
+/// The part of the current step to go back to.
+pub(crate) struct Back {
+    /// The part.
+    pub(crate) part: usize,
+    /// The message about what happened.
+    pub(crate) seen: &'static str,
+    /// Whether the step begins anew with the branches as they are.
+    pub(crate) anew: bool,
+}
+
+/// The part of the current step to go back to, because a person sent the message or closed the screen that the current
+/// part needs; None if nothing is lost.
+pub(crate) fn lost(model: &Model, tour: &Tour) -> Option<Back> {
+    let back = |lost: bool, part, seen| lost.then_some(Back { part, seen, anew: false });
+    let open_request = model.layers.all::<RequestScreen>().next().is_some();
+    match tour.at {
+        (1, _) if sent(model, tour) => Some(Back { part: 0, seen: "That question was sent too.", anew: true }),
+        (1, 2..) => back(!open_request, 1, "The request is closed."),
+        (2, 1) => back(!open_request && !excluded(model, tour), 0, "Nothing is left out yet."),
+        (3, 1) => {
+            let open = model.layers.all::<WhatIfScreen>().next().is_some();
+            back(!open && !configured(model, tour), 0, "Nothing has changed.")
+        }
+        (4, 1) => {
+            let here = model.focus == Focus::Conversation || !model.layers.is_empty();
+            back(!here && !tour.forked(model), 0, "")
+        }
+        (6, 2) => {
+            let open = model.layers.all::<CompareView>().next().is_some();
+            back(!open && !more_marks(model, tour), 1, "Nothing is picked yet.")
+        }
+        (7, 1) => back(model.layers.is_empty() && !on_answer(model), 0, ""),
+        _ => None,
+    }
+}
+
+/// Whether a message was sent on the current branch since the step began.
+fn sent(model: &Model, tour: &Tour) -> bool {
+    let Some(branch) = model.branch() else { return false };
+    let before = tour.before.as_ref().and_then(|(_, shape)| shape.iter().find(|(id, ..)| *id == branch.id));
+    model.live.contains_key(&branch.id) || before.is_some_and(|(_, head, ..)| *head != branch.head)
+}
+
+/// Whether the settings of the current branch have changed since the step began.
+fn configured(model: &Model, tour: &Tour) -> bool {
+    let now = model.branch().map(|branch| (branch.id, &branch.overrides));
+    now.is_some_and(|(id, now)| tour.before(id).is_some_and(|(_, before)| before != now))
+}
+
 /// Whether a message is written and the displayed plan is its plan.
 fn written(model: &Model) -> bool {
     let typed = !model.composer.is_empty() && !model.composer.commanding();
@@ -233,7 +284,7 @@ fn written(model: &Model) -> bool {
 fn answered(model: &Model, tour: &Tour) -> bool {
     let Some((session, branch)) = model.session.as_ref().zip(model.branch()) else { return false };
     let before = tour.before.as_ref().and_then(|(_, shape)| shape.iter().find(|(id, ..)| *id == branch.id));
-    let moved = before.is_some_and(|(_, head, ..)| *head != branch.head);
+    let moved = before.map_or(branch.fork, |(_, head, ..)| *head) != branch.head;
     let answer = branch.head.and_then(|head| session.tree.get(head)).is_some_and(|head| head.role == Role::Assistant);
     moved && answer && !model.live.contains_key(&branch.id)
 }
@@ -243,13 +294,12 @@ fn on_turn(model: &Model) -> bool {
     row.is_some_and(|(row, _)| row.kind == RowKind::Turn)
 }
 
-/// Whether a turn was newly left out and the request changed.
+/// Whether a turn was left out since the request was first opened, and the request changed.
 fn excluded(model: &Model, tour: &Tour) -> bool {
     let Some(branch) = model.branch() else { return false };
-    let before = tour.before(branch.id).map(|(marks, _)| marks).unwrap_or_default();
-    let fresh = |mark: &crate::domain::conversation::mark::Mark| {
-        mark.kind.excludes() && !before.contains(&(mark.target, mark.kind))
-    };
+    let first = tour.first.as_ref().and_then(|first| first.shape.iter().find(|(id, ..)| *id == branch.id));
+    let before = first.map(|(_, _, marks, _)| marks.as_slice()).unwrap_or_default();
+    let fresh = |mark: &Mark| mark.kind.excludes() && !before.contains(&(mark.target, mark.kind));
     let other = tour.first.as_ref().zip(planned(model)).is_some_and(|(first, (_, digest))| first.digest != digest);
     branch.marks.iter().any(fresh) && other
 }
@@ -270,14 +320,14 @@ fn compares(model: &Model, home: Option<BranchId>) -> bool {
     branches.is_some_and(|(one, other)| Some(one) == home || Some(other) == home)
 }
 
-/// Whether the first branch has a mark on messages of another branch that it did not have when the step began.
+/// Whether a branch has a mark on messages of another branch that it did not have when the step began.
 fn more_marks(model: &Model, tour: &Tour) -> bool {
-    let home = tour.home.and_then(|id| model.session.as_ref()?.find(id));
+    let branches = model.session.as_ref().map(|session| session.branches.as_slice()).unwrap_or_default();
     let is_new = |before: &[(Atom, MarkKind)], mark: &Mark| {
         mark.origin.is_some() && before.iter().all(|(target, _)| *target != mark.target)
     };
-    home.is_some_and(|home| {
-        tour.before(home.id).is_some_and(|(before, _)| home.marks.iter().any(|mark| is_new(before, mark)))
+    branches.iter().any(|branch| {
+        tour.before(branch.id).is_some_and(|(before, _)| branch.marks.iter().any(|mark| is_new(before, mark)))
     })
 }
 
@@ -301,9 +351,23 @@ fn mattered(model: &Model, tour: &Tour) -> bool {
     })
 }
 
-/// Whether the branches are as they were, and the plan of the same message has the same bytes.
+/// Whether the branches are as they were, and the plan of the same message has the same bytes. A branch on which
+/// messages were sent since then, which undo does not remove, needs the same settings and exclusions.
 fn undone(model: &Model, tour: &Tour) -> bool {
     let Some(first) = &tour.first else { return true };
     let Some((shown, digest)) = planned(model).filter(|(shown, _)| shown.branch == first.branch) else { return false };
-    shape(model) == first.shape && (shown.draft.text != first.text || digest == first.digest)
+    let now = shape(model);
+    let excluded = |marks: &[(Atom, MarkKind)]| -> Vec<(Atom, MarkKind)> {
+        marks.iter().filter(|(_, kind)| kind.excludes()).copied().collect()
+    };
+    let longer = |(id, head, marks, overrides): &BranchShape| {
+        let before = first.shape.iter().find(|(old, ..)| old == id);
+        before.is_some_and(|(_, old_head, old_marks, old_overrides)| {
+            head != old_head && overrides == old_overrides && excluded(marks) == excluded(old_marks)
+        })
+    };
+    if now == first.shape {
+        return shown.draft.text != first.text || digest == first.digest;
+    }
+    now.len() == first.shape.len() && now.iter().all(|branch| longer(branch) || first.shape.contains(branch))
 }

@@ -2,6 +2,7 @@
 //! Not for: the parts themselves (`model_steps`).
 
 use super::model::{FirstPlan, Tour, planned, shape};
+use super::model_steps::lost;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::update::prelude::*;
@@ -29,6 +30,13 @@ fn step(model: &Model, tour: &mut Tour) {
     if tour.before.is_none() {
         tour.before = Some((here, shape(model)));
     }
+    if let Some(back) = lost(model, tour) {
+        tour.at.1 = back.part;
+        tour.seen = back.seen;
+        if back.anew {
+            (tour.before, tour.first) = (Some((here, shape(model))), None);
+        }
+    }
     while let Some((step, part)) = tour.part().filter(|(_, part)| (part.done)(model, tour)) {
         if tour.first.is_none() && model.layers.on::<RequestScreen>() {
             tour.first = planned(model).map(|(shown, digest)| FirstPlan {
@@ -38,12 +46,17 @@ fn step(model: &Model, tour: &mut Tour) {
                 shape: shape(model),
             });
         }
-        tour.seen = part.seen;
+        if !part.seen.is_empty() {
+            tour.seen = part.seen;
+        }
         tour.at.1 += 1;
         if tour.at.1 == step.parts.len() {
             tour.at = (tour.at.0 + 1, 0);
             tour.before = Some((here, shape(model)));
         }
+    }
+    if tour.ended() {
+        tour.seen = "";
     }
 }
 

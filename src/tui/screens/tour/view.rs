@@ -1,7 +1,7 @@
 //! Draws the tour at the bottom of the terminal: the step, the last done part, and the current instruction.
 //! Not for: advancing (`update`).
 
-use super::model::{Part, Tour};
+use super::model::{Part, Tour, shape};
 use super::model_steps::STEPS;
 use crate::tui::view::prelude::*;
 
@@ -56,9 +56,8 @@ fn instruction(view: &ViewContext<'_>, part: &Part) -> String {
 
 fn farewell(view: &ViewContext<'_>, tour: &Tour) -> String {
     let leave = view.key(Action::Leave);
-    let digest = tour.first.as_ref().map(|first| first.digest.short()).unwrap_or_default();
-    format!(
-        "Everything is undone: the request is the same as in step 2, byte for byte ({digest}). {leave} returns to \
-            your own conversation; the tour saves nothing."
-    )
+    let same = tour.first.as_ref().filter(|first| first.shape == shape(view.model)).map_or_else(String::new, |first| {
+        format!(": the message of step 2 gives the same request again, byte for byte ({})", first.digest.short())
+    });
+    format!("Everything is undone{same}. {leave} returns to your own conversation; the tour saves nothing.")
 }

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! ┌ What if ─────────────────────────────────────────────────┐
-//! │                    est. tokens    change     cost  in  out    │
-//! │ current              5,213              $0.0009           │
-//! │ mode Off             3,001    -2,212    $0.0005  +0   -4   │   narrow screens have fewer columns
+//! │                     tokens    change     cost  items in/out │
+//! │ current              5,213            $0.0009               │
+//! │ mode Off             3,001    -2,212  $0.0005        0   -4 │   narrow screens have fewer columns
 //! │ mode Off: removes 4 items ──────────────────────────────── │
 //! │ - turn 12  Why does login fail …                      312 │
 //! └ Enter applies it  Esc leaves ────────────────────────────┘
@@ -84,7 +84,7 @@ fn header(columns: Columns) -> Line {
             words = format!("{words}{title:>width$}");
         }
     }
-    words.push_str("   in  out ");
+    words.push_str(if columns.change { "  items in/out " } else { "   in  out " });
     Line::of(Ink::Dim, &words)
 }
 
@@ -123,7 +123,8 @@ fn one(
     let side = |sign: &str, count: u32| if count == 0 { "0".to_owned() } else { format!("{sign}{count}") };
     let ink = |count: u32, ink: Ink| if count == 0 { Ink::Dim } else { ink };
     let (more, less) = if present.is_some() { (side("+", gained), side("-", lost)) } else { Default::default() };
-    value.push(ink(gained, Ink::Good), &format!("{more:>5}"));
+    let width = if columns.change { 9 } else { 5 };
+    value.push(ink(gained, Ink::Good), &format!("{more:>width$}"));
     value.push(ink(lost, Ink::Excluded), &format!("{less:>5}"));
     value.push(Ink::Text, " ");
     paint::pair(view.theme, &label, &value, row, buf);
