@@ -2,7 +2,6 @@
 //! Not for: making plans (`context`), their input (`input`), reasons (`reason`), or a call that cannot be planned
 //! (`blocked`).
 
-use super::decided_by::DecidedBy;
 use super::mode::Mode;
 use super::policy::{Layout, Section};
 use crate::domain::base::hash::Hash;
@@ -15,6 +14,7 @@ use crate::domain::tool::cards::ToolCost;
 use serde::{Deserialize, Serialize};
 
 pub use super::blocked::{Blocked, BlockedRemedy, Warning};
+use super::reason::DecidedBy;
 pub use super::reason::{Reason, Remedy};
 
 /// Digests of everything that a plan was solved from. Equal bases give equal plans.
