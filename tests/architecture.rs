@@ -164,6 +164,7 @@ const WITHOUT_WILDCARDS: &[(&str, usize)] = &[
     ("cli/conversation/race.rs", 1),
     ("cli/mod.rs", 1),
     ("domain/planning/reason.rs", 1),
+    ("domain/planning/reason_facts.rs", 1),
     ("engine/dispatch.rs", 1),
     ("tui/chat/update/mod.rs", 1),
     ("tui/update/mod.rs", 1),

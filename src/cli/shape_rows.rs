@@ -32,79 +32,13 @@ fn step_of(row: &Row) -> Option<&'static str> {
 
 /// Returns the step of admission in which an included row gets its room. The steps, in their order: `required`,
 /// `lease`, `newest_turn`, `summary`, `rules`, `map`, `retrieved`, `window`, `automatic_lease`.
-#[allow(clippy::too_many_lines, reason = "one line for each reason")]
 fn priority(plan: &ContextPlan, row: &Row) -> Option<&'static str> {
-    use Reason as R;
     let newest = || plan.included().filter(|other| in_window(other)).filter_map(|other| other.source.turn).max();
-    Some(match &row.reason {
-        R::Recent | R::Relevant | R::WorkingLevel if row.source.turn == newest() => "newest_turn",
-        R::Recent | R::Relevant | R::WorkingLevel => "window",
-        R::Leased { engine: false, .. } => "lease",
-        R::Leased { engine: true, .. } | R::Ephemeral => "automatic_lease",
-        R::Summary => "summary",
-        R::ProjectRules { .. } | R::OwnRules { .. } | R::Skills { .. } | R::Module { .. } => "rules",
-        R::Oriented => "map",
-        R::ErrorBefore
-        | R::ErrorResolved
-        | R::Retrieved { .. }
-        | R::Searched { .. }
-        | R::Touchpoint { .. }
-        | R::CodeSearched { .. }
-        | R::KeptCode { .. }
-        | R::Memory { .. } => "retrieved",
-        R::Instructions
-        | R::Configured
-        | R::ConversationInstructions { .. }
-        | R::Guideline
-        | R::StateRequested { .. }
-        | R::CurrentState
-        | R::Open
-        | R::Sticky
-        | R::Pending
-        | R::IncludedOnce
-        | R::Replied
-        | R::GoOn
-        | R::ByHand => "required",
-        R::NoCode { .. }
-        | R::StaleFile
-        | R::CodeReading
-        | R::SwitchedOff
-        | R::PinSuggested
-        | R::PinMattered
-        | R::PinEarned { .. }
-        | R::Budget { .. }
-        | R::Allowance { .. }
-        | R::OutsideWindow
-        | R::Superseded { .. }
-        | R::SavesNothing
-        | R::StaleSummary
-        | R::UserExcluded { .. }
-        | R::TtlExpired
-        | R::LeaseCap { .. }
-        | R::OffPath
-        | R::Hidden
-        | R::ForeignInstructions
-        | R::ModelCannot
-        | R::Removed
-        | R::Duplicate
-        | R::ModeOff
-        | R::NotSearched { .. }
-        | R::BelowThreshold
-        | R::Unrelated
-        | R::TooLarge
-        | R::OtherLane
-        | R::OutsideLane
-        | R::LaneCount { .. }
-        | R::SoftTarget { .. }
-        | R::LevelFull { .. }
-        | R::SessionFull { .. }
-        | R::LevelsOver { .. }
-        | R::EditedAway => return None,
-    })
+    if in_window(row) && row.source.turn == newest() { Some("newest_turn") } else { row.reason.facts().step }
 }
 
 fn in_window(row: &Row) -> bool {
-    matches!(row.reason, Reason::Recent | Reason::Relevant | Reason::WorkingLevel)
+    row.reason.facts().step == Some("window")
 }
 
 /// Returns the number of calls that the row's mark lasts, including this call; `None` if the mark has no end.

@@ -230,8 +230,8 @@ fn reasons_name_the_heaviest_words() {
     let limits = Limits { budget: 900, items: 12, sure: 12, lines: 30, tokens: 600, excerpts: 40 };
     let found = fill_beside(&index, &hits, &Disk(folder.path().into()), &count, limits, &SentLines::default());
     let why = |name: &str| found.items.iter().find(|item| item.symbol == name).map(|item| item.why.clone()).unwrap();
-    assert!(why("backoff").contains("matching the word \"twice\""), "{}", why("backoff"));
-    assert!(why("retry_request").contains("matching the words \"tried\", \"request\""), "{}", why("retry_request"));
+    assert!(why("backoff").contains("the word \"twice\""), "{}", why("backoff"));
+    assert!(why("retry_request").contains("the words \"tried\", \"request\""), "{}", why("retry_request"));
 }
 
 #[test]

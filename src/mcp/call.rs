@@ -185,9 +185,8 @@ async fn cancel(handle: RequestHandle<RoleClient>, why: &str) {
 }
 
 fn cancelled() -> ToolOutput {
-    let body =
-        "Canceled: the user stopped it. The server was told to stop; what it had already done is unknown.".to_owned();
-    ToolOutput { status: ToolStatus::Cancelled, full_bytes: body.len() as u64, body }
+    let body = "Canceled: the user stopped it. The server was told to stop; what it had already done is unknown.";
+    ToolOutput::whole(ToolStatus::Cancelled, body)
 }
 
 fn given_up(after: Duration) -> ToolOutput {

@@ -16,8 +16,7 @@ pub(super) const UNREACHED: &str = "no connection to ";
 
 /// Makes the output of a call that failed.
 pub(super) fn failed(why: &str) -> ToolOutput {
-    let body = format!("Failed: {}", plain(why).0);
-    ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body }
+    ToolOutput::whole(ToolStatus::Failed, format!("Failed: {}", plain(why).0))
 }
 
 /// Formats an error with its causes, bounded and on one line.

@@ -37,8 +37,7 @@ impl ToolServers for NoServers {
     }
 
     fn call(&self, _: &str, _: &str, _: &str, _: usize, _: &dyn ToolObserver) -> ToolOutput {
-        let body = "Failed: this build has no MCP support.".to_owned();
-        ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body }
+        ToolOutput::whole(ToolStatus::Failed, "Failed: this build has no MCP support.")
     }
 
     fn close(&self) {}

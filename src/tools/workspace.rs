@@ -112,7 +112,7 @@ pub(super) fn failed(stop: ToolFailure) -> ToolOutput {
         ToolFailure::Failed(why) => (ToolStatus::Failed, format!("Failed: {why}")),
         cancelled @ ToolFailure::Cancelled => (ToolStatus::Cancelled, cancelled.reason()),
     };
-    ToolOutput { status, full_bytes: body.len() as u64, body }
+    ToolOutput::whole(status, body)
 }
 
 /// Formats a path as in rules and on the screen.

@@ -39,8 +39,7 @@ pub(crate) fn shape(diff: &PlanDiff) -> Value {
         .into_iter()
         .map(|kind| {
             let (count, tokens) = diff.sum(kind);
-            let name = serde_json::to_value(kind).ok().and_then(|name| name.as_str().map(str::to_owned));
-            (name.unwrap_or_default(), json!({ "rows": count, "tokens": tokens }))
+            (kind.name().to_owned(), json!({ "rows": count, "tokens": tokens }))
         })
         .collect();
     value["totals"] = totals.into();

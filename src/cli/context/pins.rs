@@ -12,7 +12,7 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::task::{self, TaskSpan};
 use crate::domain::conversation::transition::{ItemState, Subject};
 use crate::domain::conversation::tree::{self, Slot, Tree};
-use crate::domain::planning::reason_label::part_name;
+use crate::domain::planning::row_reason::part_name;
 use crate::engine::api::{BranchRequest, SessionView, TaskAct, TransitionReport};
 use serde_json::{Value, json};
 

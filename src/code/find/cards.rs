@@ -343,21 +343,21 @@ impl TouchpointBuilder<'_> {
 #[must_use]
 pub fn why(hit: &Hit, name: &str) -> String {
     let parts = hit.parts;
-    let exact = format!("{name} is mentioned");
+    let exact = format!("the name {name}");
     let words = match hit.matched.as_slice() {
-        [] => "matching words".to_owned(),
-        [word] => format!("matching the word \"{word}\""),
-        words => format!("matching the words \"{}\"", words.join("\", \"")),
+        [] => "words in it".to_owned(),
+        [word] => format!("the word \"{word}\""),
+        words => format!("the words \"{}\"", words.join("\", \"")),
     };
     let all = [
         (parts.exact, exact.as_str()),
         (parts.focus, "in or near the focus"),
         (parts.words, words.as_str()),
-        (parts.file, "matching words in its file"),
-        (parts.path, "matching path"),
-        (parts.graph, "a symbol that it uses, or that uses it, matches"),
-        (parts.near, "nearby code matches"),
-        (parts.meaning, "near in meaning"),
+        (parts.file, "words in its file"),
+        (parts.path, "its path"),
+        (parts.graph, "a related symbol"),
+        (parts.near, "nearby code"),
+        (parts.meaning, "a similar meaning"),
     ];
     let most = all.iter().map(|(part, _)| *part).fold(0.0, f32::max);
     let strong = all.iter().filter(|(part, _)| *part > 0.0 && *part >= most * 0.3);

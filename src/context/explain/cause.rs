@@ -13,7 +13,7 @@ use crate::domain::conversation::transition::Transition;
 use crate::domain::planning::diff::{Cause, CauseKind, DiffKind, ItemDiff, ItemPlace};
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
 use crate::domain::planning::reason::Reason;
-use crate::domain::planning::reason_groups::{left_out, sent_or_suggested};
+use crate::domain::planning::reason_facts::UsualCause;
 use crate::domain::planning::row_matching::{self, Subject, subject};
 
 /// The events between two calls that affect the later call.
@@ -146,102 +146,67 @@ impl Case<'_> {
         }
     }
 
-    #[deny(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its cause")]
-    #[allow(clippy::unnested_or_patterns, reason = "a group of reasons is a pattern of its own")]
+    /// Returns why the item is left out.
     fn left(&self, after: &ItemPlace) -> Cause {
-        let sentence = || after.reason.sentence();
-        match &after.reason {
-            Reason::UserExcluded { .. } => or_else(self.mark_op(), CauseKind::You, &sentence()),
-            Reason::TtlExpired | Reason::LeaseCap { .. } => plain(CauseKind::Lease, &sentence()),
-            Reason::Superseded { .. } => self.summary_op(&sentence()),
-            Reason::ModeOff => or_else(self.setting(), CauseKind::Mode, &sentence()),
-            Reason::NotSearched { .. }
-            | Reason::BelowThreshold
-            | Reason::Unrelated
-            | Reason::CodeReading
-            | Reason::NoCode { .. }
-            | Reason::StaleFile => or_else(self.changed_mode(), CauseKind::Retrieval, &sentence()),
-            Reason::Allowance { .. } => or_else(self.changed_room(), CauseKind::Retrieval, &sentence()),
-            Reason::OutsideLane => or_else(self.setting(), CauseKind::You, &sentence()),
-            Reason::OtherLane => plain(CauseKind::You, &format!("{} The call belongs to another message.", sentence())),
-            Reason::OffPath => plain(CauseKind::Branch, &sentence()),
-            Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(CauseKind::You, &sentence()),
-            Reason::Duplicate => plain(CauseKind::Turn, &sentence()),
-            Reason::Budget { .. } | Reason::TooLarge => self.by_budget(&sentence()),
-            Reason::OutsideWindow
-            | Reason::LaneCount { .. }
-            | Reason::SoftTarget { .. }
-            | Reason::LevelFull { .. }
-            | Reason::SessionFull { .. }
-            | Reason::LevelsOver { .. } => self.by_window(&sentence()),
-            Reason::SavesNothing
-            | Reason::StaleSummary
-            | Reason::Hidden
-            | Reason::ForeignInstructions
-            | Reason::ModelCannot
-            | sent_or_suggested!() => or_else(self.setting(), CauseKind::Turn, &sentence()),
+        let (facts, sentence) = (after.reason.facts(), after.reason.sentence());
+        match facts.cause.filter(|_| facts.left_out) {
+            Some(_) if after.reason == Reason::OtherLane => {
+                plain(CauseKind::You, &format!("{sentence} The call belongs to another message."))
+            }
+            cause => self.usual(cause.unwrap_or(UsualCause::Setting(CauseKind::Turn)), &sentence),
         }
     }
 
     /// Returns why the item is sent, or sent in another section.
-    #[deny(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its cause")]
-    #[allow(clippy::unnested_or_patterns, reason = "a group of reasons is a pattern of its own")]
     fn entered(&self, after: &ItemPlace) -> Option<Cause> {
-        let sentence = after.reason.sentence();
-        let cause = match &after.reason {
-            Reason::Open if self.delta.before.is_none() => plain(CauseKind::You, "Your message for this call."),
-            Reason::Open | Reason::GoOn => plain(CauseKind::Turn, &sentence),
-            Reason::Recent if matches!(self.reason_before(), None | Some(Reason::Open)) => {
-                plain(CauseKind::Turn, "It has been answered and is now a turn in the window.")
+        let (facts, before) = (after.reason.facts(), self.reason_before());
+        if facts.left_out {
+            return None;
+        }
+        let in_window = facts.cause == Some(UsualCause::Setting(CauseKind::Window));
+        match (&after.reason, before) {
+            (Reason::Open, _) if self.delta.before.is_none() => {
+                Some(plain(CauseKind::You, "Your message for this call."))
             }
-            Reason::Recent | Reason::Relevant | Reason::WorkingLevel => match self.reason_before() {
-                Some(Reason::UserExcluded { .. }) => {
-                    or_else(self.mark_op(), CauseKind::You, "Its exclusion was removed.")
-                }
-                Some(Reason::Superseded { .. }) => self.summary_op("The summary that replaced it was undone."),
-                Some(before) if depends_on_mark(before) => {
-                    plain(CauseKind::Lease, "It was marked before and is now included automatically.")
-                }
-                _ => or_else(self.setting(), CauseKind::Window, &sentence),
-            },
-            Reason::Sticky
-            | Reason::IncludedOnce
-            | Reason::Leased { engine: false, .. }
-            | Reason::ConversationInstructions { .. } => or_else(self.mark_op(), CauseKind::You, &sentence),
-            Reason::Leased { engine: true, .. } | Reason::Ephemeral => plain(CauseKind::Lease, &sentence),
-            Reason::Retrieved { .. }
-            | Reason::Searched { .. }
-            | Reason::Touchpoint { .. }
-            | Reason::CodeSearched { .. }
-            | Reason::KeptCode { .. }
-            | Reason::Oriented
-            | Reason::ErrorBefore
-            | Reason::ErrorResolved => or_else(self.changed_room(), CauseKind::Retrieval, &sentence),
-            Reason::Replied => plain(CauseKind::You, &sentence),
-            Reason::Summary => self.summary_op(&sentence),
-            Reason::Memory { .. } => or_else(self.memory_op(), CauseKind::Retrieval, &sentence),
-            Reason::CurrentState => or_else(self.state_op(), CauseKind::Model, &sentence),
-            Reason::Configured => or_else(self.setting_op(), CauseKind::You, &sentence),
-            Reason::StateRequested { older, .. } => {
-                or_else(self.setting_op(), if *older { CauseKind::Turn } else { CauseKind::You }, &sentence)
+            (Reason::Recent, None | Some(Reason::Open)) => {
+                Some(plain(CauseKind::Turn, "It has been answered and is now a turn in the window."))
             }
-            Reason::PinSuggested => plain(CauseKind::Model, &sentence),
-            Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
-                self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.project_text_added())
+            (_, Some(Reason::UserExcluded { .. })) if in_window => {
+                Some(or_else(self.mark_op(), CauseKind::You, "Its exclusion was removed."))
             }
-            Reason::Instructions
-            | Reason::Guideline
-            | Reason::Pending
-            | Reason::PinMattered
-            | Reason::PinEarned { .. }
-            | Reason::ByHand
-            | left_out!() => return None,
-        };
-        Some(cause)
+            (_, Some(Reason::Superseded { .. })) if in_window => {
+                Some(self.summary_op("The summary that replaced it was undone."))
+            }
+            (_, Some(before)) if in_window && depends_on_mark(before) => {
+                Some(plain(CauseKind::Lease, "It was marked before and is now included automatically."))
+            }
+            _ => facts.cause.map(|cause| self.usual(cause, &after.reason.sentence())),
+        }
     }
 
-    #[deny(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its cause")]
-    #[allow(clippy::unnested_or_patterns, reason = "a group of reasons is a pattern of its own")]
+    /// Returns the cause that is usual for a reason with this sentence.
+    fn usual(&self, cause: UsualCause, sentence: &str) -> Cause {
+        let (act, kind) = match cause {
+            UsualCause::Summary => return self.summary_op(sentence),
+            UsualCause::Budget => return self.by_budget(sentence),
+            UsualCause::Window => return self.by_window(sentence),
+            UsualCause::ProjectText => {
+                let act = self.mark_op().or_else(|| self.changed_mode());
+                return act.unwrap_or_else(|| self.project_text_added());
+            }
+            UsualCause::Kind(kind) => (None, kind),
+            UsualCause::Setting(kind) => (self.setting(), kind),
+            UsualCause::Mark => (self.mark_op(), CauseKind::You),
+            UsualCause::OwnSetting(kind) => (self.setting_op(), kind),
+            UsualCause::State => (self.state_op(), CauseKind::Model),
+            UsualCause::Memory => (self.memory_op(), CauseKind::Retrieval),
+            UsualCause::Mode => (self.changed_mode(), CauseKind::Retrieval),
+            UsualCause::Room => (self.changed_room(), CauseKind::Retrieval),
+        };
+        or_else(act, kind, sentence)
+    }
+
+    /// Returns why the item is sent with another text or in another form.
     fn reshaped(&self, after: &ItemPlace) -> Cause {
         match &after.reason {
             Reason::Open => plain(CauseKind::Turn, "The open turn grew."),
@@ -269,30 +234,7 @@ impl Case<'_> {
             _ if self.has_shorter_results() => {
                 self.by_window("Its tool results are shortened to make room for newer turns.")
             }
-            Reason::ConversationInstructions { .. }
-            | Reason::Sticky
-            | Reason::Leased { .. }
-            | Reason::Ephemeral
-            | Reason::ErrorBefore
-            | Reason::ErrorResolved
-            | Reason::Recent
-            | Reason::Relevant
-            | Reason::WorkingLevel
-            | Reason::Pending
-            | Reason::IncludedOnce
-            | Reason::Replied
-            | Reason::GoOn
-            | Reason::Retrieved { .. }
-            | Reason::Oriented
-            | Reason::Touchpoint { .. }
-            | Reason::CodeSearched { .. }
-            | Reason::KeptCode { .. }
-            | Reason::Memory { .. }
-            | Reason::PinSuggested
-            | Reason::PinMattered
-            | Reason::PinEarned { .. }
-            | Reason::ByHand
-            | left_out!() => {
+            _ => {
                 let shorter = self.delta.kind() == DiffKind::Shortened;
                 let words = if shorter { "Less of it is sent." } else { "More of it is sent." };
                 or_else(self.mark_op().or_else(|| self.setting()), CauseKind::Window, words)

@@ -14,7 +14,7 @@ use crate::domain::planning::input::{
     Block, Gap, InactiveMark, MESSAGE_FRAMING, MessageInput, OmittedItem, PlanInput, SendBarrier, TurnInput,
 };
 use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Source, Verdict};
-use crate::domain::planning::reason_label::part_name;
+use crate::domain::planning::row_reason::part_name;
 use std::collections::HashSet;
 
 /// Turns that are listed one by one before older ones share a row.

@@ -1,5 +1,5 @@
 //! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, bar charts, findings of `pleach
-//! doctor`, families of values.
+//! doctor`, families of values, enums with names.
 //! Not for: anything about conversations or calls.
 
 #[cfg(test)]
@@ -11,6 +11,7 @@ pub(crate) mod families;
 pub mod finding;
 pub mod hash;
 pub mod ids;
+pub(crate) mod named_enum;
 pub mod plain_text;
 pub mod safe_text;
 pub mod secrets;

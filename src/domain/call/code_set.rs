@@ -191,7 +191,7 @@ mod tests {
         let (path, file) = ("src/a.rs".to_owned(), Hash::of(b"file"));
         let code = CodeRef { path, qualified: name.into(), kind: Kind::Function, lines: (1, 3), nth: 0, file };
         let score_parts = Parts { words: score, ..Parts::default() };
-        let (matched, because) = (vec!["lease".into()], "matching the word \"lease\"".into());
+        let (matched, because) = (vec!["lease".into()], "the word \"lease\"".into());
         CodeCandidate { code, rank: 1, score, score_parts, matched, because, tokens: 9, outcome }
     }
 

@@ -8,6 +8,7 @@
 use super::run::RunCard;
 use super::tokens::grouped;
 use crate::domain::base::hash::Hash;
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::domain::planning::policy::Section;
@@ -19,33 +20,21 @@ pub const RULE: u32 = 1;
 /// Minimum number of turns in which an item was sent and not used before it is reported.
 pub const MIN_UNUSED_TURNS: u32 = 5;
 
-/// How an answer used an item.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UseKind {
-    /// A sequence of the item's words occurs in the answer or in the arguments of a tool call.
-    Quoted,
-    /// The answer contains a path, identifier, number, or turn of the item that few other items contain and the
-    /// question does not.
-    Named,
-    /// A tool changed the item's lines, or its file if the lines are unknown.
-    Edited,
-    /// The answer names or calls the item's symbol.
-    Symbol,
-    /// The model used a tool to see more of the item.
-    Expanded,
-}
-
-impl UseKind {
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Quoted => "quoted",
-            Self::Named => "named",
-            Self::Edited => "edited",
-            Self::Symbol => "symbol",
-            Self::Expanded => "expanded",
-        }
+named_enum! {
+    /// How an answer used an item.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum UseKind {
+        /// A sequence of the item's words occurs in the answer or in the arguments of a tool call.
+        Quoted = "quoted",
+        /// The answer contains a path, identifier, number, or turn of the item that few other items contain and the
+        /// question does not.
+        Named = "named",
+        /// A tool changed the item's lines, or its file if the lines are unknown.
+        Edited = "edited",
+        /// The answer names or calls the item's symbol.
+        Symbol = "symbol",
+        /// The model used a tool to see more of the item.
+        Expanded = "expanded",
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::tokens::Encoding;
 use super::usage::Usage;
+use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -38,26 +39,27 @@ impl Default for Dialect {
     }
 }
 
-/// A change of dialect learned from a server's refusal of a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Quirk {
-    /// The server requires `max_completion_tokens`.
-    MaxCompletionTokens,
-    /// The server requires `max_tokens`.
-    MaxTokens,
-    /// The server rejects `stream_options`.
-    NoStreamOptions,
-    /// The server rejects tools.
-    NoTools,
-    /// The server rejects a temperature.
-    NoTemperature,
-    /// The server rejects the role `system`; instructions are sent in the first user message.
-    NoSystemRole,
-    /// The server requires `developer` in place of `system`.
-    DeveloperRole,
-    /// The server requires roles to alternate.
-    StrictAlternation,
+named_enum! {
+    /// A change of dialect learned from a server's refusal of a request.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    pub enum Quirk {
+        /// The server requires `max_completion_tokens`.
+        MaxCompletionTokens = "max_completion_tokens",
+        /// The server requires `max_tokens`.
+        MaxTokens = "max_tokens",
+        /// The server rejects `stream_options`.
+        NoStreamOptions = "no_stream_options",
+        /// The server rejects tools.
+        NoTools = "no_tools",
+        /// The server rejects a temperature.
+        NoTemperature = "no_temperature",
+        /// The server rejects the role `system`; instructions are sent in the first user message.
+        NoSystemRole = "no_system_role",
+        /// The server requires `developer` in place of `system`.
+        DeveloperRole = "developer_role",
+        /// The server requires roles to alternate.
+        StrictAlternation = "strict_alternation",
+    }
 }
 
 impl Quirk {
@@ -86,32 +88,6 @@ impl Quirk {
             Self::NoSystemRole => dialect.instruction_role = "user".into(),
             Self::DeveloperRole => dialect.instruction_role = "developer".into(),
             Self::StrictAlternation => dialect.strict_alternation = true,
-        }
-    }
-
-    /// All quirks.
-    pub const ALL: [Self; 8] = [
-        Self::MaxCompletionTokens,
-        Self::MaxTokens,
-        Self::NoStreamOptions,
-        Self::NoTools,
-        Self::NoTemperature,
-        Self::NoSystemRole,
-        Self::DeveloperRole,
-        Self::StrictAlternation,
-    ];
-
-    /// Returns the name, as shown in lists and typed by a person.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MaxCompletionTokens => "max_completion_tokens",
-            Self::MaxTokens => "max_tokens",
-            Self::NoStreamOptions => "no_stream_options",
-            Self::NoTools => "no_tools",
-            Self::NoTemperature => "no_temperature",
-            Self::NoSystemRole => "no_system_role",
-            Self::DeveloperRole => "developer_role",
-            Self::StrictAlternation => "strict_alternation",
         }
     }
 

@@ -7,6 +7,7 @@ use super::provider::{CallEnd, Diagnostic, Outcome};
 use super::usage::Usage;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::ContextPlan;
 use serde::{Deserialize, Serialize};
@@ -17,36 +18,23 @@ pub const CAUTION: &str = "The same request can give different answers: a differ
 /// Maximum number of diagnostics stored with a run.
 pub const DIAGNOSTICS: usize = 16;
 
-/// The status of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RunStatus {
-    /// In progress.
-    #[default]
-    Open,
-    /// Ended by a finish reason.
-    Complete,
-    /// The stream stopped early.
-    Truncated,
-    /// Stopped by a person.
-    Cancelled,
-    /// The program crashed.
-    Interrupted,
-    /// Failed.
-    Errored,
-}
-
-impl RunStatus {
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Complete => "complete",
-            Self::Truncated => "truncated",
-            Self::Cancelled => "cancelled",
-            Self::Interrupted => "interrupted",
-            Self::Errored => "errored",
-        }
+named_enum! {
+    /// The status of a run.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+    pub enum RunStatus {
+        /// In progress.
+        #[default]
+        Open = "open",
+        /// Ended by a finish reason.
+        Complete = "complete",
+        /// The stream stopped early.
+        Truncated = "truncated",
+        /// Stopped by a person.
+        Cancelled = "cancelled",
+        /// The program crashed.
+        Interrupted = "interrupted",
+        /// Failed.
+        Errored = "errored",
     }
 }
 

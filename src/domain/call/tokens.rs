@@ -120,8 +120,8 @@ pub trait CountTokens: Send + Sync {
     }
 }
 
-/// Returns a quarter of the number of characters, rounded up for each run between safe cuts. It is the labeled fallback
-/// without a vocabulary. Rounding each run makes it additive over [`safe_cut`]s, like the vocabularies.
+/// Returns a quarter of the number of characters, rounded up for each run between safe cuts (see [`opens_safely`]). It is
+/// the labeled fallback without a vocabulary. Rounding each run makes it additive over safe cuts, like the vocabularies.
 pub fn approximate(text: &str) -> u32 {
     let mut total = 0_usize;
     let mut run = 0_usize;
@@ -144,7 +144,8 @@ pub fn opens_safely(c: char) -> bool {
 }
 
 /// Returns whether two texts can be joined so that their token counts add up.
-pub fn safe_cut(left: &str, right: &str) -> bool {
+#[cfg(test)]
+pub(crate) fn safe_cut(left: &str, right: &str) -> bool {
     left.is_empty() || right.is_empty() || (left.ends_with('\n') && right.starts_with(opens_safely))
 }
 

@@ -2,31 +2,21 @@
 //! Not for: reading them (`tools::folder`), adding them to a plan (`engine`), or module summaries (`summary::module`).
 
 use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::conversation::mark::Atom;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// The kind of a project item.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ProjectKind {
-    /// A rule file.
-    Rules,
-    /// A skill: a text that is loaded on demand.
-    Skill,
-    /// A module summary.
-    Module,
-}
-
-impl ProjectKind {
-    /// Returns the name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rules => "rules",
-            Self::Skill => "skill",
-            Self::Module => "module",
-        }
+named_enum! {
+    /// The kind of a project item.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+    pub enum ProjectKind {
+        /// A rule file.
+        Rules = "rules",
+        /// A skill: a text that is loaded on demand.
+        Skill = "skill",
+        /// A module summary.
+        Module = "module",
     }
 }
 

@@ -11,39 +11,28 @@
 use super::mark::{Actor, Atom};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{MemoryId, SessionId};
+use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 
 /// Maximum characters of a memory.
 pub const LONGEST: usize = 300;
 
-/// The kind of a memory.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
-#[serde(rename_all = "lowercase")]
-pub enum MemoryKind {
-    /// A fact.
-    Fact,
-    /// A person's preference.
-    Preference,
-    /// The outcome of something.
-    Outcome,
-    /// An event.
-    Event,
+named_enum! {
+    /// The kind of a memory.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
+    pub enum MemoryKind {
+        /// A fact.
+        Fact = "fact",
+        /// A person's preference.
+        Preference = "preference",
+        /// The outcome of something.
+        Outcome = "outcome",
+        /// An event.
+        Event = "event",
+    }
 }
 
 impl MemoryKind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Fact, Self::Preference, Self::Outcome, Self::Event];
-
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fact => "fact",
-            Self::Preference => "preference",
-            Self::Outcome => "outcome",
-            Self::Event => "event",
-        }
-    }
-
     /// Parses a name, ignoring case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
@@ -61,26 +50,16 @@ pub enum Scope {
     All,
 }
 
-/// The status of a memory.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MemoryStatus {
-    /// The memory waits for a person's decision.
-    Suggested,
-    /// A person confirmed the memory.
-    Confirmed,
-    /// A person dismissed the memory. It stays stored so that it is not suggested again.
-    Dismissed,
-}
-
-impl MemoryStatus {
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Suggested => "suggested",
-            Self::Confirmed => "confirmed",
-            Self::Dismissed => "dismissed",
-        }
+named_enum! {
+    /// The status of a memory.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+    pub enum MemoryStatus {
+        /// The memory waits for a person's decision.
+        Suggested = "suggested",
+        /// A person confirmed the memory.
+        Confirmed = "confirmed",
+        /// A person dismissed the memory. It stays stored so that it is not suggested again.
+        Dismissed = "dismissed",
     }
 }
 

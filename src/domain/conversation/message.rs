@@ -3,34 +3,26 @@
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::NodeId;
+use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Who wrote a message.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Instructions.
-    System,
-    /// The person.
-    User,
-    /// The model.
-    Assistant,
-    /// A tool's result.
-    Tool,
+named_enum! {
+    /// Who wrote a message.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
+    pub enum Role {
+        /// Instructions.
+        System = "system",
+        /// The person.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// A tool's result.
+        Tool = "tool",
+    }
 }
 
 impl Role {
-    /// Returns the role's name in requests and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-        }
-    }
-
     /// Parses a role's name, including names of other formats: `developer` is System, `human` is User, `model` is
     /// Assistant, and `function` is Tool.
     #[must_use]
@@ -51,43 +43,30 @@ impl fmt::Display for Role {
     }
 }
 
-/// How a message ended. Only a [`End::Complete`] message is whole.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
-#[serde(rename_all = "lowercase")]
-pub enum End {
-    /// The server finished it (finish reason or `[DONE]`), or a person wrote it.
-    Complete,
-    /// The server stopped without a finish reason, or at its output limit.
-    Truncated,
-    /// A person stopped the answer.
-    Cancelled,
-    /// The program crashed while the answer arrived.
-    Interrupted,
-    /// The server failed while the answer arrived.
-    Errored,
-    /// A person deleted it; only its place in the tree remains.
-    Removed,
+named_enum! {
+    /// How a message ended. Only a [`End::Complete`] message is whole.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
+    pub enum End {
+        /// The server finished it (finish reason or `[DONE]`), or a person wrote it.
+        Complete = "complete",
+        /// The server stopped without a finish reason, or at its output limit.
+        Truncated = "truncated",
+        /// A person stopped the answer.
+        Cancelled = "cancelled",
+        /// The program crashed while the answer arrived.
+        Interrupted = "interrupted",
+        /// The server failed while the answer arrived.
+        Errored = "errored",
+        /// A person deleted it; only its place in the tree remains.
+        Removed = "removed",
+    }
 }
 
 impl End {
-    /// Returns the name used in files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Truncated => "truncated",
-            Self::Cancelled => "cancelled",
-            Self::Interrupted => "interrupted",
-            Self::Errored => "errored",
-            Self::Removed => "removed",
-        }
-    }
-
     /// Parses a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Complete, Self::Truncated, Self::Cancelled, Self::Interrupted, Self::Errored, Self::Removed]
-            .into_iter()
-            .find(|end| end.name() == name)
+        Self::ALL.into_iter().find(|end| end.name() == name)
     }
 }
 

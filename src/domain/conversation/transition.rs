@@ -4,6 +4,7 @@
 use super::mark::{Actor, Atom, MarkKind};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, MemoryId};
+use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 
 /// The item or memory whose state changed.
@@ -26,43 +27,30 @@ impl Subject {
     }
 }
 
-/// The state of an item.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ItemState {
-    /// No state.
-    None,
-    /// Waits for a person's decision.
-    Suggested,
-    /// Dismissed by a person.
-    Dismissed,
-    /// Confirmed by a person.
-    Confirmed,
-    /// Included by the program for one call.
-    Ephemeral,
-    /// Leased.
-    Leased,
-    /// Pinned until removed.
-    Sticky,
-    /// Excluded.
-    Excluded,
+named_enum! {
+    /// The state of an item.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+    pub enum ItemState {
+        /// No state.
+        None = "none",
+        /// Waits for a person's decision.
+        Suggested = "suggested",
+        /// Dismissed by a person.
+        Dismissed = "dismissed",
+        /// Confirmed by a person.
+        Confirmed = "confirmed",
+        /// Included by the program for one call.
+        Ephemeral = "ephemeral",
+        /// Leased.
+        Leased = "leased",
+        /// Pinned until removed.
+        Sticky = "sticky",
+        /// Excluded.
+        Excluded = "excluded",
+    }
 }
 
 impl ItemState {
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Suggested => "suggested",
-            Self::Dismissed => "dismissed",
-            Self::Confirmed => "confirmed",
-            Self::Ephemeral => "ephemeral",
-            Self::Leased => "leased",
-            Self::Sticky => "sticky",
-            Self::Excluded => "excluded",
-        }
-    }
-
     /// Returns the state of an item with this mark.
     #[must_use]
     pub fn of(mark: MarkKind) -> Self {

@@ -7,36 +7,34 @@ use super::reason::Reason;
 use super::row_matching::same_reason;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, RunId};
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::transition::ItemState;
 use serde::Serialize;
 
-/// How a row differs between two plans.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DiffKind {
-    /// The row is included now and was not before.
-    Entered,
-    /// The row was included before and is not now.
-    Left,
-    /// The row is in another section, or its order among the other rows changed.
-    Moved,
-    /// The row is sent with fewer tokens.
-    Shortened,
-    /// The row is sent with more tokens.
-    Lengthened,
-    /// The row has another text of the same length.
-    Changed,
-    /// The row is included or left out for another reason.
-    Reason,
+named_enum! {
+    /// How a row differs between two plans, in display order.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
+    pub enum DiffKind {
+        /// The row is included now and was not before.
+        Entered = "entered",
+        /// The row was included before and is not now.
+        Left = "left",
+        /// The row is in another section, or its order among the other rows changed.
+        Moved = "moved",
+        /// The row is sent with fewer tokens.
+        Shortened = "shortened",
+        /// The row is sent with more tokens.
+        Lengthened = "lengthened",
+        /// The row has another text of the same length.
+        Changed = "changed",
+        /// The row is included or left out for another reason.
+        Reason = "reason",
+    }
 }
 
 impl DiffKind {
-    /// All kinds, in display order.
-    pub const ALL: [Self; 7] =
-        [Self::Entered, Self::Left, Self::Moved, Self::Shortened, Self::Lengthened, Self::Changed, Self::Reason];
-
     /// Returns the title.
     pub fn title(self) -> &'static str {
         match self {

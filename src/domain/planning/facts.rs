@@ -2,6 +2,7 @@
 //! Not for: collecting them (`engine`) or weighting them (`context`).
 
 use super::plan::Scores;
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::conversation::message::Role;
 use serde::{Deserialize, Serialize};
 
@@ -23,33 +24,21 @@ pub enum Flag {
     Technical,
 }
 
-/// The kind of work that a conversation is about, recognized from the user's words.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Task {
-    /// No particular kind.
-    #[default]
-    General,
-    /// Writing code.
-    Coding,
-    /// Finding and fixing a bug.
-    Debugging,
-    /// Looking up or learning something.
-    Research,
-    /// Weighing alternatives.
-    ComplexAnalysis,
-}
-
-impl Task {
-    /// Returns the name used in files and on the screen.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::General => "general",
-            Self::Coding => "coding",
-            Self::Debugging => "debugging",
-            Self::Research => "research",
-            Self::ComplexAnalysis => "complex_analysis",
-        }
+named_enum! {
+    /// The kind of work that a conversation is about, recognized from the user's words.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+    pub enum Task {
+        /// No particular kind.
+        #[default]
+        General = "general",
+        /// Writing code.
+        Coding = "coding",
+        /// Finding and fixing a bug.
+        Debugging = "debugging",
+        /// Looking up or learning something.
+        Research = "research",
+        /// Weighing alternatives.
+        ComplexAnalysis = "complex_analysis",
     }
 }
 

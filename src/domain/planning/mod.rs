@@ -3,7 +3,6 @@
 //! Not for: solving a plan (`context`).
 
 pub mod blocked;
-mod decided_by;
 pub mod diff;
 pub mod draft;
 pub mod facts;
@@ -13,11 +12,11 @@ pub mod mode;
 pub mod plan;
 pub mod policy;
 pub mod reason;
-pub(crate) mod reason_groups;
-pub mod reason_label;
+pub mod reason_facts;
 mod reason_phrases;
 mod remedy;
 pub mod row_matching;
+pub mod row_reason;
 pub mod settings;
 pub mod tuning;
 pub mod variant;

@@ -2,11 +2,11 @@
 //! Not for: making plans (`context`), their input (`input`), reasons (`reason`), or a call that cannot be planned
 //! (`blocked`).
 
-use super::decided_by::DecidedBy;
 use super::mode::Mode;
 use super::policy::{Layout, Section};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::code::symbols::{CodeRef, is_zero};
 use crate::domain::conversation::mark::{Atom, MarkKind};
@@ -15,6 +15,7 @@ use crate::domain::tool::cards::ToolCost;
 use serde::{Deserialize, Serialize};
 
 pub use super::blocked::{Blocked, BlockedRemedy, Warning};
+use super::reason::DecidedBy;
 pub use super::reason::{Reason, Remedy};
 
 /// Digests of everything that a plan was solved from. Equal bases give equal plans.
@@ -92,71 +93,46 @@ pub enum Verdict {
     Suggested,
 }
 
-/// The kind of a row.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RowKind {
-    /// A text by the program or the person: instructions, personality, guidelines.
-    Text,
-    /// The state block.
-    State,
-    /// A person's pinned note.
-    Note,
-    /// Messages before the first user message.
-    Preamble,
-    /// A turn.
-    Turn,
-    /// A turn sent as a card.
-    Card,
-    /// A summary of turns.
-    Summary,
-    /// A quoted message.
-    Quote,
-    /// Many turns in one row.
-    Range,
-    /// One message.
-    Message,
-    /// A part of a message that is not text.
-    Part,
-    /// A search of older messages: the query, and whether the search was made.
-    Search,
-    /// A memory that a person confirmed.
-    Memory,
-    /// A message of a request that a person edited.
-    Request,
-    /// A rules file of the project, or the person's own.
-    Rules,
-    /// The list of skills that can be loaded.
-    Skills,
-    /// A module summary.
-    Module,
-    /// Code of the workspace: its map, or a symbol.
-    Code,
-}
-
-impl RowKind {
-    /// Returns the name used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::State => "state",
-            Self::Note => "note",
-            Self::Preamble => "preamble",
-            Self::Turn => "turn",
-            Self::Card => "card",
-            Self::Summary => "summary",
-            Self::Quote => "quote",
-            Self::Range => "range",
-            Self::Message => "message",
-            Self::Part => "part",
-            Self::Search => "search",
-            Self::Memory => "memory",
-            Self::Request => "request",
-            Self::Rules => "rules",
-            Self::Skills => "skills",
-            Self::Module => "module",
-            Self::Code => "code",
-        }
+named_enum! {
+    /// The kind of a row.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+    pub enum RowKind {
+        /// A text by the program or the person: instructions, personality, guidelines.
+        Text = "text",
+        /// The state block.
+        State = "state",
+        /// A person's pinned note.
+        Note = "note",
+        /// Messages before the first user message.
+        Preamble = "preamble",
+        /// A turn.
+        Turn = "turn",
+        /// A turn sent as a card.
+        Card = "card",
+        /// A summary of turns.
+        Summary = "summary",
+        /// A quoted message.
+        Quote = "quote",
+        /// Many turns in one row.
+        Range = "range",
+        /// One message.
+        Message = "message",
+        /// A part of a message that is not text.
+        Part = "part",
+        /// A search of older messages: the query, and whether the search was made.
+        Search = "search",
+        /// A memory that a person confirmed.
+        Memory = "memory",
+        /// A message of a request that a person edited.
+        Request = "request",
+        /// A rules file of the project, or the person's own.
+        Rules = "rules",
+        /// The list of skills that can be loaded.
+        Skills = "skills",
+        /// A module summary.
+        Module = "module",
+        /// Code of the workspace: its map, or a symbol.
+        Code = "code",
     }
 }
 

@@ -2,66 +2,48 @@
 //! Not for: applying them (`context`) or reading their files (`config`).
 
 use super::tuning::{Adaptive, Lanes, Levels, Relevance, TurnSelection};
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::conversation::activation::Activation;
 use crate::domain::summary::draft::AutoSummarySettings;
 use serde::{Deserialize, Serialize};
 
-/// A section of the prompt. Every included row is in exactly one.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
-#[serde(rename_all = "snake_case")]
-pub enum Section {
-    /// The program's (or the person's) instructions.
-    System,
-    /// The personality.
-    Personality,
-    /// Guidelines for reading history and state.
-    Guidelines,
-    /// The state block.
-    State,
-    /// Permanent pins.
-    StickyPins,
-    /// Summary of the session.
-    SessionSummary,
-    /// Summary of the lane.
-    LaneSummary,
-    /// The code map, rules, and module summaries.
-    Orientation,
-    /// Retrieved cards.
-    Retrieved,
-    /// Leased pins and items included once.
-    LeasedPins,
-    /// The window of recent turns.
-    Recent,
-    /// The message replied to.
-    QuotedReply,
-    /// The open turn: the user's message, and what followed it so far.
-    UserMessage,
-    /// Items that a later request of the turn adds after the tool results, so that everything before them stays
-    /// unchanged: rules of a folder that a tool touched, and the solution of an error that recurred.
-    DuringTurn,
+named_enum! {
+    /// A section of the prompt. Every included row is in exactly one.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
+    pub enum Section {
+        /// The program's (or the person's) instructions.
+        System = "system",
+        /// The personality.
+        Personality = "personality",
+        /// Guidelines for reading history and state.
+        Guidelines = "guidelines",
+        /// The state block.
+        State = "state",
+        /// Permanent pins.
+        StickyPins = "sticky_pins",
+        /// Summary of the session.
+        SessionSummary = "session_summary",
+        /// Summary of the lane.
+        LaneSummary = "lane_summary",
+        /// The code map, rules, and module summaries.
+        Orientation = "orientation",
+        /// Retrieved cards.
+        Retrieved = "retrieved",
+        /// Leased pins and items included once.
+        LeasedPins = "leased_pins",
+        /// The window of recent turns.
+        Recent = "recent",
+        /// The message replied to.
+        QuotedReply = "quoted_reply",
+        /// The open turn: the user's message, and what followed it so far.
+        UserMessage = "user_message",
+        /// Items that a later request of the turn adds after the tool results, so that everything before them stays
+        /// unchanged: rules of a folder that a tool touched, and the solution of an error that recurred.
+        DuringTurn = "during_turn",
+    }
 }
 
 impl Section {
-    /// Returns the name used in JSON and tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Personality => "personality",
-            Self::Guidelines => "guidelines",
-            Self::State => "state",
-            Self::StickyPins => "sticky_pins",
-            Self::SessionSummary => "session_summary",
-            Self::LaneSummary => "lane_summary",
-            Self::Orientation => "orientation",
-            Self::Retrieved => "retrieved",
-            Self::LeasedPins => "leased_pins",
-            Self::Recent => "recent",
-            Self::QuotedReply => "quoted_reply",
-            Self::UserMessage => "user_message",
-            Self::DuringTurn => "during_turn",
-        }
-    }
-
     /// Returns whether the section's rows are attached to the question: marked, retrieved, or summarized for it. Turns
     /// of the window are not, nor are texts sent with every call.
     pub fn is_attached(self) -> bool {
@@ -104,31 +86,24 @@ impl Section {
     }
 }
 
-/// The order of the sections in the request and on the screen.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default)]
-#[serde(rename_all = "snake_case")]
-pub enum Layout {
-    /// Instructions, state, pins, and summaries first, then the turns.
-    Classic,
-    /// Sections that rarely change first, then the turns, then sections that change with each call, so that a server
-    /// can reuse most of its cache.
-    #[default]
-    CacheFriendly,
+named_enum! {
+    /// The order of the sections in the request and on the screen.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default)]
+    pub enum Layout {
+        /// Instructions, state, pins, and summaries first, then the turns.
+        Classic = "classic",
+        /// Sections that rarely change first, then the turns, then sections that change with each call, so that a server
+        /// can reuse most of its cache.
+        #[default]
+        CacheFriendly = "cache_friendly",
+    }
 }
 
 impl Layout {
-    /// Returns the name used in configuration files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Classic => "classic",
-            Self::CacheFriendly => "cache_friendly",
-        }
-    }
-
     /// Parses a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Classic, Self::CacheFriendly].into_iter().find(|layout| layout.name() == name)
+        Self::ALL.into_iter().find(|layout| layout.name() == name)
     }
 
     /// Returns the sections in order.

@@ -1,7 +1,6 @@
 //! The reasons why an item is included or left out, one sentence each, and the remedies that would include it.
-//! Not for: determining the reason (`context`).
+//! Not for: its other facts, such as its name and its label (`reason_facts`), or determining the reason (`context`).
 
-pub use super::decided_by::DecidedBy;
 use super::reason_phrases::{earned_sentence, file_note, leased_sentence, state_request_sentence, touchpoint_sentence};
 pub use super::remedy::Remedy;
 use crate::domain::base::hash::Hash;
@@ -9,6 +8,17 @@ use crate::domain::call::code_set;
 use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::call::tokens::grouped;
 use serde::{Deserialize, Serialize};
+
+/// Who decided that an item is included or left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DecidedBy {
+    /// A person's mark, reply, or setting.
+    Person,
+    /// The program's rules.
+    Program,
+    /// A limit: the item was requested but did not fit.
+    Limit,
+}
 
 /// Why an item is included or left out. Each reason has one English sentence.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -245,7 +255,7 @@ pub enum Reason {
     EditedAway,
 }
 
-#[deny(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its sentence and its name")]
+#[deny(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its sentence")]
 impl Reason {
     /// Returns the reason as a sentence.
     #[allow(clippy::too_many_lines, reason = "one arm for each reason")]
@@ -352,80 +362,6 @@ impl Reason {
                 format!("A module summary, by {by}; {staleness}. It may be wrong: check the files.")
             }
             Self::SwitchedOff => "Disabled in the settings, under [project].".into(),
-        }
-    }
-
-    /// Returns the name in JSON.
-    #[allow(clippy::too_many_lines, reason = "one line for each reason")]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Instructions => "instructions",
-            Self::Configured => "configured",
-            Self::ConversationInstructions { .. } => "conversation_instructions",
-            Self::Guideline => "guideline",
-            Self::StateRequested { .. } => "state_requested",
-            Self::CurrentState => "current_state",
-            Self::Open => "open",
-            Self::Sticky => "sticky",
-            Self::Leased { .. } => "leased",
-            Self::Ephemeral => "ephemeral",
-            Self::ErrorBefore => "error_before",
-            Self::ErrorResolved => "error_resolved",
-            Self::Recent => "recent",
-            Self::Relevant => "relevant",
-            Self::WorkingLevel => "working_level",
-            Self::Pending => "pending",
-            Self::IncludedOnce => "included_once",
-            Self::Replied => "replied",
-            Self::GoOn => "go_on",
-            Self::Retrieved { .. } => "retrieved",
-            Self::Searched { .. } => "searched",
-            Self::Oriented => "oriented",
-            Self::Touchpoint { .. } => "touchpoint",
-            Self::KeptCode { .. } => "kept_code",
-            Self::CodeSearched { .. } => "code_searched",
-            Self::NoCode { .. } => "no_code",
-            Self::StaleFile => "stale_file",
-            Self::CodeReading => "code_reading",
-            Self::Summary => "summary",
-            Self::Memory { .. } => "memory",
-            Self::ProjectRules { .. } => "project_rules",
-            Self::OwnRules { .. } => "own_rules",
-            Self::Skills { .. } => "skills",
-            Self::Module { .. } => "module",
-            Self::SwitchedOff => "switched_off",
-            Self::PinSuggested => "pin_suggested",
-            Self::PinMattered => "pin_mattered",
-            Self::PinEarned { .. } => "pin_earned",
-            Self::Budget { .. } => "budget",
-            Self::Allowance { .. } => "allowance",
-            Self::OutsideWindow => "outside_window",
-            Self::Superseded { .. } => "superseded",
-            Self::SavesNothing => "saves_nothing",
-            Self::StaleSummary => "stale_summary",
-            Self::UserExcluded { .. } => "user_excluded",
-            Self::TtlExpired => "ttl_expired",
-            Self::LeaseCap { .. } => "lease_cap",
-            Self::OffPath => "off_path",
-            Self::Hidden => "hidden",
-            Self::ForeignInstructions => "foreign_instructions",
-            Self::ModelCannot => "model_cannot",
-            Self::Removed => "removed",
-            Self::Duplicate => "duplicate",
-            Self::ModeOff => "mode_off",
-            Self::NotSearched { .. } => "not_searched",
-            Self::BelowThreshold => "below_threshold",
-            Self::Unrelated => "unrelated",
-            Self::TooLarge => "too_large",
-            Self::OtherLane => "other_lane",
-            Self::OutsideLane => "outside_lane",
-            Self::LaneCount { .. } => "lane_count",
-            Self::SoftTarget { .. } => "soft_target",
-            Self::LevelFull { .. } => "level_full",
-            Self::SessionFull { .. } => "session_full",
-            Self::LevelsOver { .. } => "levels_over",
-            Self::ByHand => "by_hand",
-            Self::EditedAway => "edited_away",
         }
     }
 }

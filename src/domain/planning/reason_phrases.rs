@@ -26,8 +26,8 @@ pub(super) fn file_note(changed: bool, left: u64) -> String {
 
 pub(super) fn touchpoint_sentence(rank: u32, because: &str) -> String {
     match because {
-        "" => format!("Code that matches this message: number {rank} in the results."),
-        because => format!("Code that matches this message: number {rank} ({because})."),
+        "" => format!("Code match {rank}."),
+        because => format!("Code match {rank}: {because}."),
     }
 }
 

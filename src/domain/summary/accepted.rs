@@ -2,31 +2,25 @@
 //! Not for: making them (`context::summary`), choosing which one is sent (`engine`), or drafts (`draft`).
 
 use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::planning::mode::Mode;
 use serde::{Deserialize, Serialize};
 
 /// The compression ratio, times 1,000, below which a summary is too detailed.
 pub const LOW_RATIO: u32 = 2_000;
 
-/// The turns that a summary covers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
-#[serde(rename_all = "lowercase")]
-pub enum SummaryKind {
-    /// The older turns of one lane.
-    Lane,
-    /// The older turns of the whole path.
-    Session,
+named_enum! {
+    /// The turns that a summary covers.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
+    pub enum SummaryKind {
+        /// The older turns of one lane.
+        Lane = "lane",
+        /// The older turns of the whole path.
+        Session = "session",
+    }
 }
 
 impl SummaryKind {
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lane => "lane",
-            Self::Session => "session",
-        }
-    }
-
     /// Returns the number of its priority level: 2 is session, 3 is working.
     pub fn level(self) -> u8 {
         match self {
@@ -36,28 +30,20 @@ impl SummaryKind {
     }
 }
 
-/// Who wrote a summary's text.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SummarySource {
-    /// A language model.
-    Llm,
-    /// The extractive summarizer: sentences of the sources, no model.
-    Extractive,
-    /// A person, by hand or by editing a draft.
-    User,
+named_enum! {
+    /// Who wrote a summary's text.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+    pub enum SummarySource {
+        /// A language model.
+        Llm = "llm",
+        /// The extractive summarizer: sentences of the sources, no model.
+        Extractive = "extractive",
+        /// A person, by hand or by editing a draft.
+        User = "user",
+    }
 }
 
 impl SummarySource {
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Llm => "llm",
-            Self::Extractive => "extractive",
-            Self::User => "user",
-        }
-    }
-
     /// Returns the author as a phrase, such as `by the model`.
     #[must_use]
     pub fn phrase(self) -> &'static str {
@@ -229,34 +215,24 @@ pub struct SummaryPosition {
     pub newer: MessagesSince,
 }
 
-/// Whether a summary is valid.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SummaryState {
-    /// The summary is valid.
-    Fresh,
-    /// A source changed, was removed, or was excluded.
-    StaleSource,
-    /// A mentioned file changed.
-    StaleFile,
-    /// Many messages followed.
-    StaleLag,
-    /// The covered turns are not on this path.
-    Orphan,
+named_enum! {
+    /// Whether a summary is valid.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+    pub enum SummaryState {
+        /// The summary is valid.
+        Fresh = "fresh",
+        /// A source changed, was removed, or was excluded.
+        StaleSource = "stale_source",
+        /// A mentioned file changed.
+        StaleFile = "stale_file",
+        /// Many messages followed.
+        StaleLag = "stale_lag",
+        /// The covered turns are not on this path.
+        Orphan = "orphan",
+    }
 }
 
 impl SummaryState {
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fresh => "fresh",
-            Self::StaleSource => "stale_source",
-            Self::StaleFile => "stale_file",
-            Self::StaleLag => "stale_lag",
-            Self::Orphan => "orphan",
-        }
-    }
-
     /// Returns why the summary is stale, as a phrase; `None` if it is valid.
     #[must_use]
     pub fn phrase(self) -> Option<&'static str> {

@@ -5,6 +5,7 @@
 use super::accepted::{KeptSentence, Summary, SummaryState};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::level_use::LevelUse;
 use serde::{Deserialize, Serialize};
@@ -115,53 +116,26 @@ impl AutoSummarySettings {
     }
 }
 
-/// The kind of a fact that a summary should keep.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
-#[serde(rename_all = "snake_case")]
-pub enum AnchorKind {
-    /// A file's path or name.
-    Path,
-    /// A command line.
-    Command,
-    /// A name from code.
-    Identifier,
-    /// A meaningful number: with a unit, a version, a port, a date.
-    Number,
-    /// An address.
-    Url,
-    /// An error's code or name.
-    ErrorCode,
-    /// Words in quotation marks.
-    Quote,
-    /// An unanswered question.
-    Question,
-}
-
-impl AnchorKind {
-    /// All kinds, in the order of their display.
-    pub const ALL: [Self; 8] = [
-        Self::Path,
-        Self::Command,
-        Self::Identifier,
-        Self::Number,
-        Self::Url,
-        Self::ErrorCode,
-        Self::Quote,
-        Self::Question,
-    ];
-
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Path => "path",
-            Self::Command => "command",
-            Self::Identifier => "identifier",
-            Self::Number => "number",
-            Self::Url => "url",
-            Self::ErrorCode => "error_code",
-            Self::Quote => "quote",
-            Self::Question => "question",
-        }
+named_enum! {
+    /// The kind of a fact that a summary should keep.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
+    pub enum AnchorKind {
+        /// A file's path or name.
+        Path = "path",
+        /// A command line.
+        Command = "command",
+        /// A name from code.
+        Identifier = "identifier",
+        /// A meaningful number: with a unit, a version, a port, a date.
+        Number = "number",
+        /// An address.
+        Url = "url",
+        /// An error's code or name.
+        ErrorCode = "error_code",
+        /// Words in quotation marks.
+        Quote = "quote",
+        /// An unanswered question.
+        Question = "question",
     }
 }
 

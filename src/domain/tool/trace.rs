@@ -5,6 +5,7 @@ use super::consent::{FileChange, ToolEffect};
 use super::visibility::FileVisibility;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{NodeId, RunId};
+use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -19,29 +20,18 @@ pub struct ToolSpec {
     pub parameters: serde_json::Value,
 }
 
-/// How a tool call ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ToolStatus {
-    /// The call succeeded.
-    Ok,
-    /// The call failed.
-    Failed,
-    /// The call was not allowed.
-    Refused,
-    /// A person stopped the call, or the program crashed during it.
-    Cancelled,
-}
-
-impl ToolStatus {
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Failed => "failed",
-            Self::Refused => "refused",
-            Self::Cancelled => "cancelled",
-        }
+named_enum! {
+    /// How a tool call ended.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    pub enum ToolStatus {
+        /// The call succeeded.
+        Ok = "ok",
+        /// The call failed.
+        Failed = "failed",
+        /// The call was not allowed.
+        Refused = "refused",
+        /// A person stopped the call, or the program crashed during it.
+        Cancelled = "cancelled",
     }
 }
 
@@ -54,6 +44,15 @@ pub struct ToolOutput {
     pub body: String,
     /// Bytes of the whole result; equals the length of `body` if nothing was cut.
     pub full_bytes: u64,
+}
+
+impl ToolOutput {
+    /// Creates a result that the model reads in full.
+    #[must_use]
+    pub fn whole(status: ToolStatus, body: impl Into<String>) -> Self {
+        let body = body.into();
+        Self { status, full_bytes: body.len() as u64, body }
+    }
 }
 
 /// A tool call with its outcome.
@@ -269,8 +268,8 @@ pub trait RunTools: Send + Sync {
     /// Runs `read_file` or `search` on `text`, the stored result of an earlier call whose path was given in place of a
     /// file's.
     fn over(&self, name: &str, _args: &str, _text: &str) -> ToolOutcome {
-        let body = format!("Failed: {name} can't read stored results.");
-        ToolOutcome::unchanged(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body })
+        let why = format!("Failed: {name} can't read stored results.");
+        ToolOutcome::unchanged(ToolOutput::whole(ToolStatus::Failed, why))
     }
 
     /// Returns the maximum bytes of a result that are stored for [`RunTools::over`] if the model reads less; 0 if these

@@ -140,7 +140,7 @@ impl LookupTools for CodeTools {
             Ok(body) => (ToolStatus::Ok, body),
             Err(why) => (ToolStatus::Failed, format!("Failed: {why}")),
         };
-        ToolOutput { status, full_bytes: body.len() as u64, body }
+        ToolOutput::whole(status, body)
     }
 }
 

@@ -146,6 +146,6 @@ impl LookupTools for SkillTools {
                 (ToolStatus::Failed, format!("Failed: there is no such skill. Known skills: {}.", names.join(", ")))
             }
         };
-        ToolOutput { status, full_bytes: body.len() as u64, body }
+        ToolOutput::whole(status, body)
     }
 }

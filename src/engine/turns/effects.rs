@@ -346,8 +346,7 @@ impl Core {
             Phase::Calling => self.feed(branch, TurnInput::Ended(Outcome::of(CallEnd::Cancelled))),
             Phase::Tools => {
                 for index in 0..live.state.results.len() {
-                    let body = "[cancelled]".to_owned();
-                    let output = ToolOutput { status: ToolStatus::Cancelled, full_bytes: body.len() as u64, body };
+                    let output = ToolOutput::whole(ToolStatus::Cancelled, "[cancelled]");
                     self.feed(branch, TurnInput::ToolDone { index, output });
                 }
             }

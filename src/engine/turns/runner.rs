@@ -69,8 +69,7 @@ impl Runner {
     }
 
     fn refused(name: &str) -> ToolOutput {
-        let body = format!("Refused: the user disabled {name}.");
-        ToolOutput { status: ToolStatus::Refused, full_bytes: body.len() as u64, body }
+        ToolOutput::whole(ToolStatus::Refused, format!("Refused: the user disabled {name}."))
     }
 
     /// Like [`RunTools::effect`], but without the tools that are switched off.
@@ -82,9 +81,8 @@ impl Runner {
             return Ok(tool.effect());
         }
         if name.starts_with(PREFIX) {
-            let body =
-                "Failed: the tool is no longer available, because its server ended or no longer offers it.".to_owned();
-            return Err(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body });
+            let body = "Failed: the tool is no longer available, because its server ended or no longer offers it.";
+            return Err(ToolOutput::whole(ToolStatus::Failed, body));
         }
         if self.is_off(name) {
             return Err(Self::refused(name));

@@ -72,7 +72,7 @@ impl AnswerCalls {
 }
 
 fn outcome(status: ToolStatus, body: String) -> ToolOutcome {
-    ToolOutcome::unchanged(ToolOutput { status, full_bytes: body.len() as u64, body })
+    ToolOutcome::unchanged(ToolOutput::whole(status, body))
 }
 
 /// Returns the outcome of a call whose thread could not be started.

@@ -121,7 +121,7 @@ fn each_mode_keeps_its_allowance() {
     assert_eq!(best.section(), Some(Section::Retrieved));
     let source = best.source.code.as_ref().unwrap();
     assert_eq!((source.path.as_str(), source.lines), ("src/net/retry.rs", (1, 4)));
-    assert!(matches!(&best.reason, Reason::Touchpoint { because, .. } if because.contains("is mentioned")), "{best:?}");
+    assert!(matches!(&best.reason, Reason::Touchpoint { because, .. } if because.contains("the name ")), "{best:?}");
     assert!(best.scores.score.is_some() && best.tokens <= 600);
     let touchpoints = code(&plan).into_iter().filter(|row| row.section() == Some(Section::Retrieved)).count();
     assert!((1..=12).contains(&touchpoints));

@@ -61,7 +61,7 @@ fn a_search_is_recorded_with_its_candidates() {
         (best.code.qualified.as_str(), best.rank, best.outcome),
         ("net::retry::retry_request", 1, CodeOutcome::Sent)
     );
-    assert!(best.score > 0.0 && best.because.contains("is mentioned") && best.tokens > 0, "{best:?}");
+    assert!(best.score > 0.0 && best.because.contains("the name ") && best.tokens > 0, "{best:?}");
     assert!((best.score - best.score_parts.sum()).abs() < 0.01);
     assert!(set.candidates.len() <= 60 && set.candidates.windows(2).all(|pair| pair[0].score >= pair[1].score));
     // A type and its impl block have the same name.
