@@ -157,7 +157,7 @@ impl Core {
     /// Returns the rules of a branch: its profile, model, policy, tools, and settings.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
         self.apply_denials(Some(branch.id));
-        let mut rules = rules(&self.setup, &self.learned, branch, self.tools.trusted)?;
+        let mut rules = self.rules_with(branch, self.tools.trusted)?;
         let listed = skills::atom();
         if branch.marks.iter().any(|mark| mark.target == listed && mark.kind.excludes()) {
             rules.tools.retain(|tool| tool.name != skills::TOOL);
@@ -166,6 +166,16 @@ impl Core {
             code.sight = self.file_visibility(branch.id);
         }
         Ok(rules)
+    }
+
+    /// Returns the rules of a branch without tools and code, for a call that must have no effects.
+    pub(super) fn rules_without_tools(&self, branch: &Branch) -> Result<Rules, Failure> {
+        self.rules_with(branch, false)
+    }
+
+    fn rules_with(&self, branch: &Branch, trusted: bool) -> Result<Rules, Failure> {
+        let before = self.sessions.before_choices(branch.id).unwrap_or(&branch.overrides);
+        rules(&self.setup, &self.learned, (branch, before), trusted)
     }
 
     /// Sends the current state of a branch to the screen.

@@ -90,6 +90,27 @@ const SUMMARIES: &str = "automatic summaries";
 const MATTERED: &str = "suggested pins";
 
 impl Overrides {
+    /// Returns these settings from the command line with what a branch's overrides changed from `then` to `now`, while
+    /// the program ran: a later choice takes precedence. A model from the command line does not apply to another
+    /// profile.
+    #[must_use]
+    pub fn updated(&self, then: &Self, now: &Self) -> Self {
+        #[allow(clippy::ref_option, reason = "called with fields")]
+        fn newest<T: Clone + PartialEq>(given: &Option<T>, then: &Option<T>, now: &Option<T>) -> Option<T> {
+            if then == now { given.clone() } else { now.clone() }
+        }
+        let model = if then.profile == now.profile { &self.model } else { &None };
+        Self {
+            mode: newest(&self.mode, &then.mode, &now.mode),
+            policy: newest(&self.policy, &then.policy, &now.policy),
+            layout: newest(&self.layout, &then.layout, &now.layout),
+            budget: newest(&self.budget, &then.budget, &now.budget),
+            profile: newest(&self.profile, &then.profile, &now.profile),
+            model: newest(model, &then.model, &now.model),
+            ..self.clone()
+        }
+    }
+
     /// Returns the change to `after` as an act on the branch named `branch`, such as `set the mode of main to Heavy`.
     /// `None` if nothing changed, several settings changed, or the change is not one that a person would call a
     /// setting.
@@ -253,6 +274,21 @@ mod tests {
             let back = "set automatic summaries on main to follow the settings and the policy";
             assert_eq!(automatic(Some(chosen)).act(&none, "main").as_deref(), Some(back));
         }
+    }
+
+    #[test]
+    fn later_choices_take_precedence_over_the_command_line() {
+        let text = |text: &str| Some(text.to_owned());
+        let given = Overrides { mode: Some(Mode::Heavy), model: text("a"), ..Overrides::default() };
+        let stored = Overrides { mode: Some(Mode::Off), budget: Some(9_000), ..Overrides::default() };
+        assert_eq!(given.updated(&stored, &stored), given, "nothing was chosen");
+        let chosen = Overrides { mode: Some(Mode::Light), ..stored.clone() };
+        assert_eq!(given.updated(&stored, &chosen), Overrides { mode: Some(Mode::Light), ..given.clone() });
+        let removed = Overrides { mode: None, ..stored.clone() };
+        assert_eq!(given.updated(&stored, &removed), Overrides { mode: None, ..given.clone() });
+        let elsewhere = Overrides { profile: text("own"), ..stored.clone() };
+        let expected = Overrides { profile: text("own"), model: None, ..given.clone() };
+        assert_eq!(given.updated(&stored, &elsewhere), expected, "a model belongs to its profile");
     }
 
     /// The setting of automatic summaries is stored as before it was renamed.

@@ -96,6 +96,7 @@ impl Core {
         what: String,
     ) -> Result<(), Failure> {
         let parent = self.sessions.branch(id)?;
+        let before_choices = self.sessions.before_choices(id).cloned().unwrap_or_default();
         let session = self.sessions.of_branch(id)?;
         let (session_id, mut next) = (session.card.id, session.next_state());
         let (mut children, mut states, mut writes) = (Vec::new(), Vec::new(), Vec::new());
@@ -131,6 +132,7 @@ impl Core {
         let changes = ids.iter().map(|child| Change::Forked { branch: *child }).collect();
         writes.push(self.operation(session_id, what, changes));
         self.store.write(writes)?;
+        self.sessions.before_choices.extend(ids.iter().map(|child| (*child, before_choices.clone())));
         let outline = self.plans.outlines.get(&id).cloned();
         let session = self.sessions.of_branch_mut(id)?;
         session.card.branches += u32::try_from(ids.len()).unwrap_or(u32::MAX);

@@ -274,6 +274,7 @@ impl Core {
         let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
         self.rules(&trial)?;
         let (write, change) = overrides_change(&branch, overrides);
+        self.sessions.before_choices.entry(id).or_insert(branch.overrides);
         self.record(branch.session, what, vec![write], &[change])
     }
 

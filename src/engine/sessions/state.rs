@@ -5,7 +5,7 @@ use super::session::Session;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::engine::api::Ticket;
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +18,9 @@ pub(crate) struct Sessions {
     pub(crate) current_id: Option<SessionId>,
     /// Sessions whose title the model is writing.
     pub(crate) titles_in_progress: HashSet<SessionId>,
+    /// The overrides that branches had before the first change by this program; settings from the command line apply
+    /// in place of these, not of later choices.
+    pub(crate) before_choices: HashMap<BranchId, Overrides>,
     /// Branches whose state block the model is writing.
     pub(crate) states_in_progress: HashSet<BranchId>,
     /// Notices about the store and about recovered answers, for the next session that opens.
@@ -50,6 +53,12 @@ impl Sessions {
     /// Returns all branches of the open sessions.
     pub(crate) fn branch_ids(&self) -> Vec<BranchId> {
         self.open.values().flat_map(|session| &session.branches).map(|branch| branch.id).collect()
+    }
+
+    /// Returns the overrides that a branch had before the first change by this program.
+    pub(crate) fn before_choices(&self, id: BranchId) -> Option<&Overrides> {
+        let stored = || self.of_branch(id).ok()?.branch(id).ok().map(|branch| &branch.overrides);
+        self.before_choices.get(&id).or_else(stored)
     }
 
     /// Returns a copy of a branch.

@@ -52,15 +52,17 @@ impl LearnedSettings {
     }
 }
 
-/// Computes the rules of a branch. The command line takes precedence over the branch, the branch over the
+/// Computes the rules of a branch. The command line takes precedence over the branch, except for what was chosen on the
+/// branch since the program started (`before_choices` holds the overrides before that), the branch over the
 /// configuration, and the configuration over the policy.
 pub(crate) fn rules(
     setup: &Setup,
     learned: &LearnedSettings,
-    branch: &Branch,
+    (branch, before_choices): (&Branch, &Overrides),
     trusted: bool,
 ) -> Result<Rules, Failure> {
-    let Setup { settings, call, .. } = setup;
+    let settings = &setup.settings;
+    let call = &setup.call.updated(before_choices, &branch.overrides);
     let pick = |get: &dyn Fn(&Overrides) -> Option<String>| {
         get(call).or_else(|| get(&branch.overrides)).or_else(|| get(&settings.defaults))
     };

@@ -21,7 +21,6 @@ use crate::engine::inbox::{Inbox, TurnReport};
 use crate::engine::plans::snapshot::Question;
 use crate::engine::plans::state::PlanPurpose;
 use crate::engine::plans::worker::{Solution, Solved, Stored};
-use crate::engine::startup::learned::rules;
 use crate::store::types::Write;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -34,7 +33,7 @@ impl Core {
         }
         let there = self.sessions.branch(branch)?;
         // Without tools: a side question must have no effects.
-        let rules = rules(&self.setup, &self.learned, &there, false)?;
+        let rules = self.rules_without_tools(&there)?;
         self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
         let base = self.before_turn(&there);
         let question = Question { base, text: Some(text.clone()), ..Question::default() };
@@ -57,7 +56,7 @@ impl Core {
 
     fn open_aside(&mut self, waiting: UnplannedAside, solved: Solved) -> Result<RunId, Failure> {
         let branch = self.sessions.branch(waiting.branch)?;
-        let rules = rules(&self.setup, &self.learned, &branch, false)?;
+        let rules = self.rules_without_tools(&branch)?;
         let provider = self.setup.servers.provider(&rules.profile)?;
         let whose = (branch.session, branch.id);
         let run = RunId(Uuid::now_v7());

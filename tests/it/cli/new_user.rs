@@ -101,3 +101,13 @@ fn tasks_and_numbers_are_explained() {
     assert_eq!(budget.code, 2);
     assert!(budget.err.contains("must be a number of tokens"), "{}", budget.err);
 }
+
+/// Flags of the command line hold until the person chooses another setting, and again after an undo.
+#[test]
+fn a_choice_takes_precedence_over_a_flag() {
+    let (home, _server) = talk();
+    let lines = b"/context\n/mode off\n/context\n/undo\n/context\n/fork side\n/mode light\n/context\n/quit\n";
+    let plain = home.with_input(&["--plain", "--mode", "heavy"], lines);
+    let modes: Vec<&str> = plain.out.split(", mode ").skip(1).filter_map(|rest| rest.split(',').next()).collect();
+    assert_eq!(modes, ["Heavy", "Off", "Heavy", "Light"], "{}", plain.out);
+}
