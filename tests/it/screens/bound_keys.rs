@@ -21,8 +21,11 @@ use ratatui::buffer::Buffer;
 
 const LONG: &str = "A text of many words that wraps over many lines, so that there is something to scroll. ";
 
+/// Opens a screen with contents.
+type Fill = fn() -> Stage;
+
 /// The screens again, filled with something to act on.
-const FILLED: &[(&str, fn() -> Stage)] = &[
+const FILLED: &[(&str, Fill)] = &[
     ("Calls", || {
         let (mut stage, nodes) = (calls::listed(), fixture::story());
         let card = RunCard { error: Some(LONG.repeat(9)), ..fixture::run(2, &nodes[4], &nodes[5]) };
