@@ -1,5 +1,6 @@
 //! Screens: the workbench driven by keys and engine events, rendered as text at several sizes.
 
+mod bound_keys;
 pub(crate) mod branching;
 mod calls;
 mod comfort;

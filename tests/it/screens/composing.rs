@@ -110,6 +110,7 @@ fn a_missing_state_block_is_offered() {
 /// Opening a session with an imported system prompt asks what to do with it, at the start of the program too; the answer
 /// is a mark, so undo reverts it. Whoever decides later is not asked again before the program starts again.
 #[test]
+#[allow(clippy::too_many_lines, reason = "one journey from its first key to its last")]
 fn an_imported_system_prompt_is_asked_about_until_it_is_decided() {
     let opens = |request: &Request| matches!(request, Request::Session(SessionRequest::Open { .. }));
     let started = |marks: Vec<Mark>| {
@@ -138,13 +139,13 @@ fn an_imported_system_prompt_is_asked_about_until_it_is_decided() {
         let act = Act::Set { kind, toggle: false };
         Request::Branch(BranchRequest::Mark { branch: MAIN, items: vec![ItemName::Atom(atom)], act })
     };
-    let decides =
+    let has_marked =
         |stage: &super::Stage| stage.sent.iter().any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Mark { .. })));
     let asks = |stage: &super::Stage| {
         stage.model.status.shown().is_some_and(|shown| shown.text.contains("imported system prompt"))
     };
     stage.type_text("yes, x");
-    assert!(asks(&stage) && stage.model.layers.is_empty() && !decides(&stage), "typed letters are no answer");
+    assert!(asks(&stage) && stage.model.layers.is_empty() && !has_marked(&stage), "typed letters are no answer");
     assert_eq!(&*stage.model.composer.text(), "yes, x");
     stage.press("alt-y y");
     assert_eq!(*stage.last(), decided(MarkKind::Sticky));

@@ -1,0 +1,238 @@
+//! Every key that a screen binds in its own section of the key table does something there: the frame changes, a request
+//! or an effect follows, or a notice says what is missing.
+
+use super::Stage;
+use super::fixture::{self, MAIN, RETRY};
+use super::{branching, calls, consent, editor, memories, project, request, summaries, tools, traces, usage, what_if};
+use crate::discoverability::{SCREENS, top};
+use pleach::config::keys::keymap::{Binding, Keymap, When};
+use pleach::domain::call::run::RunCard;
+use pleach::domain::summary::accepted::SummaryState;
+use pleach::domain::summary::versions::EditableKind;
+use pleach::domain::tool::cards::FileDecision;
+use pleach::domain::tool::consent::{Rule, RuleScope, Verdict};
+use pleach::domain::tool::trace::{ToolStatus, ToolTrace};
+use pleach::engine::api::{
+    Answer, BranchRequest, CallRequest, Event, PlanRequest, Request, RuleAct, SessionRequest, SummaryAct, SummaryEvent,
+    ToolEvent, ToolRequest, TurnEvent,
+};
+use pleach::tui::msg::{Input, Msg};
+use ratatui::buffer::Buffer;
+
+const LONG: &str = "A text of many words that wraps over many lines, so that there is something to scroll. ";
+
+/// Opens a screen with contents.
+type Fill = fn() -> Stage;
+
+/// The screens again, filled with something to act on.
+const FILLED: &[(&str, Fill)] = &[
+    ("Calls", || {
+        let (mut stage, nodes) = (calls::listed(), fixture::story());
+        let card = RunCard { error: Some(LONG.repeat(9)), ..fixture::run(2, &nodes[4], &nodes[5]) };
+        stage.event(Event::Turn(TurnEvent::Run(Box::new(card))));
+        stage
+    }),
+    ("DiffView", || {
+        let mut stage = opened("ctrl-o D");
+        let diff = calls::plan_diff(&LONG.repeat(9));
+        stage.reply(|r| matches!(r, Request::Call(CallRequest::DiffPlans { .. })), Answer::Diff(diff));
+        stage
+    }),
+    ("RequestScreen", || {
+        let mut stage = opened("ctrl-o j j j");
+        let text = Answer::Text(LONG.repeat(30));
+        stage.reply(|r| matches!(r, Request::Plan(PlanRequest::RowText { .. })), text);
+        stage
+    }),
+    ("RequestScreen", request::sent::opened),
+    ("Traces", || {
+        let mut stage = traces::opened();
+        let args = format!("{{\"line\":\"{}\"}}", LONG.repeat(30));
+        let trace = fixture::trace(&fixture::story()[2], Some(ToolStatus::Failed));
+        let long = ToolTrace { call_id: "long".into(), args, preview: LONG.repeat(30), ..trace };
+        stage.event(Event::Tool(ToolEvent::Trace(Box::new(long))));
+        stage.press("ctrl-t");
+        stage
+    }),
+    ("Picker", || {
+        let mut stage = opened("f3");
+        let sessions = Answer::Sessions(["auth-bug", "other"].map(fixture::card).into());
+        stage.reply(|r| matches!(r, Request::Session(SessionRequest::List)), sessions);
+        stage
+    }),
+    ("Picker", || {
+        let mut stage = typed("/memories");
+        memories::listed(&mut stage);
+        stage
+    }),
+    ("Picker", || {
+        let mut stage = typed("/rules");
+        let rule = Rule { tool: "run".into(), on: Some("make*".into()), verdict: Verdict::Allow };
+        let rules = Answer::Rules(vec![(RuleScope::Folder, rule)]);
+        stage.reply(|r| *r == Request::Tool(ToolRequest::Rule(RuleAct::List)), rules);
+        stage
+    }),
+    ("DraftScreen", summaries::opened),
+    ("DraftScreen", || {
+        let mut stage = fixture::opened();
+        let draft = Some(summaries::hostile(&LONG.repeat(20)));
+        stage.event(Event::Summary(SummaryEvent::Draft { branch: MAIN, draft }));
+        stage.press("f5");
+        stage
+    }),
+    ("SummaryList", || {
+        let mut stage = opened("f6");
+        let cards = ["newest", "oldest"].map(|_| summaries::card(&LONG.repeat(20), (1, 9), SummaryState::Fresh, 1));
+        let list = Answer::Summaries(cards.into());
+        stage.reply(|r| matches!(r, Request::Summary { act: SummaryAct::List, .. }), list);
+        stage
+    }),
+    ("WhatIfScreen", || {
+        let mut stage = opened("f7");
+        let found = Answer::WhatIf(what_if::found(&LONG.repeat(5)));
+        stage.reply(|r| matches!(r, Request::Plan(PlanRequest::WhatIf { .. })), found);
+        stage
+    }),
+    ("RaceScreen", || {
+        let mut stage = typed("/race mode:off mode:heavy Why?");
+        let arms = [what_if::branch(50, "race-1"), what_if::branch(51, "race-2")];
+        stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(arms.to_vec()));
+        for (n, arm) in (40..).zip(&arms) {
+            what_if::answered(&mut stage, arm, n, &LONG.repeat(40));
+        }
+        stage
+    }),
+    ("AsidePane", || {
+        let (mut stage, story) = (typed("/aside What does *rotate* mean here?"), fixture::story());
+        let card = RunCard { user: None, answer: None, aside: true, ..fixture::run(1, &story[0], &story[3]) };
+        stage.event(branching::aside(&LONG.repeat(40), Some(card)));
+        stage
+    }),
+    ("UsageScreen", || usage::opened(23)),
+    ("EditorScreen", || {
+        let mut stage = typed("/policies");
+        let text = "about = \"a line\"\n".repeat(60);
+        editor::fill(&mut stage, EditableKind::Policies, editor::policies_there(Some((&text, false))));
+        stage.press("G");
+        stage
+    }),
+    ("EditorScreen", || {
+        let mut stage = typed("/project");
+        editor::fill(&mut stage, EditableKind::Rules, project::rules());
+        stage
+    }),
+    ("EditorScreen", || {
+        let mut stage = typed("/modules");
+        let versions = vec![editor::version("version 1", "What the module does.", true, None)];
+        let modules = vec![editor::thing(EditableKind::Modules, "src", versions)];
+        editor::fill(&mut stage, EditableKind::Modules, modules);
+        stage
+    }),
+    ("CompareView", || {
+        let mut stage = typed("/compare retry");
+        let compared = Answer::Compared(calls::compared(&LONG.repeat(9)));
+        stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { a: MAIN, b: RETRY })), compared);
+        stage
+    }),
+    ("ApprovalScreen", || {
+        let mut stage = consent::asks("edit_file", consent::change());
+        stage.press("alt-y");
+        stage
+    }),
+    ("ApprovalScreen", || {
+        let mut stage = consent::asks("run", consent::run(&LONG.repeat(60)));
+        stage.press("alt-y");
+        stage
+    }),
+    ("ToolsScreen", || {
+        let mut stage = tools::opened(FileDecision::Waits);
+        stage.press("esc");
+        stage
+    }),
+];
+
+/// Keys pressed before the tested key, so that it has something to act on.
+const BEFORE: [&str; 13] =
+    ["", "j", "j j", "j j j j j j", "G", "J", "j J", "h", "enter", "enter J", "space", "down", "/ e enter"];
+/// The sizes of the terminal: one of them leaves something to scroll.
+const SIZES: [(u16, u16); 2] = [(60, 16), (120, 35)];
+
+/// Keys of sections that several screens share, where a screen has no use for them, with the reason.
+const EXCUSED: &[(&str, &[&str], &str)] = &[
+    ("AsidePane", &["l", "h", "m", "x"], "one answer that is no branch: nothing beside it, nothing to archive"),
+    ("WhatIfScreen", &["l", "h", "m", "x"], "a list of plans without answers"),
+    ("DiffView", &["Space"], "the two calls were chosen in the list of calls"),
+];
+
+/// A stage after these keys.
+fn opened(keys: &str) -> Stage {
+    let mut stage = fixture::opened();
+    stage.press(keys);
+    stage
+}
+
+/// A stage after this command.
+fn typed(line: &str) -> Stage {
+    let mut stage = fixture::opened();
+    stage.type_text(line).press("enter");
+    stage
+}
+
+/// Everything that a person or another part of the program can observe, at one size of the terminal.
+fn seen(stage: &mut Stage, (width, height): (u16, u16)) -> (Buffer, [usize; 4], Option<String>) {
+    let effects = [stage.sent.len(), stage.copied.len(), stage.composed.len(), stage.kept.len()];
+    let notice = stage.model.status.shown().map(|message| message.text.clone());
+    (stage.buffer(width, height), effects, notice)
+}
+
+/// Whether a key does something on a screen in one of its states.
+fn acts(screen: &str, fill: &dyn Fn() -> Stage, binding: &Binding) -> bool {
+    let mut states = BEFORE.iter().flat_map(|before| SIZES.map(|size| (before, size)));
+    states.any(|(before, size)| {
+        let mut stage = fill();
+        seen(&mut stage, size);
+        if !before.is_empty() {
+            stage.press(before);
+        }
+        seen(&mut stage, size);
+        stage.wait(60_000);
+        if top(&stage) != screen {
+            return false;
+        }
+        seen(&mut stage, size);
+        let first = seen(&mut stage, size);
+        for chord in binding.on.chords() {
+            stage.msg(Msg::Input(Input::Key(chord)));
+        }
+        let second = seen(&mut stage, size);
+        first != second && !second.2.is_some_and(|notice| notice.contains("does nothing here"))
+    })
+}
+
+#[test]
+fn every_key_of_a_screen_does_something_there() {
+    let keys = Keymap::built_in();
+    let mut idle = Vec::new();
+    for (screen, open) in SCREENS {
+        let plain = || {
+            let mut stage = fixture::opened();
+            open(&mut stage);
+            stage
+        };
+        let section = plain().model.places()[0];
+        // A screen in which a line is typed shares the section of the lists that are filtered by typing.
+        if matches!(section, When::Panel | When::Always) || (section == When::Picker && *screen != "Picker") {
+            continue;
+        }
+        let excused = EXCUSED.iter().find(|(name, ..)| name == screen).map_or(&[][..], |(_, keys, _)| keys);
+        for binding in keys.bindings().iter().filter(|binding| binding.when == section) {
+            let key = binding.on.to_string();
+            let mut filled = FILLED.iter().filter(|(name, _)| name == screen);
+            let does = filled.any(|(_, fill)| acts(screen, fill, binding)) || acts(screen, &plain, binding);
+            if does == excused.contains(&key.as_str()) {
+                idle.push(format!("{screen}: {key} ({}) acts: {does}", binding.run.name()));
+            }
+        }
+    }
+    assert!(idle.is_empty(), "{idle:#?}");
+}
