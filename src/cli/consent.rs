@@ -84,7 +84,7 @@ fn denial_message(asking: &PendingApproval) -> String {
         }
         (None, None) => format!(
             "{tool} was denied: no terminal to ask on. The command contains an asterisk (*) and more than one \
-            program or a redirection, so no rule can approve it; approve it at a terminal."
+            program or a redirection, so no rule can allow the command; approve it at a terminal."
         ),
     }
 }
@@ -115,7 +115,7 @@ fn effects(pending: &PendingApproval) -> Vec<String> {
     match &pending.effect {
         ToolEffect::Run(command) => {
             let folder = if command.folder.is_empty() { "." } else { &command.folder };
-            lines.push(format!("In {folder}, at most {} seconds:", command.seconds));
+            lines.push(format!("In {folder}, for at most {} seconds:", command.seconds));
             lines.extend(folded(&command.line).iter().map(|row| format!("  $ {}", row.to_text())));
             lines.extend(length(&command.line).map(|length| format!("End of the text: {length}.")));
             lines.extend(command.confinement().cloned());
@@ -125,7 +125,7 @@ fn effects(pending: &PendingApproval) -> Vec<String> {
                 pending
                     .effect
                     .config_change()
-                    .map(|(path, what)| format!("{path} {what}. No rule can approve this change.")),
+                    .map(|(path, what)| format!("{path} {what}. No rule can allow this change.")),
             );
             for change in changes {
                 let difference = change.unified(CONTEXT_LINES);
@@ -137,7 +137,7 @@ fn effects(pending: &PendingApproval) -> Vec<String> {
         ToolEffect::Foreign { server, tool, looks } => {
             lines.push(OUTSIDE.to_owned());
             if *looks {
-                lines.push("The server declares this tool as read-only; pleach can't verify that.".to_owned());
+                lines.push("The server declares this tool read-only; pleach can't verify that.".to_owned());
             }
             let call = format!("{server}: {tool} {}", pending.args);
             lines.extend(folded(&call).iter().map(Row::to_text));

@@ -225,7 +225,8 @@ impl Io<'_> {
         }
     }
 
-    /// Prints a question and returns whether the next typed line is `y` or `yes`. Fails if Ctrl+C was pressed meanwhile.
+    /// Prints a question and returns whether the next typed line is `y` or `yes`. Fails if Ctrl+C was pressed
+    /// meanwhile.
     pub(crate) fn agrees(&mut self, question: &str) -> Result<bool, Stop> {
         let answer = self.answer(question).ok_or(Stop::Interrupted)?;
         Ok(matches!(answer.as_str(), "y" | "yes"))
@@ -308,7 +309,7 @@ pub fn in_commands(text: &str) -> String {
         ("x includes it", "`pleach include` includes it"),
         ("U redoes it", "`pleach redo` redoes it"),
         ("/compress N summarizes", "`pleach compress --up-to N` summarizes"),
-        ("R asks again, c continues", "`pleach regenerate` sends the message again"),
+        ("R regenerates the answer, c continues", "`pleach regenerate` sends the message again"),
         ("/memories lists the", "`pleach memory list` lists the"),
         ("your draft is kept", "the conversation is unchanged"),
         ("/mcp shows its output and restarts it", "`pleach mcp test` shows its output"),

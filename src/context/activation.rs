@@ -59,8 +59,8 @@ pub struct DecisionContext<'a> {
     pub taken: u32,
     /// The subjects of the questions, newest turn first.
     pub clusters: &'a [Option<ClusterId>],
-    /// Whether each of these questions names nothing and only stays in the cluster of the one before it; missing ones do
-    /// not.
+    /// Whether each of these questions names nothing and only stays in the cluster of the one before it; missing ones
+    /// do not.
     pub inherited: &'a [bool],
 }
 
@@ -109,12 +109,14 @@ impl ChangeReason {
     #[must_use]
     pub fn to_text(self) -> String {
         match self {
-            Self::Referred { turns, within } => format!("referred to in {turns} of the last {within} turns"),
+            Self::Referred { turns, within } => format!("mentioned in {turns} of the last {within} turns"),
             Self::Active(milli) => format!("activation {}", Milli(milli)),
-            Self::Named { user: true } => "your message referred to it".into(),
-            Self::Named { user: false } => "the answer referred to it".into(),
-            Self::Renewed(times) => format!("referred to again, renewal {times}"),
-            Self::OverCap(milli) => format!("the cap for leases is reached, and its activation is {}", Milli(milli)),
+            Self::Named { user: true } => "your message mentioned it".into(),
+            Self::Named { user: false } => "the answer mentioned it".into(),
+            Self::Renewed(times) => format!("mentioned again, renewal {times}"),
+            Self::OverCap(milli) => {
+                format!("the cap for leases is reached, and the activation of this item is {}", Milli(milli))
+            }
             Self::MovedOn => "the questions moved to another subject".into(),
         }
     }

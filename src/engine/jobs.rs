@@ -37,7 +37,7 @@ impl CancelToken {
 
     /// Fails if the job was canceled.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        if self.is_canceled() { Err(Failure::user("This was stopped before it was done.")) } else { Ok(()) }
+        if self.is_canceled() { Err(Failure::user("The operation was stopped before it finished.")) } else { Ok(()) }
     }
 }
 
@@ -128,7 +128,7 @@ impl<M: Send + 'static> Jobs<M> {
 
 const NOT_STARTED: &str = "The system did not start another thread.";
 const TOO_MANY: &str = "Too many background jobs are running.";
-const PANICKED: &str = "An internal error stopped this.";
+const PANICKED: &str = "An internal error stopped the operation.";
 
 /// A counted job. If it is dropped before its work is done, it reports the reason.
 struct Job<L: FnOnce(Failure)> {

@@ -236,10 +236,10 @@ pub fn hint(kind: &Kind) -> &'static str {
             "Check the profile's key: the variable that api_key_env names, such as OPENAI_API_KEY, or api_key_cmd."
         }
         Kind::Model => "Choose another model; `pleach models` lists what the server has.",
-        Kind::RateLimit => "Wait a moment and send it again, or choose another model.",
+        Kind::RateLimit => "Wait a moment and send the message again, or choose another model.",
         Kind::Quota => "The account has no credit left: add credit, or choose another profile.",
         Kind::TooLong => "Lower the budget, leave something out, or choose a model with a larger window.",
-        Kind::Body(_) => "pleach can send it again in the format that the server accepts.",
+        Kind::Body(_) => "pleach can send the request again in the format that the server accepts.",
         Kind::Refused => "Read the server's message; `pleach plan --request MESSAGE` prints the exact request.",
         Kind::Server => "The fault is on the server's side: try again, or choose another profile.",
         Kind::Protocol => "Is base_url the address of an OpenAI-compatible server? It usually ends in /v1.",

@@ -196,7 +196,7 @@ impl OpenAi {
     }
 
     fn redirected(&self, status: u16, headers: &HeaderMap) -> ProviderError {
-        let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("an unnamed place");
+        let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("an unnamed address");
         let host_and_port = self.endpoint.host_and_port();
         let what = format!(
             "{host_and_port} redirects to {to}; pleach does not follow redirects, so that the key stays with its server"

@@ -408,10 +408,7 @@ pub enum Write {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The store was written by a newer version of this program.
-    #[error(
-        "the store at {path} was written by a newer pleach (its format is {found}, this version knows \
-        {known})"
-    )]
+    #[error("the store at {path} was written by a newer pleach (its format is {found}; this version supports {known})")]
     Newer {
         /// The path.
         path: String,
@@ -443,7 +440,7 @@ pub enum StoreError {
     #[error("the store is read-only here")]
     ReadOnly,
     /// The data that this change was based on has changed.
-    #[error("it was changed in the meantime, here or in another window")]
+    #[error("the data was changed in the meantime, here or in another window")]
     Moved,
     /// The branch has an open run.
     #[error("an answer is still arriving on this branch, here or in another window")]

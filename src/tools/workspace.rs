@@ -37,7 +37,7 @@ impl ToolFailure {
     pub(super) fn reason(self) -> String {
         match self {
             Self::Refused(why) | Self::Failed(why) => why,
-            Self::Cancelled => "Canceled before it was done.".to_owned(),
+            Self::Cancelled => "Canceled before it finished.".to_owned(),
         }
     }
 }

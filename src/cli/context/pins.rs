@@ -56,7 +56,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
     }
     for (turn, mark) in &marks {
         let place = place(&tree, *turn, mark);
-        let old = if stale(&view, &tree, mark) { "stale, the source branch has new messages: " } else { "" };
+        let old = if stale(&view, &tree, mark) { "stale, because the source branch has new messages: " } else { "" };
         let title = format!("{old}{}", title(&tree, mark));
         run.io.say(&format!("{}  {}  {title}", column(&place, 20), column(&kind_text(mark), 28)));
     }

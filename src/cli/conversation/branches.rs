@@ -100,8 +100,8 @@ fn describe(compared: &Comparison) -> String {
 /// read_file 2`.
 pub(crate) fn figures(side: &Side) -> String {
     let mut words = vec![counted(side.count() as u64, "turn"), counted(side.calls.into(), "call")];
-    words.push(format!("prompts {} tok", number(side.prompt)));
-    words.push(format!("answers {} tok", number(side.answer)));
+    words.push(format!("prompts {} tokens", number(side.prompt)));
+    words.push(format!("answers {} tokens", number(side.answer)));
     words.extend(side.cost_micro.map(money));
     words.extend(side.models.iter().cloned());
     words.extend(side.tools.iter().map(|(name, times)| format!("{name} {times}")));

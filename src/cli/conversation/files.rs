@@ -43,7 +43,7 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path, keep_instructions: bool
     }
     for session in &sessions {
         let (added, known) = (number(session.added), number(session.known));
-        run.io.say(&format!("{}  {}  {added} added, {known} known", session.session, session.title));
+        run.io.say(&format!("{}  {}  {added} added, {known} already present", session.session, session.title));
     }
     if sessions.iter().any(|session| session.states > 0) {
         run.io.note(

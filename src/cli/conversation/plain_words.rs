@@ -27,7 +27,7 @@ pub(crate) fn help() -> String {
         "\
 /context  show the next request: items included and left out, with names and reasons
 /reload  reload the settings
-/quit  quit, like the end of the input (Ctrl+D)
+/quit  quit; the end of the input (Ctrl+D) also quits
 Write a message and press Enter; a backslash at the end of a line continues the message. Ctrl+C stops an answer.
 To send text that starts with /, type //. /COMMAND --help explains a command.",
     );

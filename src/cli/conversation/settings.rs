@@ -31,7 +31,7 @@ pub(crate) fn change(run: &mut Run<'_, '_>, setting: &Setting, create: bool) -> 
         && !run.config.policies.contains_key(name)
     {
         let known: Vec<&str> = run.config.policies.keys().map(String::as_str).collect();
-        return Err(Stop::Usage(format!("Unknown policy {name:?}. Known policies: {}.", known.join(", "))));
+        return Err(Stop::Usage(format!("There is no policy {name:?}. Known policies: {}.", known.join(", "))));
     }
     let view = run.open(create)?;
     let branch = pick::branch(&view, None)?;

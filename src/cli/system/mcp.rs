@@ -49,7 +49,9 @@ fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> 
     // unknown servers are not.
     let served = |key: &str| key.split_once('/').is_some_and(|(name, _)| all.servers.iter().any(|s| s.name == name));
     if let Some(key) = keys.iter().find(|key| !known(key) && !served(key)) {
-        return Err(Failure::user(format!("Unknown tool {key:?}.")).todo("`pleach mcp list` lists the tools.").into());
+        return Err(Failure::user(format!("There is no tool {key:?}."))
+            .todo("`pleach mcp list` lists the tools.")
+            .into());
     }
     let act = ServerAct::Switch { keys: keys.to_vec(), on };
     run.change(ToolRequest::Servers(Some(branch), act), if on { "Already enabled." } else { "Already disabled." })
@@ -61,7 +63,7 @@ fn test(run: &mut Run<'_, '_>, name: &str) -> Result<(), Stop> {
         let why = if all.trusted { "" } else { " This folder is not trusted, so no server starts." };
         let names: Vec<&str> = all.servers.iter().skip(1).map(|server| server.name.as_str()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(Failure::user(format!("Unknown server {name:?}. Known servers: {names}.{why}")).into());
+        return Err(Failure::user(format!("There is no server {name:?}. Known servers: {names}.{why}")).into());
     };
     if run.io.json {
         run.io.value(server)?;

@@ -200,7 +200,7 @@ fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result
 
 fn unknown_theme(name: &str, all: &[themes::ThemeText]) -> Stop {
     let known: Vec<&str> = all.iter().map(|theme| theme.name.as_str()).collect();
-    Failure::new(FailureKind::Config, format!("Unknown theme {name:?}."))
+    Failure::new(FailureKind::Config, format!("There is no theme {name:?}."))
         .todo(format!("Known names: {}.", known.join(", ")))
         .into()
 }
@@ -236,7 +236,7 @@ fn theme(config: &Config, name: Option<&str>, io: &mut Io<'_>) -> Result<(), Sto
 fn set_default(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> Result<(), Stop> {
     if config.profile(profile).is_none() {
         let known: Vec<&str> = config.settings.profiles.keys().map(String::as_str).collect();
-        return Err(Failure::new(FailureKind::Config, format!("Unknown profile {profile:?}."))
+        return Err(Failure::new(FailureKind::Config, format!("There is no profile {profile:?}."))
             .kept("Nothing changed.")
             .todo(format!("Known names: {}.", known.join(", ")))
             .into());

@@ -82,7 +82,7 @@ pub(crate) fn summary(
         run.io.words(&one.card.text);
     }
     if all.iter().all(|one| !one.current) {
-        run.io.note("no module summaries; `pleach module-summary PATH` writes one");
+        run.io.note("no module summaries; `pleach module-summary PATH` writes a module summary");
     }
     Ok(())
 }

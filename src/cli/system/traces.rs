@@ -195,7 +195,7 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
     run.io.say(&format!("{} bytes, {}", trace.bytes, time(trace.at)));
     if let Some(bytes) = trace.truncated_from {
         let back = trace.more.back.as_ref().map_or_else(String::new, |back| format!("; for the rest: {back}"));
-        run.io.say(&format!("truncated from {bytes} bytes{back}"));
+        run.io.say(&format!("shortened from {bytes} bytes{back}"));
     }
     if let Some(error) = &trace.more.error {
         run.io.say(&format!("error: {error}"));

@@ -10,10 +10,10 @@ use crate::engine::api::{FolderAct, ToolRequest};
 use serde_json::json;
 
 /// The explanation of trust that precedes the question.
-const EXPLANATION: &str = "In a trusted folder, the model can read, list, and search files, and requests can contain a map and \
-                     symbols of the code and the project rules (AGENTS.md): text that is read is sent to the model's \
-                     server. MCP servers in your settings will start. Each file change and each command needs your \
-                     approval, unless one of your rules approves it.";
+const EXPLANATION: &str = "In a trusted folder, the model can read, list, and search files, and requests can \
+    contain a map and symbols of the code and the project rules (AGENTS.md). All of this text is sent to the model's \
+    server. MCP servers in your settings will start. Each file change and each command needs your approval, unless one \
+    of your rules allows it.";
 
 pub(crate) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
     let folder = run.config.workspace.display().to_string();

@@ -52,7 +52,7 @@ pub enum SummariesCommand {
         #[arg(long)]
         whole_session: bool,
     },
-    /// A command on the draft that waits.
+    /// A command on the waiting draft.
     #[command(flatten)]
     Draft(DraftCommand),
 }
@@ -60,23 +60,23 @@ pub enum SummariesCommand {
 /// The subcommands of `summary` on the draft that waits.
 #[derive(Subcommand, Clone, Debug)]
 pub enum DraftCommand {
-    /// Print the draft that waits on the branch, and the facts it dropped.
+    /// Print the branch's waiting draft and the facts it dropped.
     #[command(after_help = example("summary draft"))]
     Draft,
-    /// Accept the draft that waits (undoable). The turns stay in the conversation.
+    /// Accept the waiting draft (undoable). The turns stay in the conversation.
     #[command(after_help = example("summary accept"))]
     Accept {
         /// Keep dropped items verbatim: their numbers or texts, or `all` for as many as fit.
         #[arg(long, value_name = "ITEM", num_args = 1..)]
         keep: Vec<String>,
     },
-    /// Replace the text of the draft that waits; without a text, your editor opens.
+    /// Replace the text of the waiting draft; without text, your editor opens.
     #[command(after_help = example("summary edit The service listens on port 8001."))]
     Edit {
         /// The new text, without the kept items; `-` reads standard input.
         text: Vec<String>,
     },
-    /// Discard the draft that waits; its turns are not summarized automatically again.
+    /// Discard the waiting draft; its turns are not summarized automatically again.
     #[command(after_help = example("summary discard"))]
     Discard,
 }

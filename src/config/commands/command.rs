@@ -166,12 +166,12 @@ pub enum Command {
         /// Skip the question.
         #[arg(short, long, conflicts_with = "off")]
         yes: bool,
-        /// Show the changes of this folder's own settings (.pleach.toml) and approve them; --off withdraws the
+        /// Show what this folder's own settings (.pleach.toml) change, and approve them; --off withdraws the
         /// approval.
         #[arg(long)]
         config: bool,
     },
-    /// Manage the rules that approve or deny tool calls.
+    /// Manage the rules that allow, ask about, or deny tool calls.
     #[command(after_help = example("rules"))]
     Rules {
         /// The subcommand. The default is `list`.
@@ -186,7 +186,7 @@ pub enum Command {
         command: Option<ProjectCommand>,
     },
     /// Write a module summary of a folder or file from its own documentation and code; without a path, list the module
-    /// summaries. Requests in the mode Heavy contain them, marked as summaries.
+    /// summaries. In mode Heavy, requests contain them, marked as summaries.
     #[command(after_help = example("module-summary src/engine"))]
     ModuleSummary {
         /// The folder or file; `.` is the whole workspace.
@@ -205,7 +205,7 @@ pub enum Command {
     /// turns.
     #[command(after_help = example("compress --up-to 12"))]
     Compress(Compress),
-    /// List, print, or undo summaries of the branch, and decide on the draft that waits.
+    /// List, print, or undo summaries of the branch, and accept, edit, or discard the waiting draft.
     #[command(subcommand)]
     Summary(SummariesCommand),
     /// Show usage: tokens, messages, summaries, compression, priority levels, and the cost of each call.
@@ -288,7 +288,7 @@ pub enum Command {
         /// Export the whole tree of the session, not only the branch.
         #[arg(long)]
         all: bool,
-        /// Mask texts that look like secrets.
+        /// Mask text that looks like a secret.
         #[arg(long)]
         mask: bool,
         /// Write to a file that only you can read.

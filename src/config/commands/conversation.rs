@@ -238,7 +238,8 @@ pub enum MemoryCommand {
         #[command(flatten)]
         within: Within,
     },
-    /// Add a confirmed memory. The default scope of a preference is all sessions, of any other kind this session.
+    /// Add a confirmed memory. By default, a preference applies to all sessions, and any other kind applies to this
+    /// session.
     #[command(after_help = example("memory add fact The port is 8080."))]
     Add {
         /// The kind: fact, preference, outcome, or event.
@@ -329,7 +330,7 @@ pub enum StateCommand {
     /// Adopt the imported state block on this branch.
     #[command(after_help = example("state adopt"))]
     Adopt,
-    /// Replace the state block; without a text, your editor opens.
+    /// Replace the state block; without text, your editor opens.
     #[command(after_help = example("state edit Goal: fix the login"))]
     Edit {
         /// The new state block; `-` reads standard input.

@@ -26,19 +26,20 @@ pub enum SettingCommand {
         #[arg(value_name = "off|light|heavy", value_parser = mode)]
         to: Option<Mode>,
     },
-    /// Show or change the model of the branch; `none` restores the setting.
+    /// Show or change the model of the branch; `none` restores the model from the settings.
     #[command(after_help = example("model gpt-4.1-mini"))]
     Model {
         /// The model's name.
         name: Option<String>,
     },
-    /// Show or change the profile of the branch, with the profile's model; `none` restores the setting.
+    /// Show or change the profile of the branch, with the profile's model; `none` restores the profile from the
+    /// settings.
     #[command(after_help = example("profile openai"))]
     Profile {
         /// The profile's name.
         name: Option<String>,
     },
-    /// Show or change the policy of the branch; `none` restores the setting.
+    /// Show or change the policy of the branch; `none` restores the policy from the settings.
     #[command(after_help = example("policy window"))]
     Policy {
         /// The policy's name.
@@ -64,7 +65,7 @@ pub enum SettingCommand {
         /// The personality in your words.
         text: Vec<String>,
     },
-    /// List the branch's summaries and show whether they are automatic, or change that.
+    /// List the branch's summaries, and show or change whether they are automatic.
     #[command(after_help = example("summaries draft"))]
     Summaries {
         /// off, draft (drafts wait for you), auto (drafts are used at once), or policy (as the settings and the policy

@@ -47,7 +47,8 @@ pub enum ConfigCommand {
     /// Check the settings files.
     #[command(after_help = example("config check"))]
     Check,
-    /// List the themes; with a name, print the theme as TOML, as a start for your own file in the themes folder.
+    /// List the themes; with a name, print the theme as TOML, as a starting point for your own file in the themes
+    /// folder.
     #[command(after_help = example("config theme dark"))]
     Theme {
         /// The theme.
@@ -112,7 +113,7 @@ pub enum RulesCommand {
     /// List the rules with their scopes (the default).
     #[command(after_help = example("rules list"))]
     List,
-    /// Approve matching calls: add a rule.
+    /// Allow matching calls: add a rule.
     #[command(after_help = example("rules allow run \"cargo test*\""))]
     Allow(RuleArgs),
     /// Ask about matching calls: add a rule.

@@ -205,7 +205,7 @@ actions! {
     authors.",
     Compare Branch free "compare" "Compare two branches: the selected one and the current one.",
     TakeTurn Branch free "take-turn" "Select or deselect the turn, to pick several turns together.",
-    PickOver Branch free "pick-over" "Pick onto the other branch as a pinned text that links to its source.",
+    PickOver Branch free "pick-over" "Pick turns onto the other branch as a pinned text that links to its source.",
     BringBack Branch free "bring-back" "Bring this branch's result back to the other branch, as a card that links to \
     its sources.",
     AnswerTool Tools free "answer-tool" "Review the pending tool call, or an imported system prompt.",
@@ -226,8 +226,8 @@ actions! {
     Mcp Tools free "mcp" "Manage tools and MCP servers: cost, state, on and off, restart.",
     ToggleTool Tools free "toggle-tool" "Enable or disable the tool, or all tools of the server, on this branch.",
     RestartServer Tools free "restart-server" "Restart the MCP server.",
-    ApproveTool Tools free "approve-tool" "Approve tool descriptions as they are now; for the folder's file, review \
-    the file.",
+    ApproveTool Tools free "approve-tool" "Approve the current tool descriptions; for the folder's .mcp.json, \
+        review the file.",
     TakeBack Context free "take-back" "Undo a summary: requests use the previous summary again, or the turns \
     themselves.",
 }

@@ -113,7 +113,7 @@ impl Case<'_> {
             Atom::Section { .. } | Atom::Range { .. } => None,
         };
         if key.is_some_and(|key| !(self.between.on_path)(key)) {
-            let words = format!("It is not on branch {}.", self.between.name);
+            let words = format!("This item is not on branch {}.", self.between.name);
             let moved = |change: &Change| matches!(change, Change::Head { .. } | Change::Forked { .. });
             return match self.op(moved) {
                 Some(op) => Cause { by: CauseKind::Branch, words: format!("{words} ({})", op.what), at: Some(op.at) },
@@ -122,7 +122,7 @@ impl Case<'_> {
         }
         match (self.delta.row, self.reason_before()) {
             (_, Some(Reason::Retrieved { .. } | Reason::ErrorBefore | Reason::ErrorResolved)) => {
-                plain(CauseKind::Retrieval, "It is no longer among the best matches.")
+                plain(CauseKind::Retrieval, "This item is no longer among the best matches.")
             }
             (RowKind::Memory, _) => {
                 or_else(self.memory_op(), CauseKind::Retrieval, "The memory does not match this message.")
@@ -140,9 +140,9 @@ impl Case<'_> {
             (RowKind::Search, _) => plain(CauseKind::Retrieval, "The search found nothing for this message."),
             (RowKind::Summary, _) => self.summary_op("The summary is no longer sent."),
             (RowKind::Text | RowKind::State, _) => {
-                or_else(self.setting(), CauseKind::Turn, "This call has no such text.")
+                or_else(self.setting(), CauseKind::Turn, "The later call does not contain this text.")
             }
-            _ => plain(CauseKind::Turn, "It is part of another row of the later call."),
+            _ => plain(CauseKind::Turn, "This item is part of another row of the later call."),
         }
     }
 
@@ -169,7 +169,7 @@ impl Case<'_> {
                 Some(plain(CauseKind::You, "Your message for this call."))
             }
             (Reason::Recent, None | Some(Reason::Open)) => {
-                Some(plain(CauseKind::Turn, "It has been answered and is now a turn in the window."))
+                Some(plain(CauseKind::Turn, "This message has been answered and is now a turn in the window."))
             }
             (_, Some(Reason::UserExcluded { .. })) if in_window => {
                 Some(or_else(self.mark_op(), CauseKind::You, "Its exclusion was removed."))
@@ -178,7 +178,7 @@ impl Case<'_> {
                 Some(self.summary_op("The summary that replaced it was undone."))
             }
             (_, Some(before)) if in_window && depends_on_mark(before) => {
-                Some(plain(CauseKind::Lease, "It was marked before and is now included automatically."))
+                Some(plain(CauseKind::Lease, "This item was marked before and is now included automatically."))
             }
             _ => facts.cause.map(|cause| self.usual(cause, &after.reason.sentence())),
         }
@@ -220,12 +220,12 @@ impl Case<'_> {
             Reason::Skills { .. } => plain(CauseKind::You, "A skill was added, removed, or described differently."),
             Reason::Module { staleness, .. } => match self.reason_before() {
                 Some(Reason::Module { staleness: before, .. }) if before != staleness && staleness != "fresh" => {
-                    plain(CauseKind::You, "Files that it mentions were changed or added.")
+                    plain(CauseKind::You, "Files that the summary mentions were changed or added.")
                 }
-                _ => plain(CauseKind::You, "It was rewritten or edited."),
+                _ => plain(CauseKind::You, "The summary was rewritten or edited."),
             },
             _ if matches!(self.reason_before(), Some(Reason::Open)) => {
-                plain(CauseKind::Turn, "It has been answered: the whole turn is sent.")
+                plain(CauseKind::Turn, "This message has been answered: the whole turn is sent.")
             }
             _ if self.before.model != self.after.model => {
                 or_else(self.setting(), CauseKind::OtherModel, "Another model counts its tokens differently.")
@@ -236,7 +236,7 @@ impl Case<'_> {
             }
             _ => {
                 let shorter = self.delta.kind() == DiffKind::Shortened;
-                let words = if shorter { "Less of it is sent." } else { "More of it is sent." };
+                let words = if shorter { "Less of this item is sent." } else { "More of this item is sent." };
                 or_else(self.mark_op().or_else(|| self.setting()), CauseKind::Window, words)
             }
         }
@@ -249,7 +249,7 @@ impl Case<'_> {
             return plain(CauseKind::You, "Its file changed.");
         }
         let words = match (self.reason(), self.delta.kind()) {
-            (Some(Reason::Oriented), _) => "The map of the code was built again.",
+            (Some(Reason::Oriented), _) => "The code map was rebuilt.",
             (_, DiffKind::Shortened) => "A shorter piece of this code is sent, so that more results fit.",
             (_, DiffKind::Lengthened) => "A longer piece of this code is sent.",
             _ => "Another piece of this code is sent.",
@@ -276,10 +276,11 @@ impl Case<'_> {
         match (self.reason_before(), self.delta.row) {
             (Some(Reason::UserExcluded { .. }), _) => plain(CauseKind::You, "Its exclusion was removed."),
             (Some(Reason::SwitchedOff), _) => plain(CauseKind::You, "The settings include it again."),
-            (Some(Reason::Budget { .. }), _) => or_else(self.setting(), CauseKind::Budget, "It fits now."),
-            (Some(Reason::BelowThreshold | Reason::Unrelated | Reason::Allowance { .. }), _) => {
-                plain(CauseKind::Retrieval, "It is closer to the named or touched files than other summaries.")
-            }
+            (Some(Reason::Budget { .. }), _) => or_else(self.setting(), CauseKind::Budget, "This item fits now."),
+            (Some(Reason::BelowThreshold | Reason::Unrelated | Reason::Allowance { .. }), _) => plain(
+                CauseKind::Retrieval,
+                "This summary is closer to the named or touched files than other summaries.",
+            ),
             (_, RowKind::Skills) => plain(CauseKind::You, "There are skills now, and tools to load them."),
             (_, RowKind::Module) => plain(CauseKind::You, "The summary was written."),
             _ => plain(CauseKind::Turn, "Its file was added, or a file near it is named or touched now."),
@@ -306,7 +307,7 @@ impl Case<'_> {
         let why = if new.results < old.results {
             "The tool results of the earlier call no longer add to the budget."
         } else {
-            "The text sent before it grew."
+            "The text that precedes this item in the request grew."
         };
         plain(CauseKind::Budget, &format!("{sentence} {why}"))
     }
@@ -341,8 +342,8 @@ impl Case<'_> {
         Some(Cause { by, words, at })
     }
 
-    /// Returns the setting that changed the tokens for retrieved items, if these decided: a smaller budget leaves out or
-    /// shortens an item, and a larger one includes an item that had no room. A changed mode is always a cause.
+    /// Returns the setting that changed the tokens for retrieved items, if these decided: a smaller budget leaves out
+    /// or shortens an item, and a larger one includes an item that had no room. A changed mode is always a cause.
     fn changed_room(&self) -> Option<Cause> {
         let (old, new) = (self.before.budget.without_results(), self.after.budget.without_results());
         let decided = match self.delta.kind() {

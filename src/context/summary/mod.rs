@@ -37,7 +37,7 @@ pub enum SummaryError {
     #[error("every turn there is pinned, excluded, or empty, and such turns are never summarized")]
     AllStay,
     /// The path has no such closed turn.
-    #[error("there is no closed turn {number}; the last one is {last}")]
+    #[error("there is no finished turn {number}; the last finished turn is {last}")]
     NoSuchTurn {
         /// The requested number.
         number: u32,

@@ -55,8 +55,8 @@ impl BackupReport {
         let words = match (self.fate, self.removed, &self.fault) {
             (_, _, Some(why)) => why.clone(),
             (BackupOutcome::Deleted, ..) if self.older => {
-                "was deleted: it was made before a change of the store's format, and only an older version of \
-                    pleach could have rewritten it without the deleted text"
+                "was deleted: its store format is older, and only an older version of pleach could have rewritten \
+                    the backup without the deleted text"
                     .into()
             }
             (BackupOutcome::Deleted, ..) => "was deleted".into(),
@@ -99,7 +99,7 @@ pub fn deleted_text_sentence(all: &[BackupReport]) -> Option<String> {
         return None;
     }
     let older = all.iter().any(|copy| copy.older && copy.removed > 0);
-    let but = if older { " (and deletes those from before a change of the store's format)" } else { "" };
+    let but = if older { " (and deletes backups with an older store format)" } else { "" };
     sentences.push(format!(
         "`pleach backups --rewrite` removes the text from the backups{but}; `pleach backups --delete` \
         deletes the backups."

@@ -173,7 +173,9 @@ fn pass_reason(why: PassReason) -> &'static str {
 pub fn skip_reason(because: SkipReason) -> &'static str {
     match because {
         SkipReason::ModeOff => "the mode or the policy turns code search off",
-        SkipReason::NotNamed => "the message names no symbol or file, and the mode Light sends only those",
+        SkipReason::NotNamed => {
+            "the message names no symbol or file, and mode Light sends only named symbols and files"
+        }
         SkipReason::NotWanted => "you turned the search off for this call",
         SkipReason::NoContent => "the message names nothing to search for",
         SkipReason::Unknown => "the code contains nothing that the message names",

@@ -83,7 +83,7 @@ impl Limits {
     pub fn to_text(self) -> String {
         let limits = self.without_zeros();
         let mut words = Vec::new();
-        words.extend(limits.tokens.map(|most| format!("{most} tok")));
+        words.extend(limits.tokens.map(|most| format!("{most} tokens")));
         words.extend(limits.cost_micro.map(dollars));
         words.extend(limits.seconds.map(|most| format!("{most} s")));
         words.join(", ")
@@ -118,7 +118,7 @@ impl Limit {
             Self::Cost => Limits { cost_micro: limits.cost_micro, ..none },
             Self::Time => Limits { seconds: limits.seconds, ..none },
         };
-        format!("Stopped at its limit of {}.", only.to_text())
+        format!("Stopped at the limit of {}.", only.to_text())
     }
 }
 

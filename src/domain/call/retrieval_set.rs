@@ -36,11 +36,11 @@ impl SkipReason {
         match self {
             Self::NotWanted => "you turned the search off for this call",
             Self::Indexing => "the older messages are still being indexed",
-            Self::NothingToFind => "no older message could be found",
+            Self::NothingToFind => "there is no older message to search",
             Self::NoContent => "the message names nothing to search for",
             Self::Unknown => "no older message mentions anything that the message names",
             Self::Common => "the words of the message are too common in this conversation",
-            Self::Faint => "no older message says enough about what the message names",
+            Self::Faint => "no older message matches enough of the message",
             Self::ModeOff | Self::NotNamed => "the context mode turns search off for this message",
         }
     }

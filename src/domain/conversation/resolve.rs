@@ -1,6 +1,6 @@
 //! Finds the message that a person names: by id, a prefix of its id, the id it was imported with, or the number of its
-//! turn; also ranges of turns, and the call of a turn. Every command that takes a message, an item, or a call uses this.
-//! Not for: sessions, branches, and items that are not messages (`engine::sessions::lookup`).
+//! turn; also ranges of turns, and the call of a turn. Every command that takes a message, an item, or a call uses
+//! this. Not for: sessions, branches, and items that are not messages (`engine::sessions::lookup`).
 
 use super::message::Role;
 use super::tree::{Slot, Tree};
@@ -50,7 +50,7 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
         }
     }
     Err(Failure::user(format!("There is no message {text:?} in this session."))
-        .todo("`pleach message list` shows the turns and ids."))
+        .todo("`pleach message list` lists the turns and ids."))
 }
 
 /// Like [`message`], but the number of a turn names the last message of that turn, because a branch starts after the
@@ -66,8 +66,8 @@ pub fn end(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
     Ok(rest.last().copied().unwrap_or(found))
 }
 
-/// Returns the user message of the turn whose number is `text`; `None` if `text` is not a number, or may be the prefix of
-/// an id.
+/// Returns the user message of the turn whose number is `text`; `None` if `text` is not a number, or may be the prefix
+/// of an id.
 ///
 /// # Errors
 /// If `text` is a short number and the path has no such turn.
@@ -81,11 +81,12 @@ fn numbered(tree: &Tree, path: &[Slot], text: &str) -> Result<Option<Slot>, Fail
     }
     let turns = path.iter().filter(|slot| tree.head(**slot).role == Role::User).count();
     Err(Failure::user(format!("There is no turn {number} on this branch; the last one is {turns}."))
-        .todo("`pleach message list` shows the turns and ids."))
+        .todo("`pleach message list` lists the turns and ids."))
 }
 
-/// Returns the call that `text` names by the number of its turn on the branch's `path`, or by `last`: the newest of that
-/// turn, or of the path. `runs` are the calls of the session, oldest first. `None` if `text` names a call by its id.
+/// Returns the call that `text` names by the number of its turn on the branch's `path`, or by `last`: the newest of
+/// that turn, or of the path. `runs` are the calls of the session, oldest first. `None` if `text` names a call by its
+/// id.
 ///
 /// # Errors
 /// If there is no such turn, or it has no call.
@@ -111,7 +112,7 @@ pub fn call<'a>(
         Some(_) => format!("Turn {wanted} has no call: its messages were added or imported."),
         None => "There are no calls on this branch yet.".to_owned(),
     };
-    newest.map(|run| Some(run.id)).ok_or_else(|| Failure::user(none()).todo("`pleach plans list` shows the calls."))
+    newest.map(|run| Some(run.id)).ok_or_else(|| Failure::user(none()).todo("`pleach plans list` lists the calls."))
 }
 
 /// Splits `FIRST..LAST` into the names of the first and the last turn of a range; `None` if `text` is not a range.
@@ -119,7 +120,8 @@ pub fn range(text: &str) -> Option<(&str, &str)> {
     text.split_once("..").filter(|(first, last)| !first.is_empty() && !last.is_empty())
 }
 
-/// Returns the user messages of all turns of the path from `first` to `last`, inclusive; each is named as in [`message`].
+/// Returns the user messages of all turns of the path from `first` to `last`, inclusive; each is named as in
+/// [`message`].
 ///
 /// # Errors
 /// See [`message`]. If the range is not on the path, or contains no turn.

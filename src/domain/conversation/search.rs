@@ -129,7 +129,7 @@ impl SearchFilter {
             "role" => match roles(value) {
                 found if found.is_empty() => {
                     self.problems
-                        .push(format!("There is no role {value}; roles are user, assistant, tool, and system."));
+                        .push(format!("There is no role {value}; the roles are user, assistant, tool, and system."));
                 }
                 found => self.roles.extend(found),
             },

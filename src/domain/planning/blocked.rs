@@ -142,7 +142,7 @@ impl Warning {
                 format!("Left out although you marked it: {title} ({} tokens). {why}", count(*tokens))
             }
             Self::HiddenCharacters { count } => format!("The request contains {count} invisible characters."),
-            Self::StateMissing => "The last answer had no state block; the previous state is sent.".into(),
+            Self::StateMissing => "The last answer had no state block; the previous state block is sent.".into(),
             Self::SummaryOlder { to: Some(to) } => {
                 format!("The newest summary does not apply here; an older one, up to turn {to}, is sent.")
             }
@@ -165,7 +165,7 @@ impl Warning {
             Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
             Self::NotSearched => "Older messages are not searched for this call, as you chose.".into(),
             Self::WindowAdjusted { tokens, complexity, task, times, limited } => {
-                let limit = if *limited { ", one step at a time" } else { "" };
+                let limit = if *limited { ", at most one step per turn" } else { "" };
                 let task = task.name();
                 format!(
                     "Adjusted context window to {} tokens (complexity: {complexity}, {task} × {times}{limit}).",

@@ -335,7 +335,9 @@ impl Reason {
                 format!("The working level's {budget} tokens hold the newest turns and those that score higher.")
             }
             Self::SessionFull { budget } => format!("No room in the session level: {} tokens at most.", count(*budget)),
-            Self::LevelsOver { percent } => format!("Levels over {percent}% full; this scored lowest of older items."),
+            Self::LevelsOver { percent } => {
+                format!("Levels over {percent}% full; this scored lowest of the older items.")
+            }
             Self::Oriented => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint_sentence(*rank, because),
             Self::KeptCode { .. } => "Kept from the previous question: this message asks for nothing new.".into(),

@@ -150,8 +150,8 @@ impl ToolHints {
     pub fn to_text(self) -> String {
         let mut words = Vec::new();
         match self.read_only {
-            Some(true) => words.push("reads only"),
-            Some(false) => words.push("changes things"),
+            Some(true) => words.push("read-only"),
+            Some(false) => words.push("makes changes"),
             None => {}
         }
         if self.destructive == Some(true) {

@@ -21,9 +21,8 @@ pub fn bounded(schema: Value) -> (Value, Option<String>) {
     if size <= MAX_BYTES {
         return (schema, None);
     }
-    let note = |what: &str| {
-        Some(format!("The schema of its arguments is {} KB, too large for every request: {what}", size >> 10))
-    };
+    let note =
+        |what: &str| Some(format!("The argument schema is {} KB, too large for every request: {what}", size >> 10));
     let mut short = schema;
     remove_optional(&mut short);
     if fits(&short) {

@@ -114,8 +114,8 @@ pub(crate) fn mark_transition(
     let reason = match decided {
         Some((_, words)) => words.clone(),
         None if from == to => return None,
-        None if from == ItemState::Leased => "its turns are over".into(),
-        None => "its call was made".into(),
+        None if from == ItemState::Leased => "the lease ended".into(),
+        None => "used in its call".into(),
     };
     Some(step(input, moved.target, (from, to), reason))
 }
@@ -132,7 +132,7 @@ pub(crate) fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<O
         None if matches!(atom, Atom::Range { .. }) => {
             Failure::user("This row represents many turns.").todo("Open it and select a turn.")
         }
-        None => Failure::user("Settings control this text, not marks.")
+        None => Failure::user("The settings control this text; marks have no effect on it.")
             .todo("Change instructions in the settings, and the state block in its editor."),
     };
     Err(refused)

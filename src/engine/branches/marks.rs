@@ -113,7 +113,7 @@ impl Core {
             Act::Clear | Act::Reply => return Ok(None),
         };
         if kind == (MarkKind::Leased { turns: LeaseTurns::TASK }) && task::running(&branch.overrides.tasks).is_none() {
-            return Err(Failure::user("No task is running here.").todo("`pleach task start NAME` starts one."));
+            return Err(Failure::user("No task is running here.").todo("`pleach task start NAME` starts a task."));
         }
         let same = |mark: &Mark| std::mem::discriminant(&mark.kind) == std::mem::discriminant(&kind);
         let ended = |mark: &Mark| mark.kind == MarkKind::Leased { turns: LeaseTurns::Ended };
@@ -211,7 +211,8 @@ impl Core {
         self.store.write(vec![Write::SetReply { branch: branch.id, reply }])?;
         self.with_branch(branch.id, |branch| branch.reply = reply);
         self.show_branch(branch.id);
-        let notice = reply.map_or("Your next message is no longer a reply.", |_| "Your next message replies to it.");
+        let notice =
+            reply.map_or("Your next message is no longer a reply.", |_| "Your next message replies to this message.");
         Ok(Answer::Done(notice.into()))
     }
 
@@ -328,7 +329,7 @@ impl Core {
             }
             at = session.tree.parent(slot);
         }
-        Ok(Answer::Done("There is no other answer here; R generates one.".into()))
+        Ok(Answer::Done("There is no other answer here; R generates another answer.".into()))
     }
 }
 

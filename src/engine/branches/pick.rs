@@ -76,7 +76,8 @@ impl Core {
     pub(crate) fn return_result(&mut self, from: BranchId, onto: Option<BranchId>) -> Result<Answer, Failure> {
         let parent = self.sessions.branch(from)?.parent;
         let onto = onto.or(parent).ok_or_else(|| {
-            Failure::user("This branch was not forked from another one.").todo("Name the branch that gets the result.")
+            Failure::user("This branch was not forked from another branch.")
+                .todo("Name the branch that gets the result.")
         })?;
         let (source, target) = self.two_branches(from, onto)?;
         let session = self.sessions.of_branch(from)?;

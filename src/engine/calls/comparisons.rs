@@ -47,7 +47,7 @@ impl Core {
     pub(crate) fn compare_branches(&self, ticket: Ticket, a: BranchId, b: BranchId) -> Result<(), Failure> {
         if a == b {
             return Err(Failure::user("A branch can't be compared with itself.")
-                .todo("Select a branch other than the current one, or name two."));
+                .todo("Select a branch other than the current branch, or name two branches."));
         }
         self.sessions.branch(a).and_then(|_| self.sessions.branch(b))?;
         self.compare_in_background(ticket, DiffRequest::Both(a, b))

@@ -204,7 +204,7 @@ impl<'a> DiffContext<'a> {
 
 /// The failure of a request that a newer one replaced.
 pub(crate) fn stale() -> Failure {
-    Failure::new(FailureKind::Stale, "A newer comparison replaced this one.")
+    Failure::new(FailureKind::Stale, "A newer comparison replaced this comparison.")
 }
 
 fn busy() -> Failure {

@@ -24,7 +24,7 @@ impl Core {
     /// together).
     pub(crate) fn race(&mut self, id: BranchId, variants: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
         if !(2..=MOST).contains(&variants.len()) {
-            let what = format!("A race needs 2 to {MOST} branches; this one has {}.", variants.len());
+            let what = format!("A race needs 2 to {MOST} branches; this race has {}.", variants.len());
             return Err(Failure::user(what).todo("Give each branch a setting, such as mode=off."));
         }
         self.ensure_idle_everywhere(id)?;
@@ -98,7 +98,7 @@ impl Core {
         let archived = |branch: &BranchId| Change::Archived { branch: *branch, before: false, after: true };
         changes.extend(away.iter().map(archived));
         if changes.is_empty() {
-            return Ok(Answer::Done("The others are already archived.".into()));
+            return Ok(Answer::Done("The other branches are already archived.".into()));
         }
         let named = raced.as_ref().map(|raced| kept_as(&kept, raced)).unwrap_or_default();
         let what = format!("kept {}{named}, archived the other branches of the race", kept.name);

@@ -11,9 +11,8 @@ use crate::store::Store;
 pub(crate) fn one_run(store: &Store, prefix: &str) -> Result<RunCard, Failure> {
     let mut runs = store.run_by_prefix(prefix)?;
     match runs.len() {
-        0 => {
-            Err(Failure::user(format!("There is no call or plan {prefix:?}.")).todo("`pleach plans list` shows them."))
-        }
+        0 => Err(Failure::user(format!("There is no call or plan {prefix:?}."))
+            .todo("`pleach plans list` lists the calls and their plans.")),
         1 => Ok(runs.remove(0)),
         _ => Err(Failure::user(format!("{prefix:?} matches several calls.")).todo("Type more of the id.")),
     }

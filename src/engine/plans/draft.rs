@@ -161,7 +161,7 @@ impl Core {
         snapshot.waits = sends || self.setup.patient;
         let (job, replaced) = self.plans.submit(branch.id, snapshot, purpose);
         if let Some(ticket) = replaced {
-            self.answer(ticket, Ok(Answer::Done("A newer draft replaced it.".into())));
+            self.answer(ticket, Ok(Answer::Done("A newer draft replaced this plan.".into())));
         }
         Ok(job)
     }

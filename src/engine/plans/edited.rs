@@ -137,7 +137,7 @@ fn over(counts: BodyCount) -> Failure {
     );
     Failure::new(FailureKind::Blocked, what)
         .kept("Nothing was sent; the text is kept.")
-        .todo("Shorten it, raise the budget, or choose a model with a larger context window.")
+        .todo("Shorten the text, raise the budget, or choose a model with a larger context window.")
 }
 
 fn task(mut edit: EditedBody, inbox: Sender<Inbox>) -> WorkerTask {

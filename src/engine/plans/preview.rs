@@ -62,7 +62,7 @@ impl Core {
     fn cancel_preview(&mut self) {
         if let Some((ticket, stop)) = self.plans.previewing.take() {
             stop.store(true, Ordering::Relaxed);
-            self.answer(ticket, Ok(Answer::Done("A newer preview replaced this one.".into())));
+            self.answer(ticket, Ok(Answer::Done("A newer preview replaced this preview.".into())));
         }
     }
 

@@ -129,7 +129,7 @@ impl Core {
         if chosen.is_empty() {
             let known: Vec<&str> = self.setup.settings.profiles.keys().map(String::as_str).collect();
             return Err(Failure::user("There is no such profile, or no profile is set up.")
-                .todo(format!("Profiles: {}.", known.join(", "))));
+                .todo(format!("Known profiles: {}.", known.join(", "))));
         }
         Ok(chosen)
     }

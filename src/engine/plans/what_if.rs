@@ -134,7 +134,7 @@ impl Core {
     fn cancel_trials(&mut self) {
         if let Some(old) = self.plans.trials.take() {
             old.stop.store(true, Ordering::Relaxed);
-            self.answer(old.ticket, Ok(Answer::Done("A newer draft replaced it.".into())));
+            self.answer(old.ticket, Ok(Answer::Done("A newer draft replaced this comparison.".into())));
         }
     }
 

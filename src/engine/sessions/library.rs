@@ -216,7 +216,7 @@ impl Core {
             self.show_branch(branch);
         }
         Ok(Answer::Done(self.with_remaining_copies(format!(
-            "{count} messages are deleted permanently; their places are kept.{memories}{dropped}"
+            "{count} messages are deleted permanently; placeholders remain.{memories}{dropped}"
         ))))
     }
 

@@ -66,7 +66,7 @@ impl Core {
         }
         let made = self.persons_memory(branch, kind, text, scope_in(scope, id));
         let step = first_transition(id, &made, "decided by the person");
-        self.change_memory(None, Some(made.clone()), "remembered something", vec![step])?;
+        self.change_memory(None, Some(made.clone()), "added a memory", vec![step])?;
         Ok(Answer::Memories(vec![made]))
     }
 
@@ -189,10 +189,8 @@ impl Core {
         let found: Vec<&Memory> = all.iter().filter(fits).collect();
         match found.as_slice() {
             [one] => Ok((*one).clone()),
-            [] => {
-                Err(Failure::user(format!("There is no memory {named:?} here."))
-                    .todo("`pleach memory list` shows them."))
-            }
+            [] => Err(Failure::user(format!("There is no memory {named:?} here."))
+                .todo("`pleach memory list` lists the memories.")),
             more => {
                 Err(Failure::user(format!("{named:?} matches {} memories.", more.len())).todo("Type more of the id."))
             }
@@ -300,8 +298,8 @@ impl Core {
         let listed: Vec<String> = all.iter().map(|memory| format!("{} ({})", memory.text, short(memory.id))).collect();
         Ok(match listed.len() {
             0 => String::new(),
-            1 => format!(" 1 memory came from it and is kept: {}.", listed[0]),
-            n => format!(" {n} memories came from it and are kept: {}.", listed.join("; ")),
+            1 => format!(" 1 memory from the deleted text is kept: {}.", listed[0]),
+            n => format!(" {n} memories from the deleted text are kept: {}.", listed.join("; ")),
         })
     }
 }
@@ -336,7 +334,7 @@ pub(crate) fn checked_text(typed: &str) -> Result<String, Failure> {
     }
     let length = text.chars().count();
     if length > memory::LONGEST {
-        let what = format!("A memory can have at most {} characters; this one has {length}.", memory::LONGEST);
+        let what = format!("A memory can have at most {} characters; this text has {length}.", memory::LONGEST);
         return Err(Failure::user(what).todo("Shorten it, or pin a note."));
     }
     if secrets::count(&text) + secrets::count(typed) > 0 {

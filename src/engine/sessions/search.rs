@@ -65,7 +65,7 @@ fn seek(store: &Store, events: &Sender<Event>, from: impl IntoIterator<Item = Se
         let look = || if stale() { Ok(FoundMessages::default()) } else { found(store, &search, &stale) };
         let found = guarded("the search", look);
         let result = match found {
-            _ if stale() => Err(Failure::new(FailureKind::Stale, "A newer search replaced this one.")),
+            _ if stale() => Err(Failure::new(FailureKind::Stale, "A newer search replaced this search.")),
             found => found.map(|found| Answer::Found(Box::new(found))),
         };
         if events.send(Event::Answer { ticket: search.ticket, result }).is_err() {

@@ -301,7 +301,8 @@ impl From<crate::store::types::StoreError> for Failure {
             E::Moved => "Check the new state, then try again.",
             E::Newer { .. } => "Use the newer program, or another store with --store.",
             E::Corrupt { .. } => {
-                "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup; or \
+                "`pleach doctor --repair` moves the damaged store aside after asking, and starts from the newest \
+                    backup; or \
                     name another store with --store."
             }
             E::Open { .. } => "Check the folder's permissions, or name another store with --store.",

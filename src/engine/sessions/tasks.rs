@@ -42,7 +42,9 @@ impl Core {
             }
             TaskAct::Done(words) => {
                 let Some(name) = ended else {
-                    return Err(Failure::user("No task is running here.").todo("`pleach task start NAME` starts one."));
+                    return Err(
+                        Failure::user("No task is running here.").todo("`pleach task start NAME` starts a task.")
+                    );
                 };
                 let outcome = words.as_deref().map(|words| checked_text(&format!("{name}: {words}"))).transpose()?;
                 if let Some(last) = tasks.last_mut() {
@@ -58,8 +60,8 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.{summary}", super::session::capital(&what))))
     }
 
-    /// Writes a task's change. If a task `ended`, the program's own pins and the leases that last until then end with it,
-    /// and its outcome becomes a memory.
+    /// Writes a task's change. If a task `ended`, the program's own pins and the leases that last until then end with
+    /// it, and its outcome becomes a memory.
     fn change_task(
         &mut self,
         branch: &Branch,
@@ -95,7 +97,7 @@ fn named(name: &str) -> Result<String, Failure> {
         0 => Err(Failure::user("A task needs a name.")),
         n if n > task::LONGEST => {
             let most = task::LONGEST;
-            Err(Failure::user(format!("A task's name can have at most {most} characters; this one has {n}.")))
+            Err(Failure::user(format!("A task's name can have at most {most} characters; this name has {n}.")))
         }
         _ => Ok(name),
     }

@@ -41,7 +41,7 @@ pub(crate) fn of(config: &Config) -> Result<Option<EmbedderSetup>, Failure> {
                     .todo("Name a profile of your settings in `embedder.profile`.")
             };
             let profile = config.profile(&set.profile).ok_or_else(gone)?.clone();
-            let what = format!("{} at profile {}", set.model, set.profile);
+            let what = format!("{} of profile {}", set.model, set.profile);
             let settings = ServerSettings {
                 model: set.model.clone(),
                 dimensions: set.dimensions,
@@ -97,7 +97,8 @@ pub(crate) fn finding(set: Option<&EmbedderSetup>) -> Finding {
             finding(Some(true), format!("{} computes vectors of {dims} dimensions, {place}", set.what), "")
         }
         Err(error) => {
-            let todo = "Until it works, older messages are searched by words only; check [embedder] in the settings.";
+            let todo = "Until the embedder works, older messages are searched by words only; check [embedder] in \
+                the settings.";
             finding(Some(false), format!("{}: {error}", set.what), todo)
         }
     }

@@ -111,8 +111,8 @@ impl Core {
         self.store.write(writes)?;
         let what = if arrived.is_empty() { "no text was received" } else { "the part that arrived is kept" };
         Ok(format!(
-            "An answer on {} in {:?} was interrupted when pleach ended; {what}. Nothing was sent again: R asks \
-                again, c continues.",
+            "An answer on {} in {:?} was interrupted when pleach ended; {what}. Nothing was sent again: R \
+                regenerates the answer, c continues.",
             branch.name, session.card.title
         ))
     }

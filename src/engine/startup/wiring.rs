@@ -204,7 +204,8 @@ fn unopened(error: StoreError, path: &Path) -> Failure {
     }
 }
 
-const REPAIR_HINT: &str = "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup \
+const REPAIR_HINT: &str = "`pleach doctor --repair` moves the damaged store aside after asking, and starts from the \
+    newest backup \
     (with --empty: with an empty store); or name another store with --store.";
 
 /// Returns the damage of the configured store, without opening it for use. `thorough` reads the whole file.

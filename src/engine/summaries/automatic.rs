@@ -286,7 +286,7 @@ impl Core {
     fn report_too_long(&mut self, branch: BranchId) {
         if self.report_once(format!("compaction.too_much.{branch}"), "said") {
             let why = "A summary of the older turns is due, but there are too many turns to summarize automatically.";
-            let todo = "Nothing was changed; /compress N summarizes the first N.";
+            let todo = "Nothing was changed; /compress N summarizes the first N turns.";
             self.notify(format!("{why} {todo}"));
         }
     }

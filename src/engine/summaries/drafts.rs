@@ -55,7 +55,7 @@ impl Core {
         if most < MIN_SUMMARY {
             return Err(Failure::user("The session level of the policy has no room for a further summary.")
                 .kept("Nothing was changed.")
-                .todo("Revert or shorten a summary, or raise the budget."));
+                .todo("Undo or shorten a summary, or raise the budget."));
         }
         let job = Job {
             number: self.summaries.drafts.next_number(),
@@ -186,7 +186,9 @@ impl Core {
 
     pub(crate) fn waiting(&self, branch: BranchId, draft: u64) -> Result<&PendingDraft, Failure> {
         let found = self.summaries.drafts.waiting.get(&branch).filter(|drafted| drafted.draft.number == draft);
-        found.ok_or_else(|| Failure::new(FailureKind::Stale, "That draft no longer exists.").todo("Draft it again."))
+        found.ok_or_else(|| {
+            Failure::new(FailureKind::Stale, "That draft no longer exists.").todo("Draft the summary again.")
+        })
     }
 
     fn keep_items(&mut self, branch: BranchId, draft: u64, items: &[usize]) -> Result<Answer, Failure> {
@@ -275,7 +277,7 @@ impl Core {
         }
         Err(Failure::new(FailureKind::Stale, "The conversation has changed since the draft was written.")
             .kept("Nothing was changed.")
-            .todo("Draft it again."))
+            .todo("Draft the summary again."))
     }
 
     /// Rejects a draft; its turns are not summarized automatically again.

@@ -34,9 +34,8 @@ impl Core {
         found.retain(|trace| !id.is_empty() && trace.id().starts_with(id));
         match found.len() {
             1 => Ok((session, found.remove(0))),
-            0 => {
-                Err(Failure::user(format!("This session has no tool call {id:?}.")).todo("`pleach traces` lists them."))
-            }
+            0 => Err(Failure::user(format!("This session has no tool call {id:?}."))
+                .todo("`pleach traces` lists the calls.")),
             _ => Err(Failure::user(format!("{id:?} matches several calls.")).todo("Type more of the id.")),
         }
     }

@@ -115,7 +115,8 @@ impl Core {
     fn rules_file(&self, path: &str) -> Result<RulesFile, Failure> {
         let found = self.tools.project.rules_files(&[path.to_owned()], AROUND).list;
         let found = found.into_iter().find(|rules_file| rules_file.path == path);
-        let gone = || Failure::user(format!("There are no rules in {path:?}.")).todo("`pleach project` lists them.");
+        let gone =
+            || Failure::user(format!("There are no rules in {path:?}.")).todo("`pleach project` lists the rules.");
         found.ok_or_else(gone)
     }
 
@@ -184,8 +185,8 @@ impl Core {
     pub(crate) fn skill_text(&self, name: &str) -> Result<Answer, Failure> {
         let skills = self.tools.project.skills();
         let found = skills.iter().find(|skill| skill.name == name);
-        let found =
-            found.ok_or_else(|| Failure::user(format!("There is no skill {name:?}.")).todo("/skills lists them."))?;
+        let found = found
+            .ok_or_else(|| Failure::user(format!("There is no skill {name:?}.")).todo("/skills lists the skills."))?;
         let (text, masked) = found.text().map_err(Failure::user)?;
         Ok(Answer::Attached { text: text.into(), masked })
     }

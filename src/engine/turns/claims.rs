@@ -123,7 +123,7 @@ impl Core {
         let who = match other {
             Some(ClaimOwner { process, since, workbench }) => {
                 let place = if *workbench { "the workbench" } else { "the command line" };
-                format!("{place} of process {process}, since {}", clock(*since))
+                format!("{place} (process {process}), since {}", clock(*since))
             }
             None => "another pleach process".into(),
         };

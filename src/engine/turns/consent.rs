@@ -299,7 +299,7 @@ pub(crate) fn decide_by_rules(
     let consent = match verdict {
         Verdict::Allow => Consent::Yes { hunks: Vec::new() },
         Verdict::Deny => Consent::No {
-            why: Some(format!("One of the person's rules denies it: {}.", words.clone().unwrap_or_default())),
+            why: Some(format!("One of the user's rules denies the call: {}.", words.clone().unwrap_or_default())),
         },
         Verdict::Ask => return Err(Arc::new(PendingApproval { rule: rule.cloned(), ..asking })),
     };

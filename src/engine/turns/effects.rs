@@ -302,14 +302,15 @@ impl Core {
     fn handle_at_end(&mut self, message: Inbox) {
         match message {
             Inbox::Request(ticket, _) | Inbox::Turn(TurnReport::Claimed(ticket, ..)) => {
-                self.answer(ticket, Err(Failure::user("pleach is ending, so this was not done.")));
+                self.answer(ticket, Err(Failure::user("pleach is closing, so nothing was done.")));
             }
             Inbox::Plan(_) | Inbox::Changed(_) | Inbox::Stop | Inbox::Summary(SummaryReport::Due(_)) => {}
             report => self.handle(report),
         }
     }
 
-    /// Cancels all jobs at the program's end, waits for them, and commits the text that has arrived, within about 1.5 seconds.
+    /// Cancels all jobs at the program's end, waits for them, and commits the text that has arrived, within about 1.5
+    /// seconds.
     pub(crate) fn end_all_turns(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.jobs.cancel_all();
         // An automatic draft that the end of the program cancels did not fail; the next start tries again.

@@ -9,12 +9,12 @@ use std::os::unix::fs::MetadataExt as _;
 /// Returns a summary in one sentence, and one sentence for each kind of protection.
 pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<String> {
     let whole = if cfg!(target_os = "linux") {
-        "end: every process it starts ends with it"
+        "cleanup: every process that the command starts ends with the command"
     } else {
-        "end: its process group ends with it; this system can't track other processes"
+        "cleanup: the command's process group ends with the command; this system can't track other processes"
     };
     let bounds = format!(
-        "limits: {} processes, {} GB a file, no input, no terminal",
+        "limits: {} processes, {} GB per file, no input, no terminal",
         effects.options.processes,
         MAX_FILE_BYTES >> 30
     );
@@ -86,7 +86,9 @@ fn files(effects: &EffectTools, protections: Protections) -> String {
     match (protections.landlock, protections.namespaces) {
         (0, Namespaces::None) => "files: it can read and write whatever you can; this system can't prevent that".into(),
         (0, _) => {
-            format!("files: it can read whatever you can, credentials too; this system can't prevent that; {writes}")
+            format!(
+                "files: it can read whatever you can, including credentials; this system can't prevent that; {writes}"
+            )
         }
         _ => format!("files: {writes}; your home folder is hidden, except toolchains without credentials"),
     }
@@ -115,10 +117,11 @@ fn namespaces(protections: Protections) -> String {
             "processes: sees only its own processes; files elsewhere keep their mode, owner, and times".into()
         }
         Namespaces::Mounts => {
-            format!("processes: sees others{signals}; files elsewhere keep their mode, owner, and times")
+            format!("processes: sees other processes{signals}; files elsewhere keep their mode, owner, and times")
         }
         Namespaces::None if protections.seccomp => format!(
-            "processes: sees others{signals}; it can change modes and times of your files anywhere, but not to set-user-id \
+            "processes: sees other processes{signals}; it can change modes and times of your files anywhere, but \
+                not to set-user-id \
                 or world-writable"
         ),
         Namespaces::None => format!(

@@ -52,7 +52,10 @@ pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
 fn write_one(space: &Workspace, change: &FileChange, approved: &[bool]) -> Result<FileChange, ToolFailure> {
     let path = beneath(&change.path)?;
     if change.after.is_none() {
-        return Err(ToolFailure::Refused(format!("{}: files are never deleted.", change.path)));
+        return Err(ToolFailure::Refused(format!(
+            "{} was not deleted: the file tools never delete files.",
+            change.path
+        )));
     }
     let text = change.with(approved);
     let place = Place::find(space, &path, true)?
@@ -76,7 +79,7 @@ fn append_report(report: &mut String, change: &FileChange, done: Option<&FileCha
         }
     }
     if !refused.is_empty() {
-        let _ = writeln!(report, "A person denied {} of {} changes:", refused.len(), change.hunks.len());
+        let _ = writeln!(report, "The user denied {} of {} changes:", refused.len(), change.hunks.len());
         let rest = FileChange { hunks: refused.into_iter().map(|(_, hunk)| hunk.clone()).collect(), ..change.clone() };
         report.push_str(&rest.unified(CONTEXT_LINES));
     }

@@ -30,7 +30,7 @@ pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, ToolFai
     }
     let place = Place::find(space, &path, false)?;
     let Some(now) = place.map(|place| place.current()).transpose()?.flatten() else {
-        return Err(ToolFailure::Failed(format!("{} does not exist; write_file makes new files.", shown(&path))));
+        return Err(ToolFailure::Failed(format!("{} does not exist; write_file creates new files.", shown(&path))));
     };
     let all = args.flag("replace_all")?;
     let before = now.text;

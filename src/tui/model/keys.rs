@@ -11,7 +11,7 @@ const PHRASES: [(&str, &str, Action, When); 8] = [
     ("U", "redoes it", Action::Redo, When::Panel),
     ("U", "restores", Action::Redo, When::Panel),
     ("c", "continues", Action::Continue, When::Conversation),
-    ("R", "asks again", Action::Regenerate, When::Conversation),
+    ("R", "regenerates the answer", Action::Regenerate, When::Conversation),
     ("a", "adds it to the message", Action::UsePolicy, When::Editors),
     ("F5", "shows it", Action::Draft, When::Always),
 ];
@@ -37,7 +37,8 @@ mod tests {
             let sentence = format!("Done; {key} {does}.");
             assert_eq!(with_bound_keys(&built_in, &sentence), sentence, "the default key");
         }
-        let own = "bind = [{ on = \"u\", run = \"none\", when = \"panel\" }, { on = \"ctrl-y\", run = \"undo\", when = \"panel\" }]";
+        let own = "bind = [{ on = \"u\", run = \"none\", when = \"panel\" }, { on = \"ctrl-y\", run = \"undo\", \
+            when = \"panel\" }]";
         let own = Keymap::load(Some(own));
         assert_eq!(with_bound_keys(&own, "Pinned. u undoes it."), "Pinned. Ctrl+Y undoes it.");
         assert_eq!(with_bound_keys(&own, "Undone. U redoes it."), "Undone. U redoes it.");

@@ -64,9 +64,11 @@ pub fn ask_about(damage: &Damage) -> Option<StartWith> {
 fn question(damage: &Damage) -> String {
     let mut text = format!("{}\n{}\n", damage.what(), damage.backups_sentence());
     if !damage.backups.is_empty() {
-        text.push_str("  [b] move it aside, as it is, and start from the newest backup\n");
+        text.push_str("  [b] move the store aside, unchanged, and start from the newest backup\n");
     }
-    text.push_str("  [n] move it aside, as it is, and start empty\n  [q] leave everything as it is and quit\n? [q] ");
+    text.push_str(
+        "  [n] move the store aside, unchanged, and start empty\n  [q] leave everything unchanged and quit\n? [q] ",
+    );
     text
 }
 

@@ -302,7 +302,7 @@ fn state(model: &mut Model, branch: BranchId, version: Option<StateVersion>, mis
         if !missing {
             known.state = version;
         } else if current && known.state.is_some() {
-            let text = "The answer has no state block; the previous state is kept.";
+            let text = "The answer has no state block; the previous state block remains in use.";
             model.status.say(Severity::Notice, text, model.now);
         }
     }

@@ -68,7 +68,7 @@ pub(crate) fn themes(model: &mut Model) {
 pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     if !model.display.themes.iter().any(|(known, _)| known == name) {
         let known: Vec<&str> = model.display.themes.iter().map(|(name, _)| name.as_str()).collect();
-        let text = format!("There is no theme {name:?}. Themes: {}.", known.join(", "));
+        let text = format!("There is no theme {name:?}. Known themes: {}.", known.join(", "));
         return model.status.say(Severity::Trouble, text, model.now);
     }
     let before = std::mem::replace(&mut model.display.theme, name.to_owned());

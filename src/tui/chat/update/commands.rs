@@ -327,7 +327,7 @@ fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
         && !policies.is_empty()
         && !policies.contains(name)
     {
-        return Way::Refused(format!("There is no policy {name:?}. Policies: {}.", policies.join(", ")));
+        return Way::Refused(format!("There is no policy {name:?}. Known policies: {}.", policies.join(", ")));
     }
     let known = model.session.iter().flat_map(|session| session.tree.heads()).map(|head| head.lane.as_str());
     let setting = setting.clone().among(known);

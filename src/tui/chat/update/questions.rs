@@ -30,8 +30,8 @@ pub(crate) fn trust(model: &mut Model) {
         let words = format!(
             "The model may then read, list, and search the files in this folder, and nothing outside it. \
             Requests include a map of its code and its rules (AGENTS.md), and in mode Heavy parts of its \
-            code; {} shows each. All of it is sent to the model's server. MCP servers in your settings \
-            will start. Each file change and each command asks you first, unless one of your rules allows it.",
+            code; {} shows each item. All of this text is sent to the model's server. MCP servers in your settings \
+            will start. Each file change and each command needs your approval, unless one of your rules allows it.",
             model.keys.key(Action::Context)
         );
         ("Trust this folder?", words, "yes, offer tools here")

@@ -89,15 +89,15 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
     match decision {
         ToggleHunk => ask.toggle(),
         Allow | AllowAlways if ask.fresh(model.now) => {
-            ask.note = Some("The request just appeared: read it first.".into());
+            ask.note = Some("The call just appeared: read it first.".into());
         }
         Allow | AllowAlways if !ask.ended => {
             let (page, yes) = (key(Action::ScrollDown), key(Action::AllowTool));
-            ask.note = Some(format!("You have not seen all of it: {page} shows the rest, then {yes} approves."));
+            ask.note = Some(format!("You have not seen the whole call: {page} shows the rest, then {yes} approves."));
         }
         Allow if ask.nothing() => {
             let (choose, no) = (key(Action::TakeHunk), key(Action::RefuseTool));
-            ask.note = Some(format!("No change is selected. {choose} selects one, {no} denies them all."));
+            ask.note = Some(format!("No change is selected. {choose} selects a change, {no} denies all of them."));
         }
         Allow => {
             let hunks = ask.chosen();
@@ -156,7 +156,7 @@ fn rule_question(ask: &ApprovalScreen) -> Question {
     let about = "This call runs now, and every call that matches the rule runs without asking. * matches anything, \
         but a rule with * never matches a line that contains ; | & < > or $(: such a line needs a rule with the exact \
         line. /rules lists and removes rules.";
-    Question::new("Allow this without asking from now on?", vec![about.to_owned()], choices)
+    Question::new("Allow these calls without asking from now on?", vec![about.to_owned()], choices)
 }
 
 /// Describes the target of a rule, without its verdict.
@@ -191,7 +191,8 @@ fn show_rules(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
     };
     let mut entries: Vec<Entry> = rules.into_iter().map(entry).collect();
     if entries.is_empty() {
-        let label = "No rules: reads run, the rest asks. Approve with \"always\" to add one.".to_owned();
+        let label =
+            "No rules: reads run; everything else asks. To add a rule, approve a call with \"always\".".to_owned();
         entries.push(Entry { label: label.clone(), detail: String::new(), choice: Choice::Explain(label) });
     }
     if let Some(picker) = model.layers.all_mut::<Picker>().find(|picker| picker.kind == Kind::Rules) {

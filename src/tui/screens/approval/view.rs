@@ -156,7 +156,7 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             let words = format!("Call a tool of the MCP server {server}. {OUTSIDE}");
             rows.extend(TextRows::plain(&words, width, Ink::Warn));
             if *looks {
-                let says = "The server says this tool only reads; pleach can't check that.";
+                let says = "The server declares this tool read-only; pleach can't verify that.";
                 rows.extend(TextRows::plain(says, width, Ink::Text));
             }
             rows.push(Line::new());
@@ -172,7 +172,11 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             let words = format!("Changes {files}: {added} added, {removed} removed.");
             rows.extend(TextRows::plain(&words, width, Ink::Text));
             if let Some((path, what)) = ask.pending.effect.config_change() {
-                rows.extend(TextRows::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
+                rows.extend(TextRows::plain(
+                    &format!("{path} {what}. No rule can allow this change."),
+                    width,
+                    Ink::Warn,
+                ));
             }
         }
     }

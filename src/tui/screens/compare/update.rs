@@ -37,7 +37,7 @@ fn list(model: &mut Model) {
     let entries: Vec<Entry> = others.iter().map(entry).collect();
     if entries.is_empty() {
         let fork = model.keys.key(Action::Fork);
-        let text = format!("This session has one branch. {fork} on a message forks another one.");
+        let text = format!("This session has one branch. {fork} on a message forks another branch.");
         return model.status.say(Severity::Notice, text, model.now);
     }
     let mut picker = Picker::new(Kind::CompareWith);

@@ -98,9 +98,9 @@ pub(crate) fn edit(model: &mut Model) {
             return model.layers.push(Editor::new("AGENTS.md: does not exist yet", "", what));
         }
         let text = match screen.kind {
-            EditableKind::Memories => "No memories yet; /remember TEXT adds one.",
-            EditableKind::Summaries => "No summaries are in use here; draft one first.",
-            EditableKind::Modules => "No module summaries yet; /module-summary PATH writes one.",
+            EditableKind::Memories => "No memories yet; /remember TEXT adds a memory.",
+            EditableKind::Summaries => "No summaries are in use here; draft a summary first.",
+            EditableKind::Modules => "No module summaries yet; /module-summary PATH writes a module summary.",
             EditableKind::State | EditableKind::Policies | EditableKind::Rules | EditableKind::Skills => {
                 "There is nothing to edit."
             }

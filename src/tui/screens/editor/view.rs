@@ -111,27 +111,34 @@ fn tabs(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
 fn none(view: &ViewContext<'_>, kind: EditableKind) -> String {
     match kind {
         EditableKind::State => {
-            "No state block yet. Once an answer contains one, it appears here with its versions.".to_owned()
+            "No state block yet. Once an answer contains a state block, the block appears here with its \
+                versions."
+                .to_owned()
         }
         EditableKind::Summaries => {
             let key = view.key(Action::Draft);
-            format!("No summaries are in use on this branch. {key} drafts one; once you accept it, it appears here.")
+            format!(
+                "No summaries are in use on this branch. {key} drafts a summary; once you accept the draft, the \
+                summary appears here."
+            )
         }
-        EditableKind::Memories => "No memories yet. /remember TEXT adds one.".to_owned(),
+        EditableKind::Memories => "No memories yet. /remember TEXT adds a memory.".to_owned(),
         EditableKind::Policies => "There are no policies.".to_owned(),
         EditableKind::Rules => {
             "There is no AGENTS.md (or CLAUDE.md) in this folder, in a folder above it up to the repository's \
                 root, or beside your settings. Once a folder is trusted, its AGENTS.md is sent with every \
                 request. "
                 .to_owned()
-                + &format!("{} creates one here.", view.key_in(Action::EditText, When::Editors))
+                + &format!("{} creates an AGENTS.md here.", view.key_in(Action::EditText, When::Editors))
         }
         EditableKind::Modules => {
-            "No module summaries yet. /module-summary PATH summarizes a folder or file from its own documentation; mode \
+            "No module summaries yet. /module-summary PATH summarizes a folder or file from its own documentation; \
+                mode \
                 Heavy sends such summaries with requests."
                 .to_owned()
         }
-        EditableKind::Skills => "There are no skills: folders with a SKILL.md in .claude/skills, .agents/skills, \
+        EditableKind::Skills => "There are no skills. A skill is a folder with a SKILL.md in .claude/skills, \
+            .agents/skills, \
             or .pleach/skills, here (in a trusted folder) or in your home folder."
             .to_owned(),
     }

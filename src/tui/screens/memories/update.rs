@@ -70,7 +70,7 @@ fn arrived(model: &mut Model, ticket: u64, all: &[Memory]) {
     let mut entries: Vec<Entry> = sorted.into_iter().map(entry).collect();
     if entries.is_empty() {
         entries.push(Entry {
-            label: "No memories yet; /remember TEXT or a suggestion of the model adds one.".into(),
+            label: "No memories yet; /remember TEXT or a suggestion of the model adds a memory.".into(),
             detail: String::new(),
             choice: Choice::Explain("/remember TEXT adds a memory.".into()),
         });

@@ -145,7 +145,7 @@ fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
 
 /// An entry for a profile whose server lists no model; Enter shows the next step.
 fn lists_no_model(profile: &str) -> Entry {
-    let words = format!("{profile}: the server lists no models. Start one there, or type /model NAME.");
+    let words = format!("{profile}: the server lists no models. Load a model there, or type /model NAME.");
     Entry {
         label: format!("  {profile}: the server lists no models"),
         detail: String::new(),

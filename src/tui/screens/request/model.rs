@@ -455,7 +455,7 @@ pub(crate) fn fixed(row: &Row) -> Option<&'static str> {
         K::Range => Some("This row represents many turns: open it and select turns one by one."),
         _ if is_question(row) => Some("Your message is always included."),
         K::Text | K::State | K::Summary | K::Quote | K::Part | K::Search | K::Request => {
-            Some("Settings control this text, not marks.")
+            Some("The settings control this text; marks have no effect on it.")
         }
         K::Turn
         | K::Card

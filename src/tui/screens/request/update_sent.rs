@@ -28,7 +28,7 @@ pub(crate) fn refuses(model: &mut Model, action: Action) -> bool {
             || matches!(action, A::EditRequest | A::EditJson));
     if refused {
         let key = model.keys.key(A::Context);
-        notice(model, format!("This request was sent; marks act on the next one: {key} from the composer."));
+        notice(model, format!("This request was sent; marks act on the next request: {key} from the composer."));
     }
     refused
 }
@@ -37,8 +37,8 @@ fn notice(model: &mut Model, text: impl Into<String>) {
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Opens the request of the call that the selected message belongs to; if no call does, the next request, with a notice.
-/// Closes the request of a call if it is shown. Returns false if there is neither.
+/// Opens the request of the call that the selected message belongs to; if no call does, the next request, with a
+/// notice. Closes the request of a call if it is shown. Returns false if there is neither.
 pub(crate) fn of_message(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     if is_sent(model) {
         return model.layers.pop();

@@ -85,7 +85,7 @@ fn nothing(screen: &SearchScreen, width: usize) -> Vec<Line> {
         return Vec::new();
     }
     if !screen.line.trim().is_empty() {
-        let none = "No message matches all words and filters. Fewer of them find more messages.";
+        let none = "No message matches all words and filters. Use fewer of them to find more messages.";
         return TextRows::plain(none, width, Ink::Dim);
     }
     let mut rows = TextRows::plain(

@@ -128,8 +128,8 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
 /// The loss if the draft is discarded; None if it can be made again at no cost.
 fn loss(draft: &SummaryDraft) -> Option<&'static str> {
     match draft.summary.source {
-        SummarySource::User => Some("You edited it; your text can't be restored."),
-        SummarySource::Llm => Some("A model wrote it; a rewrite costs another call."),
+        SummarySource::User => Some("You edited this draft; your text can't be restored."),
+        SummarySource::Llm => Some("A model wrote this draft; a rewrite costs another call."),
         SummarySource::Extractive if draft.summary.kept.is_empty() => None,
         SummarySource::Extractive => Some("Your selection of kept items will be lost."),
     }

@@ -24,7 +24,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, b
     let inside = view.screen(Line::of(Ink::Heading, "Summaries of this branch"), keys, area, buf);
     if accepted.cards.is_empty() {
         let key = view.key(Action::Draft);
-        let none = format!("No summaries are in use here. {key} drafts one; it is used only after you accept it.");
+        let none =
+            format!("No summaries are in use here. {key} drafts a summary; a draft is used only after you accept it.");
         let words = if accepted.loading { "Loading the summaries.".to_owned() } else { none };
         let rows = TextRows::plain(&words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(view.theme, &rows, inside, buf);

@@ -288,13 +288,16 @@ fn tool_rows(view: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard, width
     let mut facts = vec![format!("{} est. tokens in every request", text::number(u64::from(tool.tokens)))];
     let hints = tool.hints.to_text();
     if !hints.is_empty() {
-        facts.push(format!("the server describes it as: {hints}"));
+        facts.push(format!("according to the server: {hints}"));
     }
     rows.extend(TextRows::plain(&facts.join(&dot), width, Ink::Dim));
     if tool.waits {
         let words = match &tool.before {
-            Some(_) => "Its description changed after you approved it; it is offered again once you approve it.",
-            None => "Added after you approved this server's tools; it is offered once you approve it.",
+            Some(_) => {
+                "The description changed after you approved the tool; the tool is offered again once you approve \
+                    the new description."
+            }
+            None => "Added after you approved this server's tools; the tool is offered once you approve it.",
         };
         rows.extend(TextRows::plain(words, width, Ink::Warn));
     } else if !server.on || !tool.on {

@@ -143,7 +143,7 @@ pub(crate) fn insert_result(model: &mut Model) {
     };
     let fence = crate::domain::conversation::attachment::fence(&text);
     let what = format!("{} {}", trace.title(), resolution::argument(&trace.args));
-    let words = format!("I ran it again, {what}:\n{fence}\n{}\n{fence}\n", text.trim_end());
+    let words = format!("I reran {what}:\n{fence}\n{}\n{fence}\n", text.trim_end());
     model.layers.clear();
     model.focus = Focus::Composer;
     model.composer.paste(&words);

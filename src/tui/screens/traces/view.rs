@@ -319,7 +319,9 @@ impl CallDetail<'_> {
         let allowed = match trace.word.as_deref() {
             None if trace.status.is_none() => None,
             None => Some("No approval was needed.".to_owned()),
-            Some("you") if trace.more.again.is_some() => Some("You ran it again; no message contains it.".to_owned()),
+            Some("you") if trace.more.again.is_some() => {
+                Some("You reran the call; no message contains the result.".to_owned())
+            }
             Some("you") => Some("Decided by you.".to_owned()),
             Some("nobody") => Some("No terminal to ask on, so it was denied.".to_owned()),
             Some(word) => Some(format!("Decided by a rule: {}.", word.strip_prefix("rule ").unwrap_or(word))),
@@ -369,7 +371,7 @@ impl CallDetail<'_> {
     fn rerun(&self, again: &Rerun, room: usize) -> Vec<Line> {
         let mut rows = heading("rerun");
         let words = match (&again.state, &again.change) {
-            (RerunState::Asks(_), _) => format!("It needs approval: {}.", self.view.key(Action::AnswerTool)),
+            (RerunState::Asks(_), _) => format!("The rerun needs approval: {}.", self.view.key(Action::AnswerTool)),
             (RerunState::Runs, _) => "Running.".to_owned(),
             (RerunState::Ended, change) => {
                 let key = self.view.key_in(Action::AddResult, When::Tools);

@@ -44,8 +44,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     let inside = view.screen(Line::of(Ink::Heading, "What if: the next request under other settings"), keys, area, buf);
     let inside = Rect { width: inside.width.min(WIDTH), ..inside };
     let Some(present) = screen.line(0).map(|(_, result)| result) else {
-        let words = "Planning the request under other modes, policies, models, and budgets. Nothing changes until you \
-                apply one.";
+        let words = "Planning the request under other modes, policies, models, and budgets. Nothing changes until \
+            you apply a row.";
         let rows = TextRows::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(view.theme, &rows, inside, buf);
     };
