@@ -301,7 +301,10 @@ mod tests {
         let _: Result<(), _> = has_started.recv();
         jobs.cancel_all();
         let failure = answered(&out).1.err();
-        assert_eq!(failure.map(|failure| failure.what).as_deref(), Some("This was stopped before it was done."));
+        assert_eq!(
+            failure.map(|failure| failure.what).as_deref(),
+            Some("The operation was stopped before it finished.")
+        );
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn denied_hunks_are_reported_and_not_written() {
     let done = place.done(&effect, &[vec![true, false]]);
     assert_eq!(place.text("a"), "one\n2\n3\n4\n5\n");
     assert_eq!(done.output.status, ToolStatus::Ok);
-    let (did, refused) = done.output.body.split_once("A person denied 1 of 2 changes:").unwrap();
+    let (did, refused) = done.output.body.split_once("The user denied 1 of 2 changes:").unwrap();
     assert!(did.contains("+one") && !did.contains("+five") && refused.contains("+five") && !refused.contains("+one"));
     assert_eq!(done.changed[0].after.as_deref(), Some("one\n2\n3\n4\n5\n"), "the change that was made");
     let effect = place.edit_effect("a", &[("5", "five")]).unwrap();
@@ -222,7 +222,7 @@ fn failed_edit_shows_the_nearest_lines() {
         (json!({"path": "a.rs", "edits": [{"new": "b"}]}), "old is missing"),
         (json!({"path": "a.rs", "edits": [{"old": "fn main"}]}), "no new text"),
         (json!({"path": "a.rs", "edits": 5}), "list of objects"),
-        (json!({"path": "none", "edits": [{"old": "a", "new": "b"}]}), "write_file makes new files"),
+        (json!({"path": "none", "edits": [{"old": "a", "new": "b"}]}), "write_file creates new files"),
         (json!({"edits": []}), "path is missing"),
     ] {
         let out = place.effect("edit_file", &args).unwrap_err();

@@ -428,7 +428,7 @@ fn no_tool_shows_a_denied_file() {
     let read = place.space.run_reader("read_file", r#"{"path": "sub/deep/b"}"#, &answered, &|| false).output;
     assert!(read.body.contains("hidden-text"), "the person approved this file");
     let none = call("run", json!({"line": "true"})).body;
-    assert!(none.contains("There is no tool \"run\""), "nothing here changes things: {none}");
+    assert!(none.contains("There is no tool \"run\""), "nothing here makes changes: {none}");
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn results_of_tools_are_not_a_setting() {
     assert_eq!([window((0, 900)).0, window((900, 0)).0], [CauseKind::Window; 2]);
     let (grew, shrank) = (cause((0, 900), Reason::Budget { free: 0 }), cause((900, 0), Reason::Budget { free: 0 }));
     assert_eq!((grew.0, shrank.0), (CauseKind::Budget, CauseKind::Budget));
-    assert!(grew.1.ends_with("The text sent before it grew."), "{}", grew.1);
+    assert!(grew.1.ends_with("The text that precedes this item in the request grew."), "{}", grew.1);
     assert!(shrank.1.ends_with("no longer add to the budget."), "{}", shrank.1);
 }
 
@@ -452,7 +452,7 @@ fn shortening_is_named_precisely() {
     let table = [
         (code(90), code(40), CauseKind::Retrieval, "shorter piece of this code"),
         (cut(Form::Full), cut(Form::Cut(500)), CauseKind::Window, "tool results"),
-        (sent(1, 90, Reason::Recent), sent(1, 40, Reason::Recent), CauseKind::Window, "Less of it"),
+        (sent(1, 90, Reason::Recent), sent(1, 40, Reason::Recent), CauseKind::Window, "Less of this item"),
     ];
     for (old, new, by, words) in table {
         let (before, after) = (plan(vec![old]), plan(vec![new]));

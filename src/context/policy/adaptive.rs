@@ -178,7 +178,7 @@ mod tests {
         };
         assert_eq!(
             warning.sentence(),
-            "Adjusted context window to 10,000 tokens (complexity: 0.6, debugging × 2.0, one step at a time)."
+            "Adjusted context window to 10,000 tokens (complexity: 0.6, debugging × 2.0, at most one step per turn)."
         );
     }
 

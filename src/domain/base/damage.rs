@@ -212,7 +212,9 @@ mod tests {
         );
         let older = BackupReport { older: true, ..copy(1, None) };
         assert!(
-            deleted_text_sentence(std::slice::from_ref(&older)).unwrap().contains("deletes those from before a change")
+            deleted_text_sentence(std::slice::from_ref(&older))
+                .unwrap()
+                .contains("deletes backups with an older store format")
         );
         let (deleted, why) = (BackupOutcome::Deleted, Some("it can't be read".to_owned()));
         for (copy, end) in [
@@ -226,7 +228,7 @@ mod tests {
             (BackupReport { fate: deleted, ..copy(0, None) }, "  was deleted"),
             (
                 BackupReport { fate: deleted, ..older.clone() },
-                "only an older version of pleach could have rewritten it without the deleted text",
+                "only an older version of pleach could have rewritten the backup without the deleted text",
             ),
             (BackupReport { fault: why, fate: deleted, ..older }, "  it can't be read"),
         ] {

@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn limits_display_and_amounts_parse() {
         let limits = Limits { tokens: Some(400), cost_micro: Some(10_000), seconds: Some(30) };
-        assert_eq!(limits.to_text(), "400 tok, $0.01, 30 s");
+        assert_eq!(limits.to_text(), "400 tokens, $0.01, 30 s");
         assert_eq!(micro("$1.5"), Some(1_500_000));
         assert_eq!((micro("."), micro("1.0000001"), micro("-1")), (None, None, None));
         for cost in (0..18).map(|power| 10_u64.pow(power)).flat_map(|power| [power - 1, power, power * 12 / 10]) {
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(spent(1, Some(5), 9_000), Some(Limit::Cost));
         assert_eq!(spent(1, Some(1), 2_000), Some(Limit::Time));
         let sentences = [Limit::Tokens, Limit::Cost, Limit::Time].map(|limit| limit.sentence(limits));
-        let most = ["10 tok", "$0.000005", "2 s"].map(|most| format!("Stopped at its limit of {most}."));
+        let most = ["10 tokens", "$0.000005", "2 s"].map(|most| format!("Stopped at the limit of {most}."));
         assert_eq!(sentences, most, "each names its own limit only");
         let none = Limits { tokens: Some(0), ..Limits::default() };
         assert!(none.reached(RaceUsage { tokens: 9, ..RaceUsage::default() }).is_none());

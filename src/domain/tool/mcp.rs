@@ -520,8 +520,8 @@ mod tests {
         assert_eq!(states.map(|state| state.settled()), [true, false, true, true]);
         for (hints, words) in [
             ((None, None, None), ""),
-            ((Some(true), Some(false), Some(false)), "reads only"),
-            ((Some(false), Some(true), None), "changes things, may delete or overwrite"),
+            ((Some(true), Some(false), Some(false)), "read-only"),
+            ((Some(false), Some(true), None), "makes changes, may delete or overwrite"),
             ((None, None, Some(true)), "reaches the network"),
         ] {
             let (read_only, destructive, open_world) = hints;

@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(with_bound_keys(&own, "Undone. U redoes it."), "Undone. U redoes it.");
         let hint = "`pleach doctor` tries every profile; `pleach models` lists models.";
         assert_eq!(with_bound_keys(&own, hint), "Ctrl+X D tries every profile; `/models` lists models.");
-        let unbound = Keymap::load(Some("bind = [{ on = \"ctrl-x D\", run = \"none\" }]"));
+        let unbound = Keymap::load(Some("bind = [{ on = \"ctrl-x D\", run = \"none\", when = \"always\" }]"));
         assert_eq!(with_bound_keys(&unbound, hint), "/doctor tries every profile; `/models` lists models.");
     }
 }

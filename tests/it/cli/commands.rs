@@ -426,7 +426,7 @@ fn branch_settings_are_shown_and_changed() {
     assert_eq!((&home.json(&["budget"])["budget"], str(&home.json(&["budget"]), "from")), (&8_000.into(), "branch"));
     home.ok(&["budget", "0"]);
     assert_eq!(str(&home.json(&["budget"]), "from"), "settings");
-    failed(&home.run(&["policy", "nobody"]), 2, &["Unknown policy", "window"]);
+    failed(&home.run(&["policy", "nobody"]), 2, &["There is no policy", "window"]);
     failed(&home.run(&["layout", "zen"]), 2, &["screen layout"]);
 }
 

@@ -94,7 +94,7 @@ fn a_command_that_changes_nothing_says_so() {
 #[test]
 fn tasks_and_numbers_are_explained() {
     let (home, _server) = talk();
-    assert!(home.run(&["task"]).err.contains("No task is running here. `pleach task start NAME` starts one."));
+    assert!(home.run(&["task"]).err.contains("No task is running here. `pleach task start NAME` starts a task."));
     home.ok(&["task", "start", "fix"]);
     home.ok(&["task", "finish"]);
     let budget = home.run(&["budget", "-5"]);

@@ -121,9 +121,9 @@ fn mentioned_turn_is_kept_leased_sent_and_expires() {
     client.say(branch, "Of wine?");
     assert!(marks(&mut client, branch).is_empty(), "then it is gone");
     let wanted = [
-        "1@5 none ephemeral Engine: your message referred to it",
-        "1@6 ephemeral leased Engine: referred to in 2 of the last 5 turns",
-        "1@8 leased none Engine: its turns are over",
+        "1@5 none ephemeral Engine: your message mentioned it",
+        "1@6 ephemeral leased Engine: mentioned in 2 of the last 5 turns",
+        "1@8 leased none Engine: the lease ended",
     ];
     assert_eq!(messages(&steps(&mut client, branch)), wanted);
     for run in client.runs() {
@@ -340,7 +340,7 @@ fn reply_touches_its_turn() {
         act: Act::Reply,
     }));
     client.say(branch, "Sure?");
-    assert_eq!(messages(&steps(&mut client, branch)), ["1@5 none ephemeral Engine: your message referred to it"]);
+    assert_eq!(messages(&steps(&mut client, branch)), ["1@5 none ephemeral Engine: your message mentioned it"]);
 }
 
 /// Only older turns are touched: not the turn that ends, even if it names itself, and not the preamble.

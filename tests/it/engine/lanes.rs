@@ -307,7 +307,8 @@ fn window_grows_with_errors() {
     client.say(branch, "The build gives an error in src/tree.rs:\n```\nerror[E0308]\n```\nwhy?");
     let plan = client.whole_plan(branch, &message("What about src/tree.rs?"));
     let warning = plan.warnings.iter().find(|warning| matches!(warning, Warning::WindowAdjusted { .. })).unwrap();
-    let wanted = "Adjusted context window to 1,250 tokens (complexity: 0.75, debugging × 2.0, one step at a time).";
+    let wanted =
+        "Adjusted context window to 1,250 tokens (complexity: 0.75, debugging × 2.0, at most one step per turn).";
     assert_eq!(warning.sentence(), wanted);
     let row = plan.included().find(|row| row.section() == Some(Section::Recent)).unwrap();
     let part = |name: &str| row.scores.parts.iter().find(|(known, _)| known == name).unwrap().1;

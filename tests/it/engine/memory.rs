@@ -147,7 +147,10 @@ fn confirmed_memory_is_listed_when_its_message_is_removed() {
     home.ok(&["memory", "confirm", listed[0]["short"].as_str().unwrap()]);
     let first = home.json(&["message", "list"])[0]["id"].as_str().unwrap().to_owned();
     let output = home.ok(&["message", "remove", &first, "--yes"]);
-    assert!(output.contains("1 memory came from it and is kept: The staging proxy listens on port 48213"), "{output}");
+    assert!(
+        output.contains("1 memory from the deleted text is kept: The staging proxy listens on port 48213"),
+        "{output}"
+    );
     let left = home.json(&["memory", "list"]);
     assert_eq!(left.as_array().unwrap().len(), 1, "the unconfirmed one was removed too: {left}");
     let store = std::fs::read(home.store()).unwrap();

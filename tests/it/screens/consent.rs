@@ -111,7 +111,7 @@ fn server_tools_are_marked_as_unsandboxed() {
         let consents: String = screen.split(['│', '┃', '\n']).map(str::trim).collect::<Vec<_>>().join(" ");
         let consents = consents.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(consents.contains("outside the sandbox that confines commands, and undo does not revert"), "{screen}");
-        assert!(consents.contains("The server says this tool only reads; pleach can't check that."), "{screen}");
+        assert!(consents.contains("The server declares this tool read-only; pleach can't verify that."), "{screen}");
     }
 }
 
@@ -163,7 +163,7 @@ fn approval_counts_once_the_end_was_visible() {
         assert!(screen.contains("more rows; the last rows:") && screen.contains(end), "{tool}: {screen}");
         stage.press("y");
         let screen = stage.screen(80, 24);
-        assert!(consents(&stage).is_empty() && screen.contains("You have not seen all of it"), "{tool}: {screen}");
+        assert!(consents(&stage).is_empty() && screen.contains("You have not seen the whole call"), "{tool}: {screen}");
         stage.press("a");
         assert!(!stage.screen(80, 24).contains("Allow this without asking"), "{tool}");
         stage.press("n");

@@ -42,7 +42,7 @@ fn keys_of_empty_lists_do_something_and_the_body_says_what_will_appear() {
     let calls = empty("f9", |r| matches!(r, Request::Call(CallRequest::List)), Answer::Runs(Vec::new()));
     check(calls, "Esc close", "Each call is recorded here");
     let asked = |r: &Request| matches!(r, Request::Summary { act: SummaryAct::List, .. });
-    check(empty("f6", asked, Answer::Summaries(Vec::new())), "F5 draft  Esc close", "drafts one");
+    check(empty("f6", asked, Answer::Summaries(Vec::new())), "F5 draft  Esc close", "drafts a summary");
     let asked = |r: &Request| matches!(r, Request::Memory(MemoryRequest::List { .. }));
     let memories = run("/memories", asked, Answer::Memories(Vec::new()));
     check(memories, "Alt+N new  Esc close", "No memories yet; /remember TEXT");
@@ -72,7 +72,7 @@ fn an_empty_search_says_how_to_find_more() {
     let none = Answer::Found(Box::default());
     stage.reply(|r| matches!(r, Request::Session(SessionRequest::Find { .. })), none);
     assert_eq!(keys(&mut stage), "Esc close");
-    assert!(stage.screen(100, 30).contains("Fewer of them find more messages"));
+    assert!(stage.screen(100, 30).contains("Use fewer of them to find more messages"));
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn rerun_beside_the_conversation() {
     stage.press("A");
     assert!(stage.model.layers.is_empty());
     let draft = stage.model.composer.text();
-    assert!(draft.contains("10 passed") && draft.contains("I ran it again, run cargo test"), "{draft}");
+    assert!(draft.contains("10 passed") && draft.contains("I reran run cargo test"), "{draft}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The real screen with the real engine, without a terminal: does what `tui::run` does, one step at a time.
+//! The real screen with the real engine, without a terminal: does what `tui::run` does, at most one step per turn.
 //! Not for: assertions, which belong to the tests and benchmarks.
 
 use super::bench::Client;

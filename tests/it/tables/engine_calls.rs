@@ -138,7 +138,7 @@ fn running_turn_is_not_summarized() {
         by: SummaryAuthor::Extractive,
     });
     let refused = calls.client.ask(Request::Summary { branch, act: asked(number + 1) }).unwrap_err();
-    assert!(refused.what.contains(&format!("the last one is {number}")), "{refused}");
+    assert!(refused.what.contains(&format!("the last finished turn is {number}")), "{refused}");
     let Answer::Draft(Some(draft)) = calls.client.must(Request::Summary { branch, act: asked(number) }) else {
         panic!()
     };

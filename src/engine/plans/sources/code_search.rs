@@ -274,10 +274,7 @@ mod tests {
     }
 
     const FILES: &[(&str, &str)] = &[
-        (
-            "leases.rs",
-            "/// Ends a lease when its turns are over.\npub fn expire(lease: &Lease) {}\npub struct Lease;\n",
-        ),
+        ("leases.rs", "/// Ends a lease when the lease ended.\npub fn expire(lease: &Lease) {}\npub struct Lease;\n"),
         ("undo.rs", "/// Takes the last change back.\npub fn undo() {}\n"),
         (
             "render/prefix.rs",

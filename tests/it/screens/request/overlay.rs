@@ -200,7 +200,7 @@ fn several_rows_are_selected_and_changed_in_one_step() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o");
     stage.press("space");
-    assert!(stage.screen(120, 35).contains("Settings control"), "instructions cannot be marked");
+    assert!(stage.screen(120, 35).contains("The settings control this text"), "instructions cannot be marked");
     stage.press("j j space space");
     let rows = plan().rows;
     let two: Vec<ItemName> = [rows[2].atom, rows[3].atom].map(ItemName::Atom).into();

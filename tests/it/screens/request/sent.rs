@@ -138,7 +138,7 @@ fn the_request_of_a_call_refuses_marks() {
         stage.press(key).wait(500);
         let screen = stage.screen(120, 35);
         assert!(
-            screen.contains("This request was sent; marks act on the next one: Ctrl+O from the composer."),
+            screen.contains("This request was sent; marks act on the next request: Ctrl+O from the composer."),
             "{key}: {screen}"
         );
     }
