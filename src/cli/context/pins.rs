@@ -194,7 +194,7 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         run.io.say(format!("{}  {}  {outcome}", column(status, 8), column(&task.name, 30)).trim_end());
     }
     if task::running(tasks).is_none() {
-        run.io.note("No task is running here. `pleach task start NAME` starts one.");
+        run.io.note("No task is running here. `pleach task start NAME` starts a task.");
     }
     Ok(())
 }

@@ -190,7 +190,7 @@ mod inner {
 
     impl CountTokens for TokenizerFile {
         /// Counts line by line. Rows of a plan are counted alone and joined after a line break (see
-        /// [`opens_safely`](crate::domain::call::tokens::opens_safely)), and many tokenizers add a prefix to their
+        /// [`opens_safely`]), and many tokenizers add a prefix to their
         /// input, so only lines that are counted alone add up.
         fn count(&self, _: Encoding, text: &str) -> u32 {
             let pieces = pieces(text).flat_map(lines);

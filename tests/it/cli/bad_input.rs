@@ -216,7 +216,7 @@ fn store_of_a_newer_version() {
     rusqlite::Connection::open(home.store()).unwrap().pragma_update(None, "user_version", 9_999).unwrap();
     let known: i64 =
         include_str!("../../../src/store/schema.rs").matches("include_str!(\"schema/").count().try_into().unwrap();
-    assert_failed(&home.run(&["ask", "hi"]), 5, &["newer", "9999", &format!("knows {known}")]);
+    assert_failed(&home.run(&["ask", "hi"]), 5, &["newer", "9999", &format!("supports {known}")]);
 }
 
 /// A folder and file without write permission: the stored conversation can still be read.

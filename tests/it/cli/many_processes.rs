@@ -125,7 +125,7 @@ fn without_waiting_others_are_refused() {
     for (_, output) in &refused {
         assert_eq!((output.code, output.out.as_str()), (6, ""), "{}", output.err);
         let who =
-            format!("Another process is sending on main: the command line of process {}, since 2", started[winner]);
+            format!("Another process is sending on main: the command line (process {}), since 2", started[winner]);
         assert!(output.err.contains(&who), "{who:?} in {}", output.err);
         assert!(
             output.err.contains("was not saved and nothing was sent") && output.err.contains("--wait"),
@@ -189,7 +189,7 @@ fn beside_an_open_turn(rounds: usize) {
         let before = posts();
         let output = home.run(words);
         assert_eq!((output.code, posts() - before), (code, made), "{words:?}: {}", output.err);
-        let refused = "Another process is sending on main: the command line of process";
+        let refused = "Another process is sending on main: the command line (process ";
         assert_eq!(output.err.contains(refused), code == 6, "{words:?}: {}", output.err);
     }
     let mut bodies = server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap());

@@ -516,7 +516,7 @@ fn race_token_limit_keeps_partial_answers() {
         assert!(nodes.last().unwrap().content.plain_text().starts_with("word word"), "the received text is kept");
         assert!(!nodes.last().unwrap().content.plain_text().contains("too much"));
         let run = client.runs().into_iter().find(|run| run.branch == *id).unwrap();
-        assert_eq!(run.error.as_deref(), Some("Stopped at the limit of 20 tok."));
+        assert_eq!(run.error.as_deref(), Some("Stopped at the limit of 20 tokens."));
     }
     let closed = client.say(arms[0], "and now without a limit");
     assert!(closed.failure.is_none(), "only the race is limited");

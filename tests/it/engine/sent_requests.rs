@@ -125,7 +125,7 @@ fn a_call_without_its_plan_still_shows_what_is_stored() {
     assert_eq!(failure.unwrap_err().to_string(), "The plan of this call was deleted.");
     let unknown = RunId(uuid::Uuid::from_u128(7));
     let failure = client.ask(Request::Call(CallRequest::SentRequest { branch, run: Some(unknown) }));
-    assert_eq!(failure.unwrap_err().to_string(), "That call is no longer stored.");
+    assert_eq!(failure.unwrap_err().to_string(), "That call is no longer stored. `pleach plans list` lists the calls.");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_branch_without_calls_says_so() {
     let mut client = Bench::new(&model).start();
     let branch = client.session();
     let failure = client.ask(Request::Call(CallRequest::SentRequest { branch, run: None })).unwrap_err();
-    assert_eq!(failure.to_string(), "No call was made on this branch yet.");
+    assert_eq!(failure.to_string(), "There are no calls on this branch yet. Send a message first.");
 }
 
 #[test]

@@ -221,7 +221,7 @@ fn failures_are_linked_to_fixes_and_calls_rerun() {
     setup.client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "second\n");
     let stale = setup.client.ask(Request::Tool(ToolRequest::Traces(TraceAct::Word { consent: yes(), always: None })));
-    assert!(stale.unwrap_err().to_string().contains("no longer waiting"));
+    assert!(stale.unwrap_err().to_string().contains("no longer waits"));
     // Stops a waiting rerun.
     setup.again(wrote);
     let from = setup.client.seen.len();

@@ -37,7 +37,7 @@ fn moved_aside(store: &Path) -> PathBuf {
 fn asked(home: &Home, backup: bool, answer: &str) -> Pty {
     let pty = Start::new(home).size(180, 40).run();
     let screen = pty.see("? [q]");
-    assert!(screen.contains("is damaged") && screen.contains("[n] move it aside"), "{screen}");
+    assert!(screen.contains("is damaged") && screen.contains("[n] move the store aside"), "{screen}");
     assert_eq!(screen.contains("[b]"), backup, "{screen}");
     assert_eq!(screen.contains("It has no backup"), !backup, "{screen}");
     assert!(!pty.ledger().entered, "before the screen opens");

@@ -187,14 +187,14 @@ fn replay_without_an_item(tour: &mut Tour) {
     tour.keys("m");
     tour.pty.until("the note is taken", |screen| screen.contains("Replay without an item"));
     tour.keys("\x1b");
-    tour.shows("replay: that the item mattered is noted, as a suggested pin", &["settings of main", "replay-1"]);
+    tour.shows("replay: that the item mattered is noted, as a suggested pin", &["Suggested a pin on main", "replay-1"]);
 }
 
 fn undo_everything(tour: &mut Tour, planned: &str) {
     tour.keys("\x02");
     tour.pty.until("the branches have the keys", |screen| screen.contains("switch to"));
     let steps = [
-        ("the note", "Undone: changed the settings of main"),
+        ("the note", "Undone: suggested a pin on main"),
         ("the replay", "Undone: replayed a call"),
         ("what was picked", "Undone: picked 1 item of race-1 for main"),
         ("the race", "Undone: started a race of 2"),

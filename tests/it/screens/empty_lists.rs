@@ -47,7 +47,11 @@ fn keys_of_empty_lists_do_something_and_the_body_says_what_will_appear() {
     let memories = run("/memories", asked, Answer::Memories(Vec::new()));
     check(memories, "Alt+N new  Esc close", "No memories yet; /remember TEXT");
     let asked = |r: &Request| *r == Request::Tool(ToolRequest::Rule(RuleAct::List));
-    check(run("/rules", asked, Answer::Rules(Vec::new())), "Esc close", "Approve with \"always\" to add one");
+    check(
+        run("/rules", asked, Answer::Rules(Vec::new())),
+        "Esc close",
+        "To add a rule, approve a call with \"always\"",
+    );
     let asked = |r: &Request| matches!(r, Request::Session(SessionRequest::List));
     check(empty("f3", asked, Answer::Sessions(Vec::new())), "Alt+N new  Esc close", "No entry matches");
     let asked = |r: &Request| matches!(r, Request::Editable(EditableAct::List { .. }));

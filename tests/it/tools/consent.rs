@@ -223,7 +223,7 @@ fn denial_changes_nothing_and_reaches_the_model() {
         consent: yes(),
         always: None,
     }));
-    assert!(stale.unwrap_err().to_string().contains("no longer waiting"));
+    assert!(stale.unwrap_err().to_string().contains("no longer waits"));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn rules_decide_where_a_person_set_them() {
     setup.client.say(setup.branch, "env");
     assert_eq!(setup.files.of("src/.env"), None);
     assert!(
-        setup.client.last_result().contains("One of the person's rules denies it"),
+        setup.client.last_result().contains("One of the user's rules denies the call"),
         "{}",
         setup.client.last_result()
     );

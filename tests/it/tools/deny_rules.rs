@@ -80,7 +80,7 @@ fn no_command_reveals_denied_files() {
     );
     for way in ways {
         let output = home.run(way);
-        let refusal = |line: &&str| !line.contains("the person's rules") && !line.contains("A rule prevents reading");
+        let refusal = |line: &&str| !line.contains("the user's rules") && !line.contains("A rule prevents reading");
         let out: Vec<&str> = revealed(&output.out).into_iter().filter(refusal).collect();
         assert_eq!(out, [""; 0], "{way:?}: {}", output.err);
     }

@@ -169,7 +169,7 @@ fn namespaces(place: &Place) -> (bool, bool) {
     let line = protection.iter().find(|line| line.starts_with("processes: ")).unwrap().clone();
     let none = line.contains("can change modes and times of your files anywhere");
     let whole = line.contains("sees only its own processes");
-    assert!(none || whole || line.contains("sees others"), "{line}");
+    assert!(none || whole || line.contains("sees other processes"), "{line}");
     (!none, whole)
 }
 
