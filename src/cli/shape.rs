@@ -11,7 +11,7 @@ use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::{Node, NodeHead, Part};
 use crate::domain::conversation::task;
 use crate::domain::planning::level_use::level_uses;
-use crate::domain::planning::plan::{Blocked, ContextPlan, Form, Row, RowKind, Source, Verdict};
+use crate::domain::planning::plan::{Blocked, ContextPlan, Form, Remedy, Row, RowKind, Source, Verdict};
 use crate::domain::planning::policy::Section;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -111,7 +111,8 @@ fn included(position: usize, row: &Row) -> Value {
 fn excluded(row: &Row) -> Value {
     let (needed_tokens, remedy) = match &row.verdict {
         Verdict::Out { needed, remedy } => {
-            (*needed, remedy.as_ref().map(|remedy| remedy.sentence(&remedy.command(&row.item_name()))))
+            let sentence = |remedy: &Remedy| Some(remedy.sentence(&remedy.command(&row.item_name())?));
+            (*needed, remedy.as_ref().and_then(sentence))
         }
         Verdict::In { .. } | Verdict::Suggested => (0, None),
     };

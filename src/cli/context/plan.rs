@@ -142,9 +142,10 @@ fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&
         }
         for row in rows {
             let _ = writeln!(text, "{}", line(row));
-            if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict {
-                let command = format!("`pleach {}`", remedy.command(&row.item_name()));
-                let _ = writeln!(text, "    {}", remedy.sentence(&command));
+            if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict
+                && let Some(command) = remedy.command(&row.item_name())
+            {
+                let _ = writeln!(text, "    {}", remedy.sentence(&format!("`pleach {command}`")));
             }
         }
     }

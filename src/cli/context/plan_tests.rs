@@ -188,3 +188,17 @@ fn past_calls_as_json() {
         assert!(!json[0][key].is_null(), "{key}");
     }
 }
+
+#[test]
+fn the_commands_of_hints_exist() {
+    let actions =
+        ["include-once", "exclude", "exclude-once", "pin", "budget-up", "models", "capsules", "show-state", "focus"];
+    for action in actions {
+        let remedy = Remedy { action: action.into(), does: String::new(), pushes_out: 0, pushes_turns: 0 };
+        let command = remedy.command("3").expect("a command");
+        let row = crate::config::commands::table::row_of(&command);
+        assert!(row.is_some_and(|row| !row.example.is_empty()), "{action}: {command}");
+    }
+    let remedy = Remedy { action: "search-anyway".into(), does: String::new(), pushes_out: 0, pushes_turns: 0 };
+    assert_eq!(remedy.command("3"), None, "only the screen has this act");
+}

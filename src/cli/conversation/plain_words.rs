@@ -95,8 +95,10 @@ pub(crate) fn context(plan: &ContextPlan) -> String {
         let (name, tokens) = (row.item_name(), number(row.tokens));
         let turn = if row.kind == RowKind::Turn { "turn " } else { "" };
         let _ = writeln!(text, "{turn}{name}: {} ({tokens} tokens). {}", row.title, row.reason_sentence());
-        if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict {
-            let _ = writeln!(text, "   {}", remedy.sentence(&format!("/{}", remedy.command(&name))));
+        if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict
+            && let Some(command) = remedy.command(&name)
+        {
+            let _ = writeln!(text, "   {}", remedy.sentence(&format!("/{command}")));
         }
     }
     for warning in &plan.warnings {

@@ -13,15 +13,15 @@ const AFTER_HELP: &str = "\
 Without a command, pleach opens the workbench; with --plain, a line-by-line conversation.
 
 -s and -b take an id, a unique prefix of an id, or a name. The default is the session and branch used last.
-MESSAGE and ITEM take a turn number, a message id, a unique prefix of an id, the id from an import, or `last`. Commands
+MESSAGE and ITEM take a turn number, a message id, a unique prefix of an id, the id from an import, or `last`. Commands \
 that mark items also take a range of turns: 2..4.
 RUN takes a turn number (its newest call), `last`, or a unique prefix of an id.
 TEXT can be `-` for standard input; otherwise, piped input follows the words of a message or text.
 --json prints one JSON value (an array for lists) with invisible characters escaped.
 
-Exit codes: 0 success, 1 failure, 2 usage or configuration error, 3 blocked by the budget, 4 model server error,
+Exit codes: 0 success, 1 failure, 2 usage or configuration error, 3 blocked by the budget, 4 model server error, \
 5 store error, 6 another process uses the branch (see --wait), 130 interrupted.
-Environment variables: PLEACH_STORE, PLEACH_PROFILE, PLEACH_MODEL, PLEACH_MODE, OPENAI_BASE_URL, OPENAI_API_KEY,
+Environment variables: PLEACH_STORE, PLEACH_PROFILE, PLEACH_MODEL, PLEACH_MODE, OPENAI_BASE_URL, OPENAI_API_KEY, \
 NO_COLOR, NO_MOTION.";
 
 /// A terminal workbench for branching conversations with language models. You see and decide what every request

@@ -323,6 +323,12 @@ fn similar(error: &clap::Error) -> Option<String> {
 
 /// Returns clap's error message as one sentence, without usage and tips.
 fn reason(error: &clap::Error) -> String {
+    if error.kind() == ErrorKind::MissingRequiredArgument
+        && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
+    {
+        let missing: Vec<&str> = missing.iter().map(|name| name.trim_matches(['<', '>', '.', '[', ']'])).collect();
+        return format!("Missing: {}.", missing.join(", "));
+    }
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
     let line = first.split_whitespace().collect::<Vec<_>>().join(" ");

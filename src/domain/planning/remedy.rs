@@ -18,19 +18,20 @@ pub struct Remedy {
 
 impl Remedy {
     /// Returns the command of the command line that does what the action does, with `item` as its argument if it takes
-    /// an item: `include 3`. The only table of such commands.
-    pub fn command(&self, item: &str) -> String {
-        let name = match self.action.as_str() {
-            "include-once" => "include",
-            "exclude" | "exclude-once" => "unpin",
-            "open" => return "message list".to_owned(),
-            "budget-up" => return "budget TOKENS".to_owned(),
-            "models" => return "model NAME".to_owned(),
-            "capsules" => return "summary list".to_owned(),
-            "search-anyway" => return "--search".to_owned(),
-            other => other,
+    /// an item: `include 3`. `None` if no command does. The only table of such commands.
+    pub fn command(&self, item: &str) -> Option<String> {
+        let command = match self.action.as_str() {
+            "include-once" => format!("include {item}"),
+            "exclude" | "exclude-once" => format!("unpin {item}"),
+            "pin" => format!("pin {item}"),
+            "budget-up" => "budget TOKENS".to_owned(),
+            "models" => "model NAME".to_owned(),
+            "capsules" => "summary list".to_owned(),
+            "show-state" => "state edit".to_owned(),
+            "focus" => "focus PATH".to_owned(),
+            _ => return None,
         };
-        format!("{name} {item}").trim_end().to_owned()
+        Some(command)
     }
 
     /// Returns the remedy as a sentence that begins with the action's `key`.

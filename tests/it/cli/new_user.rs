@@ -94,6 +94,8 @@ fn a_command_that_changes_nothing_says_so() {
 #[test]
 fn tasks_and_numbers_are_explained() {
     let (home, _server) = talk();
+    let missing = home.run(&["pin"]);
+    assert!(missing.code == 2 && missing.err.contains("Missing: ITEM. Usage: pleach pin"), "{}", missing.err);
     assert!(home.run(&["task"]).err.contains("No task is running here. `pleach task start NAME` starts a task."));
     home.ok(&["task", "start", "fix"]);
     home.ok(&["task", "finish"]);
