@@ -326,7 +326,7 @@ fn reason(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::MissingRequiredArgument
         && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
     {
-        let missing: Vec<&str> = missing.iter().map(|name| name.trim_matches(['<', '>', '.', '[', ']'])).collect();
+        let missing: Vec<String> = missing.iter().map(|name| name.replace(['<', '>', '.', '[', ']'], "")).collect();
         return format!("Missing: {}.", missing.join(", "));
     }
     let text = error.render().to_string();
