@@ -101,7 +101,7 @@ pub(super) fn approve(io: &mut Io<'_>, rules: &[Rule], pending: &PendingApproval
     for line in effects(pending) {
         io.note(&line);
     }
-    let answer = io.answer("Enter y to approve, n to deny, or a message to deny with; Ctrl+C stops the turn:")?;
+    let answer = io.answer("Enter y to approve, n to deny, or text to deny with a message; Ctrl+C stops the turn:")?;
     Some(match answer.as_str() {
         "y" | "yes" => Consent::Yes { hunks: Vec::new() },
         "" | "n" | "no" => Consent::No { why: None },

@@ -118,7 +118,7 @@ pub(super) fn text_of(run: &mut Run<'_, '_>, file: &Path) -> Result<String, Stop
     if file == Path::new("-") {
         return run.io.read_exactly(MAX_BODY);
     }
-    let name = file.display().to_string();
+    let name = quoted_name(file);
     let mut opened = File::open(file).map_err(|error| unreadable(&name, &error))?;
     bounded(&mut opened, MAX_BODY, &name)
 }
@@ -138,15 +138,20 @@ fn bounded(from: &mut dyn Read, most: u64, name: &str) -> Result<String, Stop> {
     })?)
 }
 
+/// A file's name in quotation marks, so that it keeps its spelling at the start of a sentence.
+fn quoted_name(file: &Path) -> String {
+    format!("{:?}", file.display().to_string())
+}
+
 fn unreadable(name: &str, error: &io::Error) -> Failure {
     Failure::user(format!("{name} can't be read: {error}."))
 }
 
 /// Opens a file to import. Input that is not a regular file is copied to a private temporary file first, up to a limit.
 pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop> {
-    let name = file.display().to_string();
+    let name = quoted_name(file);
     let (check, store) = (run.formats.check, &run.config.paths.store);
-    let (spooled, notice) = if name == "-" {
+    let (spooled, notice) = if file == Path::new("-") {
         let _waiting = (!run.io.in_tty).then(warn_when_silent);
         spool(&mut run.io.input, "Standard input", check, store)?
     } else {
@@ -159,7 +164,7 @@ pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop
             return Ok(opened);
         }
         if is_device(&about) && !opened.is_terminal() {
-            let failure = Failure::user(format!("{name} is a device, which has no end or no content."));
+            let failure = Failure::user(format!("{name} is a device, which can be endless or empty."));
             return Err(failure.kept("Nothing was imported.").todo("Name a file, or `-` for standard input.").into());
         }
         spool(&mut opened, &name, check, store)?

@@ -306,6 +306,7 @@ fn without_numbers(text: &str) -> String {
 pub fn in_commands(text: &str) -> String {
     let keys = [
         ("u undoes it", "`pleach undo` undoes it"),
+        ("x leaves rules out", "`pleach exclude` leaves rules out"),
         ("x includes it", "`pleach include` includes it"),
         ("U redoes it", "`pleach redo` redoes it"),
         ("/compress N summarizes", "`pleach compress --up-to N` summarizes"),

@@ -47,8 +47,8 @@ impl Notes {
     /// Returns all notes, and a last one with the number of notes that were not kept.
     pub(super) fn finish(&mut self) -> Vec<Skipped> {
         if self.more > 0 {
-            let why = format!("{} more were skipped", std::mem::take(&mut self.more));
-            self.list.push(Skipped { place: "further on".into(), why });
+            let why = format!("{} more problems are not listed", std::mem::take(&mut self.more));
+            self.list.push(Skipped { place: "the rest of the file".into(), why });
         }
         std::mem::take(&mut self.list)
     }

@@ -189,7 +189,7 @@ impl OpenAi {
         };
         let mut error = fault.sort_for(Some(status), &wire.bytes);
         if let Some(wait) = asked.filter(|wait| *wait > retry::MAX_WAIT) {
-            error.hint = format!("The server asks to wait {} s. {}", wait.as_secs(), error.hint);
+            error.hint = format!("The server says to wait {} s. {}", wait.as_secs(), error.hint);
         }
         let retry = retry::is_retryable(status, &error.kind).then_some(RetryHint { wait: asked, limit: u32::MAX });
         Attempt::Failed { error, retry }

@@ -140,7 +140,7 @@ fn show_status(run: &mut Run<'_, '_>, status: &IndexStatus) {
     }
     if status.errors > 0 {
         run.io.say(&format!(
-            "  {} files with syntax errors; their other parts are indexed",
+            "  {} files with syntax errors; the rest of each file is indexed",
             number(status.errors as u64)
         ));
     }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 const NO_DRAFT: &str = "No summary draft is waiting on this branch.";
-const TO_DRAFT: &str = "`pleach compress` shows a summary; `pleach compress --accept` uses it.";
+const TO_DRAFT: &str = "`pleach compress` prints a new draft; `pleach compress --accept` uses it.";
 
 /// Runs a command on the draft that waits.
 pub(super) fn run(run: &mut Run<'_, '_>, command: &DraftCommand) -> Result<(), Stop> {
@@ -45,7 +45,7 @@ pub(super) fn say_waiting(run: &mut Run<'_, '_>, draft: Option<&SummaryDraft>) {
     let (summary, (from, to)) = (&draft.summary, draft.summary.turns);
     let cause = draft.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
     run.io.say(&format!(
-        "A summary draft is waiting: turns {from}–{to}, {} → {} tokens{cause}. `pleach summary draft` shows it, \
+        "A summary draft of turns {from}–{to} is waiting: {} → {} tokens{cause}. `pleach summary draft` shows it, \
         `pleach summary accept` uses it, and `pleach summary discard` discards it.",
         number(summary.original_tokens),
         number(summary.tokens)

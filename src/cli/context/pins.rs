@@ -160,7 +160,11 @@ fn step(report: &TransitionReport) -> Value {
 
 fn step_line(report: &TransitionReport) -> String {
     let place = report.turn.map_or_else(|| "-".to_owned(), |turn| format!("turn {turn}"));
-    let name = |state: ItemState| if state == ItemState::Sticky { "pinned" } else { state.name() };
+    let name = |state: ItemState| match state {
+        ItemState::Sticky => "pinned",
+        ItemState::Ephemeral => "once",
+        state => state.name(),
+    };
     let way = format!("{} → {}", name(report.step.from), name(report.step.to));
     format!(
         "{}  {}  {}  {}  {}",

@@ -25,7 +25,7 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path, keep_instructions: bool
     let answer = run.call(SessionRequest::Import { reading })?;
     let Answer::Imported { format, sessions, skipped } = answer else { return Err(unexpected(&answer)) };
     for skip in skipped.iter().take(20) {
-        run.io.note(&format!("skipped {}: {}", skip.place, skip.why));
+        run.io.note(&format!("problem in {}: {}", skip.place, skip.why));
     }
     if skipped.len() > 20 {
         run.io.note(&format!("… and {} more (--json lists all)", skipped.len() - 20));

@@ -163,7 +163,7 @@ fn ensure_all_fit(run: &mut Run<'_, '_>, branch: BranchId, draft: &Draft, arms: 
             && says_unfit(why)
         {
             let failure = Failure::new(FailureKind::Blocked, format!("{title}: {why}"));
-            return Err(failure.kept("Nothing was sent, and no branch was made.").into());
+            return Err(failure.kept("Nothing was sent, and no branch was created.").into());
         }
     }
     Ok(())

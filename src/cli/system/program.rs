@@ -61,7 +61,7 @@ pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 fn model_line(model: &ModelInfo, known: Option<Calibration>) -> String {
     let price = model
         .price
-        .map_or_else(String::new, |price| format!("  ${} in, ${} out per million", price.input, price.output));
+        .map_or_else(String::new, |price| format!("  ${} in, ${} out per million tokens", price.input, price.output));
     let meter = known.map_or_else(String::new, |known| format!("  actual = est {}", known.sentence()));
     format!(
         "  {}  {:>9} tokens ({}){price}{meter}",

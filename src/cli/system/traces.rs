@@ -106,7 +106,7 @@ fn list(run: &mut Run<'_, '_>, view: &SessionView, args: &Traces) -> Result<(), 
         run.io.say(&line);
     }
     if chosen.is_empty() {
-        run.io.note("no matching tool calls");
+        run.io.note("no tool calls found");
     }
     Ok(())
 }
@@ -164,7 +164,7 @@ fn groups(run: &mut Run<'_, '_>, trace_list: &TraceList, fits: &dyn Fn(usize) ->
         }
     }
     if groups.is_empty() {
-        run.io.note("no matching failures");
+        run.io.note("no failures found");
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use super::number::number;
 use crate::config::settings::CallOverrides;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::policy::Layout;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, CommandFactory, Parser};
 use std::path::PathBuf;
 
@@ -42,6 +43,7 @@ pub struct Args {
 
 /// Flags that every command accepts.
 #[derive(ClapArgs, Clone, Debug, Default)]
+#[command(next_help_heading = "Options of all commands")]
 pub struct Global {
     /// The store file.
     #[arg(long, global = true, value_name = "PATH")]
@@ -56,7 +58,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "MODE", value_parser = mode)]
     pub mode: Option<Mode>,
     /// Policy for this call.
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub policy: Option<String>,
     /// Section order for this call: classic or `cache_friendly`.
     #[arg(long, global = true, value_name = "LAYOUT", value_parser = layout)]
@@ -65,10 +67,10 @@ pub struct Global {
     #[arg(long, global = true, value_name = "TOKENS", value_parser = number::<u32>(1, None))]
     pub budget: Option<u32>,
     /// Model for this call.
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub model: Option<String>,
     /// Profile for this call.
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub profile: Option<String>,
     /// Allow tool calls without approval in this call: a tool name, optionally with an argument pattern, as in
     /// `run:cargo test*`.

@@ -16,7 +16,7 @@ pub struct Compress {
     /// Have the branch's model write the summary; the call is recorded.
     #[arg(long)]
     pub by_model: bool,
-    /// Keep dropped items verbatim: their numbers or texts, or `all` for as many as fit.
+    /// Keep dropped items verbatim, by number or text; `all` keeps as many as fit.
     #[arg(long, value_name = "ITEM", num_args = 1..)]
     pub keep: Vec<String>,
     /// Summarize up to this turn number. The default leaves out the newest ten messages.
@@ -66,7 +66,7 @@ pub enum DraftCommand {
     /// Accept the waiting draft (undoable). The turns stay in the conversation.
     #[command(after_help = example("summary accept"))]
     Accept {
-        /// Keep dropped items verbatim: their numbers or texts, or `all` for as many as fit.
+        /// Keep dropped items verbatim, by number or text; `all` keeps as many as fit.
         #[arg(long, value_name = "ITEM", num_args = 1..)]
         keep: Vec<String>,
     },
@@ -104,7 +104,7 @@ pub enum Plans {
     /// Show an item's history: the calls that sent it, in which form and why, and who changed it.
     #[command(after_help = example("plans why 12"))]
     Why {
-        /// The turn.
+        /// The item: a turn number, `last`, a message id, or an item id from `plan --json`.
         item: String,
         /// Only the message, not its whole turn.
         #[arg(long)]

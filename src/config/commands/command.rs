@@ -105,7 +105,7 @@ pub enum Command {
     Index {
         /// The workspace. The default is this folder.
         dir: Option<PathBuf>,
-        /// Print a map of the folders and the most central symbols instead of figures; --budget limits the map.
+        /// Print a map of the folders and the most central symbols instead of statistics; --budget limits the map.
         #[arg(long)]
         map: bool,
     },
@@ -273,7 +273,7 @@ pub enum Command {
     #[command(after_help = example("import conversations.json"))]
     Import {
         /// JSON lines, OpenAI messages, or an export of ChatGPT or Telegram Desktop (`result.json`) of any size; `-`
-        /// reads standard input, up to 2 GiB. Texts larger than 4 MiB are cut to 4 MiB and reported.
+        /// reads standard input, up to 2 GiB. Messages larger than 4 MiB are shortened and reported.
         file: PathBuf,
         /// Send the imported system prompts with every request, as instructions (`pleach undo` reverts this).
         #[arg(long)]

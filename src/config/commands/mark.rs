@@ -11,7 +11,7 @@ pub enum MarkCommand {
     /// Pin items: every request includes them until you unpin them.
     #[command(after_help = example("pin 3"))]
     Pin {
-        /// The turns; FIRST..LAST is a range.
+        /// Turn numbers, ranges of turns (FIRST..LAST), or item ids.
         #[arg(required_unless_present = "note", value_name = "ITEM")]
         items: Vec<String>,
         /// Lease the items for this number of turns instead.
@@ -58,7 +58,7 @@ pub enum MarkCommand {
 /// The items to mark or unmark.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct Items {
-    /// The turns; FIRST..LAST is a range.
+    /// Turn numbers, ranges of turns (FIRST..LAST), or item ids.
     #[arg(required = true, value_name = "ITEM")]
     pub items: Vec<String>,
     /// Only the message, not its whole turn.

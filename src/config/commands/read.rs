@@ -124,6 +124,10 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
         name.all(|part| typed.next().is_some_and(|word| word == part))
     };
     let (mut before, mut rest) = (words[..command_start].to_vec(), words[command_start..].to_vec());
+    if rest.len() > 1 && rest[0] == "help" {
+        rest.remove(0);
+        rest.push("--help".into());
+    }
     if let Some(alias) = ALIASES.iter().chain(UNLISTED).find(named) {
         let own: Vec<OsString> = rest.split_off(alias.name.split(' ').count());
         let means = alias.means.split(' ').map(OsString::from);
@@ -299,26 +303,32 @@ fn usage_error(prefix: &str, typed: &[String], words: &[OsString], error: Option
             .trim_start()
             .to_owned();
     }
-    let Some(name) = typed.first() else {
+    let Some(name) = words.first().map(|word| word.to_string_lossy()) else {
         return format!("{reason} Usage: {prefix}COMMAND. `pleach --help` lists all commands and flags.");
     };
     if !members.is_empty() {
         return format!("Unknown command {prefix}{line}. {}", table::usages(prefix, members));
     }
-    if prefix != "/" {
-        let similar = error.and_then(similar).map(|name| format!(" Did you mean {prefix}{name}?")).unwrap_or_default();
-        return format!("Unknown command {prefix}{name}.{similar} `pleach --help` lists all commands.");
+    if prefix == "/" && Action::from_name(&name).is_some() {
+        return format!("/{name} takes no arguments.");
     }
-    format!("Unknown command /{name}. /help lists all commands. To send text that starts with /, type //{name}.")
+    let similar = similar(&name).map(|name| format!(" Did you mean {prefix}{name}?")).unwrap_or_default();
+    if prefix == "/" {
+        return format!(
+            "Unknown command /{name}.{similar} /help lists all commands. To send text that starts with /, type \
+            //{name}."
+        );
+    }
+    format!("Unknown command {prefix}{name}.{similar} `pleach --help` lists all commands.")
 }
 
-/// Returns the command that clap finds most similar to an unknown one: the last of its suggestions.
-fn similar(error: &clap::Error) -> Option<String> {
-    match error.get(ContextKind::SuggestedSubcommand)? {
-        ContextValue::String(name) => Some(name.clone()),
-        ContextValue::Strings(names) => names.last().cloned(),
-        _ => None,
-    }
+/// Returns the command whose name differs from an unknown name by the fewest typing errors: at most two, and fewer than
+/// half of its letters.
+fn similar(unknown: &str) -> Option<&'static str> {
+    let names = table::all().iter().filter_map(|row| row.name.split(' ').next());
+    let near = names.map(|name| (strsim::damerau_levenshtein(unknown, name), name));
+    let best = near.filter(|(errors, name)| *errors <= 2 && errors * 2 < name.len()).min();
+    best.map(|(_, name)| name)
 }
 
 /// Returns clap's error message as one sentence, without usage and tips.
@@ -326,7 +336,10 @@ fn reason(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::MissingRequiredArgument
         && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
     {
-        let missing: Vec<String> = missing.iter().map(|name| name.replace(['<', '>', '.', '[', ']'], "")).collect();
+        // `<BRANCH> [NAME]` is an optional first value and a required last one.
+        let required =
+            |name: &String| name.rsplit(' ').next().unwrap_or_default().replace(['<', '>', '.', '[', ']'], "");
+        let missing: Vec<String> = missing.iter().map(required).collect();
         return format!("Missing: {}.", missing.join(", "));
     }
     let text = error.render().to_string();

@@ -64,14 +64,22 @@ pub struct Alias {
     pub means: &'static str,
     /// Whether all words up to the first flag are one argument, such as a title or a note.
     pub joins: bool,
+    /// The description, if the short name does less than the command; otherwise empty.
+    pub sentence: &'static str,
+}
+
+impl Alias {
+    const fn does(self, sentence: &'static str) -> Self {
+        Self { sentence, ..self }
+    }
 }
 
 const fn alias(name: &'static str, means: &'static str) -> Alias {
-    Alias { name, means, joins: false }
+    Alias { name, means, joins: false, sentence: "" }
 }
 
 const fn joined(name: &'static str, means: &'static str) -> Alias {
-    Alias { name, means, joins: true }
+    Alias { joins: true, ..alias(name, means) }
 }
 
 /// The short names.
@@ -79,19 +87,19 @@ pub const ALIASES: &[Alias] = &[
     alias("window", "context window"),
     joined("fork", "branch fork"),
     joined("switch", "branch switch"),
-    joined("compare", "branch compare"),
-    joined("rename", "branch rename"),
+    alias("compare", "branch compare"),
+    joined("rename", "branch rename").does("Rename the current branch."),
     alias("new", "session new"),
     alias("clear", "session new"),
     joined("open", "session switch"),
     alias("sessions", "session list"),
-    joined("title", "session rename"),
+    joined("title", "session rename").does("Rename the current session."),
     alias("retitle", "session retitle"),
     alias("search", "session search"),
     joined("note", "pin --note"),
     alias("once", "exclude --once"),
     alias("remember", "memory add"),
-    alias("label", "message label last"),
+    alias("label", "message label last").does("Label the last message."),
     alias("lanes", "lane list"),
     alias("read", "message read"),
     alias("history", "message list"),
@@ -256,11 +264,16 @@ fn alias_row(alias: &Alias) -> Option<Row> {
             None => words.split_once(' ').map(|(_, rest)| rest.to_owned()).unwrap_or_default(),
         };
     }
+    if alias.joins
+        && let Some((_, last)) = words.split_once("] ").filter(|(_, last)| !last.starts_with(['[', '-']))
+    {
+        words = last.into();
+    }
     let example = target.example.strip_prefix(alias.means).map(|rest| format!("{}{rest}", alias.name));
     Some(Row {
         name: alias.name.to_owned(),
         words,
-        sentence: target.sentence.clone(),
+        sentence: if alias.sentence.is_empty() { target.sentence.clone() } else { alias.sentence.to_owned() },
         example: example.unwrap_or_else(|| target.example.clone()),
     })
 }

@@ -107,6 +107,13 @@ fn the_command_line_refuses_with_the_usage_of_the_slash_command() {
     }
     let other = "Unknown command pleach plna. Did you mean pleach plan? `pleach --help` lists all commands.";
     assert_eq!(parse_command_line("plna"), other);
+    assert!(parse_slash_line("contxt").contains("Did you mean /context?"), "{}", parse_slash_line("contxt"));
+    for unlike in ["nosuch", "cost", "delete"] {
+        assert!(!parse_command_line(unlike).contains("Did you mean"), "{}", parse_command_line(unlike));
+    }
+    assert_eq!(parse_slash_line("quit now"), "/quit takes no arguments.");
+    assert!(parse_slash_line("help budgte").starts_with("Unknown command /budgte. Did you mean /budget?"));
+    assert!(parse_command_line("session rename").starts_with("Missing: TITLE."));
     let global = parse_command_line("--nope");
     assert!(
         global.contains("'--nope'") && global.ends_with("`pleach --help` lists all commands and flags."),

@@ -155,7 +155,7 @@ actions! {
     AdoptState Context free "adopt-state" "Adopt the imported state block on this branch.",
     Trust Session free "trust-folder" "Trust or distrust this folder: the model may use tools in trusted folders.",
     FolderSettings Session free "folder-settings" "Review this folder's settings (.pleach.toml), then approve or \
-    decline the changes.",
+    deny the changes.",
     UseOffline Session free "use-offline" "Use the offline model on this branch.",
     Doctor Session free "doctor" "Check the setup: store, settings, and model servers.",
     Save Session free "save" "Save the edited text.",
@@ -174,7 +174,7 @@ actions! {
     again.",
     EditDraft Context free "edit-draft" "Edit the draft text.",
     KeepItem Context free "keep-item" "Keep the selected item verbatim in the summary, or drop it again.",
-    KeepAll Context free "keep-all" "Keep important items verbatim, as far as they fit.",
+    KeepAll Context free "keep-all" "Keep important items verbatim, as many as fit.",
     Redraft Context free "redraft" "Rewrite the draft or summary; for a draft, switch between model-written and \
     extractive.",
     Calls Calls free "calls" "Show the call history, and compare two calls.",

@@ -80,7 +80,8 @@ fn numbered(tree: &Tree, path: &[Slot], text: &str) -> Result<Option<Slot>, Fail
         return Ok(found);
     }
     let turns = path.iter().filter(|slot| tree.head(**slot).role == Role::User).count();
-    Err(Failure::user(format!("There is no turn {number} on this branch; the last one is {turns}."))
+    let known = if turns == 0 { "it has no turns yet".to_owned() } else { format!("the last one is {turns}") };
+    Err(Failure::user(format!("There is no turn {number} on this branch; {known}."))
         .todo("`pleach message list` lists the turns and ids."))
 }
 

@@ -178,7 +178,10 @@ impl Warning {
             }
             Self::LevelsCannotFit { over, percent } => {
                 let over = count(*over);
-                format!("The levels exceed {percent}% by {over} tokens, and no other item is old enough to remove.")
+                format!(
+                    "The levels exceed {percent}% of their total by {over} tokens; no other item is old enough to \
+                        remove."
+                )
             }
         }
     }

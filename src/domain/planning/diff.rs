@@ -215,10 +215,9 @@ impl ItemDiff {
         sent(&self.after) - sent(&self.before)
     }
 
-    /// Returns the change as text, such as `recent turns, 412 est. tokens → not there`; `becomes` is the arrow.
+    /// Returns the change as text, such as `recent turns, 412 est. tokens → absent`; `becomes` is the arrow.
     pub fn to_text(&self, becomes: &str) -> String {
-        let text =
-            |place: &Option<ItemPlace>| place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::to_text);
+        let text = |place: &Option<ItemPlace>| place.as_ref().map_or_else(|| "absent".to_owned(), ItemPlace::to_text);
         let (from, to) = (text(&self.before), text(&self.after));
         if from == to { to } else { format!("{from} {becomes} {to}") }
     }

@@ -50,7 +50,7 @@ impl Mode {
         match self {
             Self::Off => ModeLimits { retrieval_tokens: 0, cards: 0, creates_leases: false },
             Self::Light => {
-                ModeLimits { retrieval_tokens: (prompt_budget / 10).min(1_000), cards: 6, creates_leases: true }
+                ModeLimits { retrieval_tokens: (prompt_budget / 7).min(1_000), cards: 6, creates_leases: true }
             }
             Self::Heavy => {
                 ModeLimits { retrieval_tokens: (prompt_budget / 10 * 3).min(8_000), cards: 12, creates_leases: true }
@@ -86,7 +86,7 @@ impl SearchChoice {
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Auto => "Older messages are searched as the mode and the message require.",
-            Self::Anyway => "Older messages are searched for this call, whatever the mode and the message say.",
+            Self::Anyway => "Older messages are searched for this call, regardless of the mode and the message.",
             Self::Never => "Nothing is searched for this call.",
         }
     }
@@ -113,7 +113,7 @@ mod tests {
             let limits = mode.limits(budget);
             (limits.retrieval_tokens, limits.cards, limits.creates_leases)
         };
-        for (budget, light, heavy) in [(9, 0, 0), (4_010, 401, 1_203), (20_000, 1_000, 6_000), (90_000, 1_000, 8_000)] {
+        for (budget, light, heavy) in [(6, 0, 0), (4_010, 572, 1_203), (20_000, 1_000, 6_000), (90_000, 1_000, 8_000)] {
             assert_eq!(limits(Mode::Off, budget), (0, 0, false));
             assert_eq!(limits(Mode::Light, budget), (light, 6, true));
             assert_eq!(limits(Mode::Heavy, budget), (heavy, 12, true));

@@ -310,7 +310,7 @@ impl Reason {
             Self::UserExcluded { once: false } => "You left this out.".into(),
             Self::UserExcluded { once: true } => "You left this out of the next request.".into(),
             Self::TtlExpired => "Its lease ended.".into(),
-            Self::LeaseCap { cap } => format!("All leases together exceed their cap of {} tokens.", count(*cap)),
+            Self::LeaseCap { cap } => format!("All leases together exceed their limit of {} tokens.", count(*cap)),
             Self::OffPath => "Inactive mark: the message is not on this branch.".into(),
             Self::Hidden => "Hidden in the imported file.".into(),
             Self::ForeignInstructions => "An imported system prompt; left out unless you include it.".into(),
@@ -332,7 +332,7 @@ impl Reason {
             Self::EditedAway => "You edited the exact request; the original was not sent.".into(),
             Self::LevelFull { budget } => {
                 let budget = count(*budget);
-                format!("The working level's {budget} tokens hold the newest turns and those that score higher.")
+                format!("The working level's {budget} tokens hold the newest turns and turns with higher scores.")
             }
             Self::SessionFull { budget } => format!("No room in the session level: {} tokens at most.", count(*budget)),
             Self::LevelsOver { percent } => {
@@ -351,7 +351,7 @@ impl Reason {
             Self::StaleFile => "The file changed; this name is no longer in it.".into(),
             Self::CodeReading => "The folder's code is still being indexed.".into(),
             Self::ProjectRules { folder, changed, left } => {
-                format!("Rules of the project for work in {folder}.{}", file_note(*changed, *left))
+                format!("Project rules for work in {folder}.{}", file_note(*changed, *left))
             }
             Self::OwnRules { changed, left } => {
                 format!("Your own rules for all projects.{}", file_note(*changed, *left))

@@ -155,7 +155,9 @@ impl Reason {
                 Facts::left_out("user_excluded").label("left out by you").decided_by(Person).cause(Mark)
             }
             Self::TtlExpired => Facts::left_out("ttl_expired").label("lease ended").cause(Kind(Lease)),
-            Self::LeaseCap { .. } => Facts::left_out("lease_cap").decided_by(Limit).cause(Kind(Lease)),
+            Self::LeaseCap { .. } => {
+                Facts::left_out("lease_cap").label("lease limit").decided_by(Limit).cause(Kind(Lease))
+            }
             Self::OffPath => Facts::left_out("off_path").label("not on this branch").cause(Kind(Branch)),
             Self::Hidden => Facts::left_out("hidden"),
             Self::ForeignInstructions => Facts::left_out("foreign_instructions").label("imported system prompt"),

@@ -20,7 +20,7 @@ pub(super) fn file_note(changed: bool, left: u64) -> String {
     let changed = if changed { " Changed since the last call." } else { "" };
     match left {
         0 => changed.to_owned(),
-        left => format!("{changed} Too large: {} of its bytes are left out.", grouped(left)),
+        left => format!("{changed} The file is too large: {} of its bytes are left out.", grouped(left)),
     }
 }
 

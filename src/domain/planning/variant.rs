@@ -10,7 +10,7 @@ use crate::domain::conversation::branch::Overrides;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum VariantError {
     /// A part of the text has no `=` or `:`.
-    #[error("{0:?} is not a setting; write it as mode=off or model:NAME")]
+    #[error("{0:?} is not a setting; write it as mode=off or mode:off")]
     Form(String),
     /// The setting does not exist, or cannot be changed for one call.
     #[error("{0:?} can't be changed for one call; mode, policy, layout, profile, model, budget, and window can")]

@@ -257,6 +257,7 @@ impl TransitionReport {
         let to = match (self.step.from, self.step.to) {
             (ItemState::Leased, ItemState::Leased) => "renewed",
             (_, ItemState::None) => "removed",
+            (_, ItemState::Ephemeral) if self.step.by == Actor::User => "included once",
             (_, ItemState::Ephemeral) => "kept for one turn",
             (_, ItemState::Sticky) => "pinned",
             (_, to) => to.name(),

@@ -76,7 +76,9 @@ impl Core {
                 marked.unchanged = Some(notice);
             } else {
                 marked.items += 1;
-                marked.last = sentence(before.as_ref(), after.as_ref());
+                let item = self.item_in_words(branch, &target, after.as_ref().or(before.as_ref()));
+                marked.kinds = Some((before.as_ref().map(|mark| mark.kind), after.as_ref().map(|mark| mark.kind)));
+                marked.item = item;
                 marked.updates.push((MarkUpdate { target, before, after }, "decided by the person"));
             }
             for mark in if pins { self.replaced_marks(branch, &target) } else { Vec::new() } {
@@ -353,7 +355,9 @@ pub(crate) struct MarkChange {
     /// The updates, each with its reason.
     pub(crate) updates: Vec<(MarkUpdate, &'static str)>,
     items: usize,
-    last: String,
+    /// The last changed item, in words, and its kinds of mark before and after.
+    item: String,
+    kinds: Option<(Option<MarkKind>, Option<MarkKind>)>,
     /// The notice about an item whose mark stays as it is.
     unchanged: Option<&'static str>,
 }
@@ -365,11 +369,9 @@ impl MarkChange {
 
     /// Returns the sentence about the act; `None` if nothing changes.
     fn sentence(&self) -> Option<String> {
-        match self.items {
-            0 => None,
-            1 => Some(self.last.clone()),
-            n => Some(format!("{} ({n} items)", self.last)),
-        }
+        let (before, after) = self.kinds?;
+        let items = if self.items > 1 { format!("{} items", self.items) } else { self.item.clone() };
+        Some(sentence(before, after, &items))
     }
 }
 
@@ -425,23 +427,25 @@ fn unchanged(before: Option<&Mark>, after: Option<&Mark>) -> Option<&'static str
     let is_same = (before.kind, &before.note, before.by) == (after.kind, &after.note, after.by);
     is_same.then_some(match after.kind {
         MarkKind::Sticky => "Already pinned.",
-        MarkKind::Leased { .. } => "Already leased for as long.",
+        MarkKind::Leased { .. } => "Already leased for at least that long.",
         MarkKind::IncludeOnce | MarkKind::Ephemeral => "Already included in the next request.",
         MarkKind::Exclude => "Already excluded.",
         MarkKind::ExcludeOnce => "Already excluded from the next request.",
     })
 }
 
-fn sentence(before: Option<&Mark>, after: Option<&Mark>) -> String {
-    match (before.map(|mark| mark.kind), after.map(|mark| mark.kind)) {
-        (_, Some(MarkKind::Sticky)) => "Pinned".into(),
-        (_, Some(MarkKind::Leased { turns: LeaseTurns::TASK })) => "Leased until the task ends".into(),
-        (_, Some(MarkKind::Leased { turns })) => format!("Leased for {}", counted(u32::from(turns).into(), "turn")),
-        (_, Some(MarkKind::Exclude)) => "Excluded".into(),
-        (_, Some(MarkKind::ExcludeOnce)) => "Excluded from the next request".into(),
-        (_, Some(MarkKind::IncludeOnce | MarkKind::Ephemeral)) => "Included in the next request".into(),
-        (Some(kind), None) if kind.pins() => "Pin removed".into(),
-        (Some(kind), None) if kind.excludes() => "Exclusion removed".into(),
-        (_, None) => "Mark removed".into(),
+fn sentence(before: Option<MarkKind>, after: Option<MarkKind>, items: &str) -> String {
+    match (before, after) {
+        (_, Some(MarkKind::Sticky)) => format!("Pinned {items}"),
+        (_, Some(MarkKind::Leased { turns: LeaseTurns::TASK })) => format!("Leased {items} until the task ends"),
+        (_, Some(MarkKind::Leased { turns })) => {
+            format!("Leased {items} for {}", counted(u32::from(turns).into(), "turn"))
+        }
+        (_, Some(MarkKind::Exclude)) => format!("Excluded {items}"),
+        (_, Some(MarkKind::ExcludeOnce)) => format!("Excluded {items} from the next request"),
+        (_, Some(MarkKind::IncludeOnce | MarkKind::Ephemeral)) => format!("Included {items} in the next request"),
+        (Some(kind), None) if kind.pins() => format!("Unpinned {items}"),
+        (Some(kind), None) if kind.excludes() => format!("Removed the exclusion of {items}"),
+        (_, None) => format!("Removed the mark of {items}"),
     }
 }

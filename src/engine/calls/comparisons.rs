@@ -37,8 +37,10 @@ impl Core {
             item => self.target(&branch, item)?.0,
         };
         let drawn = self.plans.drawn.get(&id).and_then(|drawn| row_matching::row(&drawn.solved.plan, &atom));
-        let mark = branch.marks.iter().find(|mark| mark.target == atom).and_then(|mark| mark.code.as_ref());
-        let title = drawn.map(|row| row.title.clone()).or_else(|| mark.map(|code| code.title()));
+        let title = match drawn {
+            Some(row) => Some(row.title.clone()),
+            None => self.section_title(branch.session, &atom)?,
+        };
         let title = title.unwrap_or_else(|| "this item".to_owned());
         self.compare_in_background(ticket, DiffRequest::Item(id, (atom, title), most))
     }

@@ -101,7 +101,7 @@ impl Core {
             return Ok(Answer::Done("The other branches are already archived.".into()));
         }
         let named = raced.as_ref().map(|raced| kept_as(&kept, raced)).unwrap_or_default();
-        let what = format!("kept {}{named}, archived the other branches of the race", kept.name);
+        let what = format!("kept {}{named} and archived the other branches of the race", kept.name);
         let mut writes: Vec<Write> = changes.iter().filter_map(written).collect();
         writes.push(Write::UseBranch(id));
         writes.push(self.operation(session, what.clone(), changes.clone()));

@@ -87,7 +87,7 @@ impl Core {
         let (needed, room) = (solved.plan.est_total, solved.plan.budget.prompt);
         if other && needed > room {
             let [needed, room] = [needed, room].map(|tokens| grouped(tokens.into()));
-            let what = format!("The call needs {needed} tokens, and {} has room for {room}.", rules.model.name);
+            let what = format!("The call needs {needed} tokens, but {} has room for {room}.", rules.model.name);
             return Err(kept(Failure::new(FailureKind::Blocked, what)).todo("Leave an item out, or use another model."));
         }
         let exact = !other && left.is_none();

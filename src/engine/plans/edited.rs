@@ -132,7 +132,7 @@ fn over(counts: BodyCount) -> Failure {
     let (tokens, room) = (grouped(counts.tokens.into()), grouped(counts.room.into()));
     let more = grouped(u64::from(counts.tokens - counts.room));
     let what = format!(
-        "The edited request needs {tokens} tokens (estimated), and the budget is {room}: {more} \
+        "The edited request needs {tokens} tokens (estimated), but the budget is {room}: {more} \
         too many."
     );
     Failure::new(FailureKind::Blocked, what)

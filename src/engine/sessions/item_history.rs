@@ -3,16 +3,20 @@
 
 use super::path::PathView;
 use super::session::{Session, lineage, reaches};
+use super::titles::first_words;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::mark::{Atom, Mark};
 use crate::domain::conversation::memory::Memory;
 use crate::domain::conversation::message::NodeHead;
+use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::transition::{Subject, Transition};
 use crate::engine::api::{Answer, TransitionReport};
 use crate::engine::core::Core;
+use crate::engine::plans::snapshot::anchor_key;
+use std::collections::HashMap;
 
 /// The maximum number of state changes, newest first.
 const MOST: usize = 500;
@@ -24,6 +28,7 @@ impl Core {
         let session = self.sessions.of_branch(id)?;
         let path = session.paths.get(&session.tree, session.head(&branch));
         let memories = self.store.memories(Some(branch.session))?;
+        let titles = self.section_titles(branch.session, &memories)?;
         let mut steps = match atom {
             None => self.store.transitions(branch.session)?,
             Some(atom) => self.store.steps_of(branch.session, &keys(session, &branch, &path, &memories, atom))?,
@@ -32,7 +37,45 @@ impl Core {
         steps.retain(|step| step.branch.is_none_or(|of| reaches(&lines, of, step.at)));
         let older = steps.len().saturating_sub(MOST);
         let newest = steps.split_off(older).into_iter();
-        Ok(Answer::Steps(newest.map(|step| report(session, &path, &memories, step)).collect()))
+        Ok(Answer::Steps(newest.map(|step| report(session, &path, &memories, &titles, step)).collect()))
+    }
+
+    /// Returns the title of an item that is no message, if it is a memory, or has or had a mark in the session.
+    pub(crate) fn section_title(&self, session: SessionId, atom: &Atom) -> Result<Option<String>, Failure> {
+        let memories = self.store.memories(Some(session))?;
+        Ok(self.section_titles(session, &memories)?.remove(atom))
+    }
+
+    /// Returns the titles of memories and of everything else that is no message and has or had a mark in the session:
+    /// notes by their text, symbols by their name.
+    fn section_titles(&self, session: SessionId, memories: &[Memory]) -> Result<HashMap<Atom, String>, Failure> {
+        let mut titles: HashMap<Atom, String> =
+            memories.iter().map(|memory| (memory.atom(), memory.text.clone())).collect();
+        for op in self.store.ops(session)? {
+            for change in op.changes {
+                let Change::Mark { before, after, .. } = change else { continue };
+                let marks = [before, after].into_iter().flatten();
+                titles.extend(marks.filter_map(|mark| Some((mark.target, section_name(&mark)?))));
+            }
+        }
+        Ok(titles)
+    }
+
+    /// Names an item in a sentence: `turn 3`, `a message of turn 3`, or the title of what is no message. `mark` is its
+    /// mark.
+    pub(crate) fn item_in_words(&self, branch: &Branch, target: &Atom, mark: Option<&Mark>) -> String {
+        let number = self.sessions.of_branch(branch.id).ok().and_then(|session| {
+            let path = session.paths.get(&session.tree, session.head(branch));
+            let turn = path.turn_of(&session.tree, anchor_key(target)?)?;
+            Some(path.number(turn)).filter(|number| *number > 0)
+        });
+        match (target, number) {
+            (Atom::Message { .. }, Some(number)) => format!("a message of turn {number}"),
+            (_, Some(number)) => format!("turn {number}"),
+            (_, None) => mark
+                .and_then(section_name)
+                .map_or_else(|| "the item".to_owned(), |title| format!("{:?}", first_words(&title))),
+        }
     }
 }
 
@@ -61,11 +104,22 @@ fn keys(session: &Session, branch: &Branch, path: &PathView, memories: &[Memory]
     keys
 }
 
-fn report(session: &Session, path: &PathView, memories: &[Memory], step: Transition) -> TransitionReport {
+/// Returns the title of a marked note or symbol.
+fn section_name(mark: &Mark) -> Option<String> {
+    mark.code.as_ref().map(|code| code.title()).or_else(|| mark.note.clone())
+}
+
+fn report(
+    session: &Session,
+    path: &PathView,
+    memories: &[Memory],
+    titles: &HashMap<Atom, String>,
+    step: Transition,
+) -> TransitionReport {
     let number =
         |key: Hash| path.turn_of(&session.tree, key).map(|turn| path.number(turn)).filter(|number| *number > 0);
     let node = match step.item {
-        Subject::Item(atom) => crate::engine::plans::snapshot::anchor_key(&atom),
+        Subject::Item(atom) => anchor_key(&atom),
         Subject::Memory(_) => None,
     };
     let first = match step.item {
@@ -75,7 +129,9 @@ fn report(session: &Session, path: &PathView, memories: &[Memory], step: Transit
     let head = first.and_then(|key| session.tree.by_key(key)).map(|slot| session.tree.head(slot).preview.clone());
     let title = match step.item {
         Subject::Memory(id) => memories.iter().find(|memory| memory.id == id).map(|memory| memory.text.clone()),
-        Subject::Item(Atom::Section { .. }) => Some("a note or a memory".to_owned()),
+        Subject::Item(atom @ Atom::Section { .. }) => {
+            Some(titles.get(&atom).cloned().unwrap_or_else(|| "a note, a rules file, or code".to_owned()))
+        }
         Subject::Item(_) => head,
     };
     TransitionReport {

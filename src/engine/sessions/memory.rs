@@ -61,7 +61,7 @@ impl Core {
         let twin = self.store.memories(Some(id))?.into_iter().find(|known| memory::normalized(&known.text) == plain);
         if let Some(twin) = twin {
             let todo = if twin.status == MemoryStatus::Confirmed { "" } else { "Confirm that memory." };
-            let what = format!("That memory exists already ({}), and it is {}.", short(twin.id), twin.status.name());
+            let what = format!("That memory already exists ({}) and is {}.", short(twin.id), twin.status.name());
             return Err(Failure::user(what).todo(todo));
         }
         let made = self.persons_memory(branch, kind, text, scope_in(scope, id));

@@ -37,7 +37,7 @@ impl Core {
                     return Err(Failure::user(format!("Task {name:?} is already running.")));
                 }
                 tasks.push(TaskSpan { name: name.clone(), from: here, done: false, to: None, outcome: None });
-                let before = ended.map_or_else(String::new, |ended| format!("ended task {ended}, "));
+                let before = ended.map_or_else(String::new, |ended| format!("ended task {ended} and "));
                 (format!("{before}started task {name}"), None)
             }
             TaskAct::Done(words) => {

@@ -219,7 +219,7 @@ fn is_dated(title: &str) -> bool {
 }
 
 /// Returns the first words of a line, up to the end of its first sentence, as many whole words as fit.
-fn first_words(line: &str) -> String {
+pub(super) fn first_words(line: &str) -> String {
     let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
     let ends = |(at, c): (usize, char)| {
         let next = line[at + c.len_utf8()..].chars().next();

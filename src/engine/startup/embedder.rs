@@ -94,7 +94,7 @@ pub(crate) fn finding(set: Option<&EmbedderSetup>) -> Finding {
     match tried {
         Ok((dims, remote)) => {
             let place = if remote { "messages are sent to a server for embedding" } else { "on this machine" };
-            finding(Some(true), format!("{} computes vectors of {dims} dimensions, {place}", set.what), "")
+            finding(Some(true), format!("{} computes vectors of {dims} dimensions ({place})", set.what), "")
         }
         Err(error) => {
             let todo = "Until the embedder works, older messages are searched by words only; check [embedder] in \

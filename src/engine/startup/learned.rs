@@ -125,7 +125,7 @@ pub(crate) fn unknown(what: &str, name: &str, setup: &Setup) -> Failure {
         _ => setup.settings.profiles.keys().map(String::as_str).collect(),
     };
     Failure::new(FailureKind::Config, format!("There is no {what} {name:?}."))
-        .todo(format!("Available: {}.", known.join(", ")))
+        .todo(format!("Known names: {}.", known.join(", ")))
 }
 
 /// Returns the model's name. A model chosen for one profile does not apply to another: the nearest layer that names a

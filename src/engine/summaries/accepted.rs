@@ -81,7 +81,7 @@ impl Core {
         self.record_rejection(&branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
         let now = match below {
             Some(level) => format!("The summary of turns {}–{} is in use again", level.turns.0, level.turns.1),
-            None => "The turns themselves are sent again, as far as they fit".into(),
+            None => "The turns themselves are sent again, as many as fit".into(),
         };
         Ok(Answer::Done(format!("{now}; u undoes it.")))
     }

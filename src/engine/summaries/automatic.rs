@@ -88,7 +88,7 @@ impl Core {
         let (first, last) = drafted.draft.summary.turns;
         let cause = drafted.draft.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
         self.notify(format!(
-            "A summary draft of turns {first} to {last} is waiting{cause}. `pleach summary draft` shows it, `pleach \
+            "A summary draft of turns {first}–{last} is waiting{cause}. `pleach summary draft` shows it, `pleach \
             summary accept` uses it, and `pleach summary discard` discards it."
         ));
     }
@@ -97,7 +97,7 @@ impl Core {
     fn announce(&self, key: String, due: &Due, command: &str) {
         let Due { first, up_to, cause } = due;
         if self.report_once(key, &first.to_string()) {
-            let notice = format!("A summary of turns {first} to {up_to} is due ({cause}). {command}");
+            let notice = format!("A summary of turns {first}–{up_to} is due ({cause}). {command}");
             self.notify(notice);
         }
     }

@@ -284,5 +284,8 @@ fn otherwise(server: &str, news: &[&ServerTool], approved: &BTreeMap<String, App
     if !fresh.is_empty() {
         parts.push(format!("offers {}, which you have not approved", fresh.join(", ")));
     }
-    format!("The server {server} {}: not offered to the model until you approve it in /mcp.", parts.join(" and "))
+    format!(
+        "The server {server} {}. New or changed tools are offered only after you approve them in /mcp.",
+        parts.join(" and ")
+    )
 }

@@ -340,7 +340,7 @@ fn editable(kind: EditableKind, item: ProjectItem) -> Editable {
         EditableKind::Rules => Editability::Not("The file is outside this folder; edit it there."),
         _ => Editability::Not("Edit a skill in its file; a adds it to the message."),
     };
-    let version = Version { what: "as it is now".into(), at: None, text: item.text, current: true, from: None };
+    let version = Version { what: "current version".into(), at: None, text: item.text, current: true, from: None };
     Editable {
         kind,
         id: if kind == EditableKind::Rules { item.path } else { item.title.clone() },
@@ -358,9 +358,9 @@ fn editable(kind: EditableKind, item: ProjectItem) -> Editable {
 pub(crate) fn markable(kind: MarkKind) -> Result<(), Failure> {
     if matches!(kind, MarkKind::Sticky | MarkKind::Leased { .. }) {
         return Err(Failure::user(
-            "Pins and leases do not apply to rules: a request includes them as far as the budget has room.",
+            "Pins and leases do not apply to rules: a request includes rules as far as the budget allows.",
         )
-        .todo("x leaves them out until you include them again; a larger budget makes room."));
+        .todo("x leaves rules out until you include them again; a larger budget makes room."));
     }
     Ok(())
 }

@@ -85,7 +85,7 @@ fn quote_context(body: &Body, text: &mut String) {
     text.push_str(&quote(question));
     let found = passages(body);
     if found.is_empty() {
-        text.push_str("\n\nNothing before it shares words with it.");
+        text.push_str("\n\nNo earlier text shares words with it.");
         if let Some(tool) = body.tools.iter().find(|tool| *tool == "list_dir").or(body.tools.first()) {
             let _ = write!(text, "\n\nA line such as `call {tool} {{}}` in a message makes me call that tool.");
         }

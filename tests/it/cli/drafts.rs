@@ -50,11 +50,8 @@ fn turn_drafts_and_later_commands_decide() {
     let (text, id) = waiting(&home);
     assert_eq!((text.clone(), id), waiting(&home), "the same in each command");
     let listed = home.ok(&["summary", "list"]);
-    assert!(
-        listed.contains("A summary draft is waiting: turns ") && listed.contains("`pleach summary accept`"),
-        "{listed}"
-    );
-    assert!(home.ok(&["summaries"]).contains("A summary draft is waiting: turns "));
+    assert!(listed.contains("A summary draft of turns ") && listed.contains("`pleach summary accept`"), "{listed}");
+    assert!(home.ok(&["summaries"]).contains("A summary draft of turns "));
     assert!(home.ok(&["summary", "draft"]).starts_with(&text));
     let quiet = home.run(&["ask", "And then?"]);
     assert!(quiet.code == 0 && !quiet.err.contains("draft"), "reported once: {}", quiet.err);
@@ -89,7 +86,7 @@ fn discarded_draft_is_not_made_again() {
     let plain = home.with_input(&["--plain"], b"/summary draft\n/summary discard\nAnd then?\n/summary draft\n/quit\n");
     assert!(plain.code == 0 && !plain.err.contains("draft"), "{}", plain.err);
     assert!(
-        plain.out.contains("A summary draft is waiting: turns ") && plain.out.contains("No summary draft is waiting"),
+        plain.out.contains("A summary draft of turns ") && plain.out.contains("No summary draft is waiting"),
         "{}",
         plain.out
     );
@@ -112,8 +109,8 @@ fn line_mode(home: &Home, last: &str) -> (Child, ChildStdin, Receiver<(Instant, 
     (child, input, errors)
 }
 
-/// A process is killed while a draft waits, between two turns or in the middle of a call: the next ones show that draft,
-/// which is accepted once, and nothing is drafted again.
+/// A process is killed while a draft waits, between two turns or in the middle of a call: the next ones show that
+/// draft, which is accepted once, and nothing is drafted again.
 #[test]
 fn draft_outlives_a_killed_process() {
     for in_a_call in [false, true] {

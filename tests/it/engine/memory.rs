@@ -130,7 +130,7 @@ fn forbidden_memories_are_refused() {
     assert_eq!(home.run(&["memory", "add", "rumour", "x"]).code, 2);
     home.ok(&["memory", "add", "fact", "Tea is hot"]);
     let twice = home.run(&["memory", "add", "fact", "tea is HOT."]);
-    assert!(twice.code == 1 && twice.err.contains("exists already"), "{}", twice.err);
+    assert!(twice.code == 1 && twice.err.contains("already exists"), "{}", twice.err);
     assert!(!twice.err.contains("Confirm"), "a memory written by a person is confirmed at once: {}", twice.err);
     let id = home.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(home.run(&["memory", "edit", &id, KEY]).code, 1);
@@ -338,10 +338,12 @@ proptest! {
         after in "[a-z ]{0,20}",
         which in 0..3_usize,
     ) {
-        let secret = [format!("sk-proj-{tail}"), format!("ghp_{}", &tail[..36]), format!("password = {tail}")][which].clone();
+        let secret = [format!("sk-proj-{tail}"), format!("ghp_{}", &tail[..36]), format!("password = \
+            {tail}")][which].clone();
         let note = format!("{before} {secret} {after}");
         prop_assume!(secrets::count(&note) > 0);
-        let model = Model::new([text(&answer("Well.", &format!("Remember: fact: {note}\nRemember: fact: tea is hot")))]);
+        let model = Model::new([text(&answer("Well.", &format!("Remember: fact: {note}\nRemember: fact: tea is \
+            hot")))]);
         let bench = Bench::new(&model);
         let mut client = bench.start();
         let branch = client.session();

@@ -220,7 +220,8 @@ fn plain(home: &Home, input: &str) -> (String, String, i32) {
 #[test]
 fn plain_mode_over_a_pipe() {
     let home = Home::offline();
-    let script = "How do bees dance?\n/context\n/pin 1\n/context\n/unpin 1\n/fork alt\nAnd wasps?\n/branch switch main\n/branch\n/mode heavy\n\
+    let script = "How do bees dance?\n/context\n/pin 1\n/context\n/unpin 1\n/fork alt\nAnd wasps?\n/branch switch \
+        main\n/branch\n/mode heavy\n\
                   /undo\n/read 2\n/pins\n/nonsense\n/pin 99\n//slash\none \\\ntwo\n/stats\n/quit\nnever read\n";
     let (out, err, code) = plain(&home, script);
     assert_eq!(code, 0, "{out}\n{err}");
@@ -233,8 +234,8 @@ fn plain_mode_over_a_pipe() {
         "I am the offline model",
         "Included, ",
         "turn 1: ",
-        "Pinned.",
-        "Pin removed.",
+        "Pinned turn 1.",
+        "Unpinned turn 1.",
         "Branch alt.",
         "Mode Heavy.",
         "2 of 2 messages.",
@@ -257,7 +258,7 @@ fn command_output_opens_on_the_screen() {
     pty.see("CTX: Light");
     pty.keys("How do bees dance?\r");
     pty.see("I am the offline model");
-    pty.see("Nothing before it shares words with it.");
+    pty.see("No earlier text shares words with it.");
     pty.keys("/pin 1\r");
     pty.see("◆");
     pty.keys("/message read 1\r");

@@ -185,7 +185,7 @@ fn check_screens(pty: &Pty, task: &Task) {
         ["Decided by you", &format!("changed {}", task.file), task.wrong.1.trim()].iter().all(|w| screen.contains(w))
     });
     pty.keys("\x1b");
-    pty.until("the list", |screen| screen.contains("Tool calls of main 5") && screen.contains("Enter whole"));
+    pty.until("the list", |screen| screen.contains("Tool calls of main 5") && screen.contains("Enter full view"));
     pty.keys("\x1b");
     pty.until("the message tells of it", |screen| screen.contains("worked later") && screen.contains("resolves the"));
 }

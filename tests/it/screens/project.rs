@@ -34,7 +34,7 @@ fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
 }
 
 fn now(text: &str) -> Version {
-    Version { what: "as it is now".into(), at: None, text: text.into(), current: true, from: None }
+    Version { what: "current version".into(), at: None, text: text.into(), current: true, from: None }
 }
 
 const RULES: &str = "# Rules of this repository\n\n- Run `cargo test` before you say that it is done.\n- No `unwrap` \

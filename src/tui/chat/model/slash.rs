@@ -44,7 +44,9 @@ pub fn choices(line: &str, recent: &RecentCommands) -> Vec<&'static Row> {
     }
     let all = table::all().iter();
     if typed.contains(char::is_whitespace) {
-        return all.filter(|row| row.name.len() > typed.len() && row.name.starts_with(typed)).collect();
+        let mut found: Vec<_> = all.filter(|row| row.name.starts_with(typed)).collect();
+        found.sort_by_key(|row| row.name != typed);
+        return found;
     }
     let mut fuzzy = Fuzzy::new(typed);
     let mut found: Vec<_> = all.filter_map(|row| fuzzy.find(&row.name).map(|(score, _)| (score, row))).collect();
@@ -83,6 +85,7 @@ mod tests {
         assert_eq!(names("/context w"), ["context window"]);
         assert!(names("/context ").contains(&"context show"));
         assert!(names("/budget 1").is_empty());
+        assert_eq!(names("/message label")[0], "message label", "a whole name is not completed to a longer one");
         assert!(names("/").len() > Action::ALL.len());
         assert_eq!(names("/")[0], "mode", "common commands are first");
     }

@@ -98,7 +98,7 @@ fn protection(pending: &PendingApproval) -> Option<(Ink, String)> {
     match &pending.effect {
         ToolEffect::Run(command) => Some((Ink::Dim, command.protection.first()?.clone())),
         ToolEffect::Foreign { .. } => Some((Ink::Warn, OUTSIDE.to_owned())),
-        ToolEffect::Look { .. } => Some((Ink::Dim, "Only reads.".to_owned())),
+        ToolEffect::Look { .. } => Some((Ink::Dim, "Read-only.".to_owned())),
         ToolEffect::Change(_) => Some(match pending.effect.config_change() {
             Some((path, what)) => (Ink::Warn, format!("{path} {what}.")),
             None => (Ink::Dim, "Changes nothing but these lines; undo reverts the change.".to_owned()),

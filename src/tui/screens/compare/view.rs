@@ -61,7 +61,7 @@ fn hints(view: &ViewContext<'_>, screen: &CompareView, compared: &Comparison, wi
         (Action::NextPane, "other side"),
         (Action::PickOver, &pick),
         (Action::Leave, "close"),
-        (Action::TakeTurn, "take"),
+        (Action::TakeTurn, "select"),
         (Action::TakeRange, "select up to here"),
         (Action::BringBack, "return the result"),
         (Action::Open, "compare plans"),

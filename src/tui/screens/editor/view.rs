@@ -61,7 +61,7 @@ fn keys(view: &ViewContext<'_>, screen: &EditorScreen, width: usize) -> Line {
     let edit = (Action::EditText, if copies { "copy and edit" } else { "edit" });
     let mut own = match screen.kind {
         EditableKind::State | EditableKind::Summaries | EditableKind::Memories => vec![edit],
-        EditableKind::Policies => vec![edit, (Action::UsePolicy, "use on this branch"), (Action::TryPolicy, "try")],
+        EditableKind::Policies => vec![edit, (Action::UsePolicy, "use on this branch"), (Action::TryPolicy, "preview")],
         EditableKind::Rules => vec![(Action::ToggleRules, "exclude or include"), edit],
         EditableKind::Skills => {
             vec![(Action::UsePolicy, "add to the message"), (Action::ToggleRules, "exclude or include list")]
@@ -240,9 +240,9 @@ fn versions(view: &ViewContext<'_>, screen: &EditorScreen, item: &Editable) -> S
             let (gone, new) = (count(ChangeTag::Delete), count(ChangeTag::Insert));
             format!("compared with {}: {gone} removed, {new} added", other.what)
         }
-        None if screen.comparison == VersionComparison::Nothing => "its text".to_owned(),
+        None if screen.comparison == VersionComparison::Nothing => "whole text".to_owned(),
         None if item.versions.len() > 1 => "the first".to_owned(),
-        None => "its text".to_owned(),
+        None => "whole text".to_owned(),
     });
     parts.join(&dot)
 }

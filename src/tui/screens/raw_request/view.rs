@@ -171,7 +171,7 @@ fn title(raw: &RawRequestScreen) -> Line {
         (Some(_), _) => "Edited by hand, not sent yet",
         (None, None) => "The exact request",
         (None, Some(true)) => "The exact request, as it was sent",
-        (None, Some(false)) => "The request as it would be written now",
+        (None, Some(false)) => "The request as it would be rendered now",
     };
     let mut line = Line::of(Ink::Heading, words);
     if raw.searching || !raw.search.is_empty() {

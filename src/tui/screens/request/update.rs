@@ -126,7 +126,7 @@ fn arrange(model: &mut Model, change: impl FnOnce(&mut ListArrangement)) {
     overlay.arrange(arrangement);
     model.request.arrangement = arrangement;
     let words = arrangement.description().unwrap_or_else(|| "by section, in plan order".to_owned());
-    model.status.report("arranged", format!("The list is {words}."), model.now);
+    model.status.report("arranged", format!("List: {words}."), model.now);
 }
 
 /// The selected items; None if the overlay is not the top screen or nothing is selected.

@@ -315,7 +315,7 @@ fn origin(view: &ViewContext<'_>, row: &Row, room: usize) -> Vec<Line> {
     if view.stale(origin) {
         let key = view.key_in(Action::Compare, When::Branches);
         let words = format!(
-            "Stale: the other branch has new messages. {key} in Branches compares them; pick the result again."
+            "Stale: the other branch has new messages. {key} in Branches compares the branches; pick the result again."
         );
         rows.extend(TextRows::plain(&words, room, Ink::Warn));
     }

@@ -215,8 +215,8 @@ fn announce(model: &mut Model, draft: &SummaryDraft) {
     let key = model.keys.key(Action::Draft);
     let why = draft.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
     let text = format!(
-        "A draft of a summary of turns {from}–{to} is ready; {key} opens it. It is not used until \
-        you accept it{why}."
+        "A summary draft of turns {from}–{to} is ready{why}; {key} opens it. It is not used until \
+        you accept it."
     );
     model.status.say(Severity::Notice, text.clone(), model.now);
     model.drafts.last_notice = Some(text);

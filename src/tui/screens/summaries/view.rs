@@ -125,12 +125,12 @@ fn hints(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
     } else {
         &[
             (Action::AcceptDraft, "accept"),
-            (Action::RejectDraft, "reject"),
+            (Action::RejectDraft, "discard"),
             (Action::EditDraft, "edit"),
             (Action::KeepItem, keep),
             (Action::Open, "source"),
             (Action::Leave, if making { "stop" } else { "later" }),
-            (Action::NextPane, "next part"),
+            (Action::NextPane, "next pane"),
             (Action::KeepAll, "keep what fits"),
             (Action::Redraft, other),
             (Action::TakeBack, "undo the last"),

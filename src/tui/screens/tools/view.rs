@@ -249,7 +249,7 @@ fn server_rows(view: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec
     match &server.state {
         ServerState::Failed { why, todo } => {
             rows.extend(TextRows::plain(&format!("Failed: {why}."), width, Ink::Danger));
-            let again = format!("{} starts it again.", view.key_in(Action::RestartServer, When::Mcp));
+            let again = format!("{} restarts it.", view.key_in(Action::RestartServer, When::Mcp));
             rows.extend(TextRows::plain(if todo.starts_with("/mcp") { &again } else { todo }, width, Ink::Text));
         }
         ServerState::Off { why } => rows.extend(TextRows::plain(&format!("Off: {why}."), width, Ink::Warn)),

@@ -45,7 +45,7 @@ const ASK: [Part; 2] = [
         "This is a real conversation about a bug. Type a question, for example: Which fix should ship first?",
         &[],
         |model, tour| written(model) || sent(model, tour),
-        "The request is planned while you type; its size is shown at the right.",
+        "The request is planned while you type; its size is shown on the right.",
     ),
     part(
         "Press {} to send exactly that request.",
@@ -199,7 +199,7 @@ const REPLAY: [Part; 4] = [
         "This answer belongs to a stored call.",
     ),
     part(
-        "Press {}, then w. Choose a turn that the answer used (type a word of it) and press {}.",
+        "Press {}, then w. Choose a turn that the answer used (type a word from it) and press {}.",
         &[(A::Replay, W::Conversation), (A::Open, W::Picker)],
         |model, _| replayed(model),
         "The same call without that turn.",

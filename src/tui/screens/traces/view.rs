@@ -136,7 +136,7 @@ fn hints(view: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     }
     let whole = if screen.whole { "this branch" } else { "whole session" };
     let group = if screen.grouped { "all calls" } else { "failures" };
-    let enter = if screen.opened { "the list" } else { "whole" };
+    let enter = if screen.opened { "back to the list" } else { "full view" };
     let runs = view.model.tools.rerun.as_ref().is_some_and(|again| again.state != RerunState::Ended);
     let mut words = vec![(Action::Open, enter), (Action::Filter, "filter"), (Action::GroupFailures, group)];
     words.push(if runs { (Action::StopAgain, "stop") } else { (Action::RunAgain, "rerun") });

@@ -284,7 +284,7 @@ fn a_request_that_was_edited_by_hand_says_so_and_shows_its_bytes() {
     let other = Box::new(rendered(Hash::of(b"other")));
     stage.reply(is_bytes, Answer::Replayed { run: Box::new(card), request: other });
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("The request as it would be written now") && screen.contains("not the bytes that were"));
+    assert!(screen.contains("The request as it would be rendered now") && screen.contains("not the bytes that were"));
 }
 
 #[test]
