@@ -337,8 +337,10 @@ fn reason(error: &clap::Error) -> String {
         && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
     {
         // `<BRANCH> [NAME]` is an optional first value and a required last one.
-        let required =
-            |name: &String| name.rsplit(' ').next().unwrap_or_default().replace(['<', '>', '.', '[', ']'], "");
+        let required = |name: &String| {
+            let last = if name.starts_with('-') { name } else { name.rsplit(' ').next().unwrap_or_default() };
+            last.replace(['<', '>', '.', '[', ']'], "")
+        };
         let missing: Vec<String> = missing.iter().map(required).collect();
         return format!("Missing: {}.", missing.join(", "));
     }

@@ -429,7 +429,7 @@ fn endless_message_is_refused() {
         assert!(output.err.contains("is larger than") || output.err.contains("empty"), "{args:?} {}", output.err);
     }
     let output = home.run(&["import", "/dev/zero"]);
-    assert!(output.code == 1 && output.err.contains("/dev/zero is a device"), "{}", output.err);
+    assert!(output.code == 1 && output.err.contains("is a device"), "{}", output.err);
     let output = home.run(&["import", "/"]);
     assert!(output.code == 1 && output.err.contains("folder"), "{}", output.err);
     assert_eq!(home.json(&["session", "list"]).as_array().unwrap().len(), 0);

@@ -163,8 +163,8 @@ fn undone_lease_is_not_repeated() {
 #[test]
 fn undo_skips_marks_that_a_call_used_up() {
     for (kind, named) in [
-        (MarkKind::IncludeOnce, "included in the next request"),
-        (MarkKind::ExcludeOnce, "excluded from the next request"),
+        (MarkKind::IncludeOnce, "included turn 1 in the next request"),
+        (MarkKind::ExcludeOnce, "excluded turn 1 from the next request"),
     ] {
         let bench = Bench::new(&Model::new([]));
         let mut client = client(&bench, spec());
@@ -182,12 +182,15 @@ fn undo_skips_marks_that_a_call_used_up() {
         client.say(branch, "Of juice?");
         assert_eq!(marks(&mut client, branch).len(), 1, "the mark for one call is gone");
         let undone = sentence_of(&mut client, Request::Session(SessionRequest::Undo));
-        assert!(undone.ends_with("undid instead: pinned. U redoes it."), "{undone}");
+        assert!(undone.ends_with("undid instead: pinned \"Mind the gap\". U redoes it."), "{undone}");
         assert!(undone.contains(named) && undone.contains("has used"), "{undone}");
         assert!(marks(&mut client, branch).is_empty());
         let nothing = sentence_of(&mut client, Request::Session(SessionRequest::Undo));
         assert!(nothing.starts_with("There is nothing to undo") && nothing.contains(named), "{nothing}");
-        assert_eq!(sentence_of(&mut client, Request::Session(SessionRequest::Redo)), "Redone: pinned.");
+        assert_eq!(
+            sentence_of(&mut client, Request::Session(SessionRequest::Redo)),
+            "Redone: pinned \"Mind the gap\"."
+        );
         // The mark that the one for one call had replaced comes back. Then the act before it can be undone too.
         client.must(Request::Session(SessionRequest::Undo));
         client.must(set(vec![ItemName::TurnOf(first)], MarkKind::Sticky));

@@ -545,7 +545,7 @@ fn starting_a_task_ends_the_one_before() {
         let Answer::Done(sentence) = client.must(Request::Branch(BranchRequest::Task { branch, act: next })) else {
             panic!("no sentence")
         };
-        let first = if started { "Ended task ports, started task roads." } else { "Ended task ports." };
+        let first = if started { "Ended task ports and started task roads." } else { "Ended task ports." };
         assert!(sentence.starts_with(first) && sentence.contains("F5 shows it"), "{sentence}");
         let (draft, _) = drafted(&mut client, from);
         let summed = &draft.summary;

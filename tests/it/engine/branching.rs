@@ -343,7 +343,7 @@ fn undoing_a_race_never_strands_later_turns() {
     let before = names(&mut client);
     let Answer::Done(sentence) = client.must(Request::Session(SessionRequest::Undo)) else { panic!("a sentence") };
     assert!(sentence.contains("because main has later messages"), "{sentence}");
-    assert!(sentence.contains("with the settings of the race (mode Heavy), archived"), "{sentence}");
+    assert!(sentence.contains("with the settings of the race (mode Heavy) and archived"), "{sentence}");
     // The exclusion was made on the branch that the race archived: undoing it there would change nothing to see.
     assert!(
         sentence.starts_with("There is nothing to undo") && sentence.contains("its branch is archived"),

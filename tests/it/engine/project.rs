@@ -309,7 +309,7 @@ fn large_and_linked_rules_are_cut_or_refused() {
     assert_eq!(paths(&plan), ["AGENTS.md"]);
     let Reason::ProjectRules { left, .. } = &rules(&plan)[0].reason else { panic!() };
     assert!(*left > 5_000_000 && rules(&plan)[0].tokens < 700, "{:?}", rules(&plan)[0]);
-    assert!(rules(&plan)[0].reason.sentence().contains("Too large"));
+    assert!(rules(&plan)[0].reason.sentence().contains("too large"));
     let why = |path: &str| {
         plan.warnings.iter().find_map(|w| match w {
             Warning::RulesUnread { path: p, why } if p == path => Some(why.clone()),

@@ -236,7 +236,7 @@ fn draft_is_announced_once_and_withdrawn() {
     let mut stage = fixture::opened();
     draft_arrives(&mut stage, Some(draft(3, Vec::new())));
     let screen = stage.screen(160, 40);
-    assert!(screen.contains("summary draft of turns 1–4 is ready; F5 opens it"), "{screen}");
+    assert!(screen.contains("summary draft of turns 1–4 is ready (32 messages"), "{screen}");
     assert!(screen.contains("summary drafted, F5"), "it stays visible");
     draft_arrives(&mut stage, None);
     let screen = stage.screen(160, 40);
