@@ -31,17 +31,22 @@ pub(in crate::context) fn admit<T>(
     let may_ask = || leaves_out_turns(&without) && (input.summaries.is_empty() || !fits_without_summaries(input));
     let Some(request) = input.state_request.as_ref().filter(|_| may_ask()) else { return Ok(read(&without)) };
     let mut decided = asking(input, request);
-    let free = match admit::admit(&decided) {
+    let reason = match admit::admit(&decided) {
         Ok(with) if sends_turns(&with) || !sends_turns(&without) => return Ok(read(&with)),
-        Ok(_) => without.free(),
+        // The policy would leave out the last turn for it, although the budget has room for both.
+        Ok(with) => {
+            let last = without.places.iter().rposition(|place| place.is_sent());
+            let by_policy = last.and_then(|turn| with.choice.reason(turn)).cloned();
+            by_policy.unwrap_or_else(|| Reason::Budget { free: without.free() })
+        }
         Err(blocked) => {
             let other_tokens = blocked.needed.saturating_sub(request.tokens);
-            input.budget.prompt.saturating_sub(other_tokens).min(without.free())
+            Reason::Budget { free: input.budget.prompt.saturating_sub(other_tokens).min(without.free()) }
         }
     };
     decided.blocks.pop();
     let remedy = (WRITE_ONE.0.to_owned(), WRITE_ONE.1.to_owned());
-    decided.near.push(OmittedItem::of(request, Reason::Budget { free }, remedy));
+    decided.near.push(OmittedItem::of(request, reason, remedy));
     admit::admit(&decided).map(|admitted| read(&admitted))
 }
 
@@ -91,4 +96,32 @@ pub(in crate::context) fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     };
     input.gaps.iter().any(|gap| !gap.elsewhere && admitted.summed.gap(gap).is_none())
         || input.turns.iter().enumerate().any(is_lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::admission::laws_tests::{input, key};
+    use crate::domain::planning::plan::RowKind;
+    use crate::domain::planning::policy::{PolicySpec, Section};
+    use crate::domain::planning::tuning::{Adaptive, Milli, TurnSelection};
+
+    /// The policy's target holds the last turn (49 tokens in all) but not the request as well; the budget holds both.
+    #[test]
+    fn a_request_without_room_in_the_policy_names_its_limit_and_not_the_budget() {
+        let adaptive =
+            Adaptive { base: 60, lowest: Milli(1_000), highest: Milli(1_000), step: Milli(0), ..Adaptive::default() };
+        let choose = TurnSelection::Relevance;
+        let policy = PolicySpec { choose, adaptive, shorten_tools: false, ..PolicySpec::default() };
+        let mut input = input(&[[500, 1, 1], [1, 1, 1]], policy, 1_000);
+        let reason = Reason::StateRequested { older: true, has_state: None };
+        let request = Block::new(Section::System, RowKind::Text, (key(9, 9), 20), "state", reason);
+        input.state_request = Some(request);
+        let read = |admitted: &Admitted<'_>| {
+            let sent: Vec<bool> = admitted.places.iter().map(|place| place.is_sent()).collect();
+            (sent, admitted.input.near.iter().map(|omitted| omitted.reason.clone()).collect::<Vec<_>>())
+        };
+        let (sent, omitted) = admit(&input, read).ok().unwrap();
+        assert_eq!((sent, omitted), (vec![false, true], vec![Reason::SoftTarget { tokens: 60 }]));
+    }
 }
