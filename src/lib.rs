@@ -54,19 +54,22 @@
 //!    (`engine::plans::snapshot`). The planner's thread collects contents and token counts (`engine::plans::collect`)
 //!    into a frozen [`PlanInput`](domain::planning::input::PlanInput), solves it once ([`context::plan`]: score, admit,
 //!    explain), and renders the bytes ([`context::render`]). Sources of context (`engine::plans::sources`) return
-//!    [`Offer`](domain::planning::input::Offer)s: candidates with their tokens in every form. A source does not know
-//!    how many tokens are free. A source that must not repeat other content (errors, code, older messages) receives the
-//!    turns that are sent in any case ([`context::already_in`]). Only `context::admission` admits items, in this order:
-//!    required items, a person's leases, the newest turn in its shortest form, rules and the map of the code, retrieved
-//!    items within the mode's allowance, the window of turns with all that is left, the program's leases, and retrieved
-//!    items that still fit. An accepted summary is sent in every mode if the request is no larger with it than without
-//!    it and keeps a person's leases (`context::admission::accepted_summaries`). Only the newest draft of a branch is
-//!    planned. When an embedder is configured, a separate thread (`engine::indexing::vectors`) computes vectors of
-//!    passages, and a plan uses the vectors that exist. Code works the same way: a thread
-//!    (`engine::indexing::code_indexer`) keeps an index of a trusted workspace, and a plan
-//!    (`engine::plans::sources::code`) uses the index as it is when the plan is made. The decision and the candidates
-//!    of a search of the code are stored with the call as a set ([`domain::call::code_set`]). A message without content
-//!    keeps the symbols of the newest set of its path (`engine::plans::sources::code_history`).
+//!    [`Offer`](domain::planning::input::Offer)s: candidates with their tokens in every form, and the limit that they
+//!    share. A source does not know how many tokens are free. A source that must not repeat other content (errors,
+//!    code, older messages) receives the turns that are sent in any case ([`context::already_in`]). Only
+//!    `context::admission` admits items, in this order: required items, a person's leases, the newest turn in its
+//!    shortest form, rules, module summaries, and the map of the code, retrieved items within the mode's allowance, the
+//!    window of turns with all that is left, the program's leases, and retrieved items that still fit. A search
+//!    composes texts that depend on each other (passages of one message, symbols of one file), so it composes no more
+//!    than the mode's allowance ([`retrieval::fill`], [`code::find::cards`]). An accepted summary is sent in every mode
+//!    if the request is no larger with it than without it and keeps a person's leases
+//!    (`context::admission::accepted_summaries`). Only the newest draft of a branch is planned. When an embedder is
+//!    configured, a separate thread (`engine::indexing::vectors`) computes vectors of passages, and a plan uses the
+//!    vectors that exist. Code works the same way: a thread (`engine::indexing::code_indexer`) keeps an index of a
+//!    trusted workspace, and a plan (`engine::plans::sources::code`) uses the index as it is when the plan is made. The
+//!    decision and the candidates of a search of the code are stored with the call as a set
+//!    ([`domain::call::code_set`]). A message without content keeps the symbols of the newest set of its path
+//!    (`engine::plans::sources::code_history`).
 //! 3. Enter names the plan that was drawn last. If the branch's head, marks, draft, and settings still give that plan,
 //!    its bytes are posted. Otherwise nothing is sent, and the new plan is shown.
 //! 4. Before the POST, one transaction writes the plan and an open run with a fence. The answer streams through our own

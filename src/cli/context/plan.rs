@@ -18,6 +18,7 @@ use crate::domain::call::item_use::CallUses;
 use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
+use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Budget, ContextPlan, Row, Verdict};
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, SessionView};
@@ -78,9 +79,16 @@ pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again
     if run.io.json {
         let branch = pick::branch(&solved.view, None).ok();
         let shape = shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost, branch);
-        return run.io.value(&shape_code::with_set(shape, solved.code_set.as_deref()));
+        let mut shape = shape_code::with_set(shape, solved.code_set.as_deref());
+        if let Some(note) = note(run, &solved) {
+            shape["note"] = note.into();
+        }
+        return run.io.value(&shape);
     }
     let mut text = describe(&solved.plan, solved.calibration, None);
+    if let Some(note) = note(run, &solved) {
+        let _ = writeln!(text, "! {note}");
+    }
     text.push_str(&code_search(solved.code_set.as_deref()));
     let _ = write!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));
     if let Some(cost) = solved.cost {
@@ -88,6 +96,13 @@ pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again
     }
     run.io.say(&text);
     Ok(())
+}
+
+/// Returns why the mode Heavy adds no code: the folder is not trusted.
+fn note(run: &Run<'_, '_>, solved: &Solved) -> Option<&'static str> {
+    let (_, is_trusted) = solved.view.workspace;
+    let is_missed = solved.plan.mode == Mode::Heavy && !is_trusted && run.config.settings.code.enabled;
+    is_missed.then_some("Code is not searched: this folder is not trusted. `pleach trust` trusts it.")
 }
 
 /// Formats a cost, for example `prompt ≈ $0.0004 est ($0.0009 uncached; cached prefix of 600 tokens) · answer at most

@@ -146,6 +146,23 @@ fn a_plan_as_text_and_as_bytes() {
 }
 
 #[test]
+fn heavy_says_that_the_code_of_an_untrusted_folder_is_not_searched() {
+    for (mode, is_noted) in [(Mode::Heavy, true), (Mode::Light, false)] {
+        let planning = move |ticket, _: &Request| {
+            let mut planned = planned();
+            if let Planned::Plan { plan, .. } = &mut planned {
+                Arc::make_mut(plan).mode = mode;
+            }
+            vec![answer(ticket, Answer::Planned(planned))]
+        };
+        let note = "Code is not searched: this folder is not trusted. `pleach trust` trusts it.";
+        assert_eq!(execute(&["plan", "x"], planning).out.contains(note), is_noted, "{mode:?}");
+        let json = execute(&["plan", "--json", "x"], planning).json();
+        assert_eq!(json["note"].as_str(), is_noted.then_some(note), "{mode:?}");
+    }
+}
+
+#[test]
 fn a_blocked_plan_exits_with_3() {
     for refuses in [true, false] {
         let printed = execute(&["plan", "--json", "x"], move |ticket, _| {

@@ -8,6 +8,7 @@ use crate::cli::input;
 use crate::cli::output::{column, money, number};
 use crate::cli::shape::prompt_cost;
 use crate::cli::stop::Stop;
+use crate::domain::base::failure::Failure;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures, WhatIf};
 use crate::engine::api::PlanRequest;
 use serde_json::{Value, json};
@@ -81,11 +82,11 @@ fn named(text: &mut String, sign: &str, items: &[MovedItem], (count, _): (u32, u
 }
 
 fn shape(found: &WhatIf) -> Value {
-    let variant_shape = |title: &str, arm: Value, result: &Result<PlanFigures, String>| {
+    let variant_shape = |title: &str, arm: Value, result: &Result<PlanFigures, Failure>| {
         let mut value = json!({ "title": title, "settings": arm });
         match result {
             Ok(known) => merge(&mut value, figures(known)),
-            Err(why) => value["error"] = why.as_str().into(),
+            Err(why) => value["error"] = why.to_string().into(),
         }
         value
     };

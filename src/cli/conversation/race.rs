@@ -12,7 +12,6 @@ use crate::domain::call::race::{BranchRun, Limits};
 use crate::domain::call::run::{CAUTION, RunCard, RunStatus};
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::state;
-use crate::domain::planning::blocked::says_unfit;
 use crate::domain::planning::variant;
 use crate::engine::api::{
     Answer, CallRequest, Draft, Event, ItemName, PlanRequest, ReplayedCall, SessionRequest, Ticket, TurnEvent,
@@ -160,9 +159,9 @@ fn ensure_all_fit(run: &mut Run<'_, '_>, branch: BranchId, draft: &Draft, arms: 
     let others = raced.map(|variant| (variant.title.as_str(), &variant.result));
     for (title, result) in present.into_iter().chain(others) {
         if let Err(why) = result
-            && says_unfit(why)
+            && why.kind == FailureKind::Blocked
         {
-            let failure = Failure::new(FailureKind::Blocked, format!("{title}: {why}"));
+            let failure = Failure::new(FailureKind::Blocked, format!("{title}: {}", why.what));
             return Err(failure.kept("Nothing was sent, and no branch was created.").into());
         }
     }

@@ -31,9 +31,10 @@ impl<'a> Marks<'a> {
         Self { by_turn, by_message }
     }
 
-    /// Returns the mark on a turn. The turn must begin with the mark's first message and contain the mark's last
-    /// message, because two answers to one question are two turns. Without such a mark, a pin on one of the turn's
-    /// messages applies to the whole turn. A turn with nothing to send cannot be pinned.
+    /// Returns the mark that decides about a turn: an exclusion of the turn, otherwise the strongest of its own mark and
+    /// the marks on its messages, so that a lease never weakens a pin. The turn must begin with the mark's first message
+    /// and contain the mark's last message, because two answers to one question are two turns. A turn with nothing to
+    /// send cannot be pinned.
     pub(in crate::context) fn turn(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let first = turn.messages.first()?.key;
         let is_on_turn = |mark: &&Mark| match mark.target {
@@ -41,24 +42,19 @@ impl<'a> Marks<'a> {
             _ => true,
         };
         let own = self.by_turn.get(&first).and_then(|marks| marks.iter().rev().copied().find(is_on_turn));
-        let has_effect =
-            |mark: &&Mark| mark.kind.excludes() || turn.messages.iter().any(|message| message.bar.is_none());
-        own.filter(has_effect).or_else(|| self.message_mark(turn))
+        let is_excluded = own.is_some_and(|mark| mark.kind.excludes());
+        let has_content = || turn.messages.iter().any(|message| message.bar.is_none());
+        let own = own.filter(|_| is_excluded || has_content());
+        if is_excluded { own } else { self.message_mark(turn).into_iter().chain(own).max_by_key(|mark| strength(mark)) }
     }
 
-    /// Returns the mark on one of the turn's messages that applies to the whole turn: the longest-lasting one.
+    /// Returns the strongest mark on one of the turn's messages that applies to the whole turn.
     pub(in crate::context) fn message_mark(&self, turn: &TurnInput) -> Option<&'a Mark> {
         if self.by_message.is_empty() {
             return None;
         }
         let marks = turn.messages.iter().filter(|m| m.bar.is_none()).filter_map(|m| self.message(m.key));
-        marks.filter(|mark| !mark.kind.excludes()).max_by_key(|mark| match mark.kind {
-            MarkKind::Sticky => u32::MAX,
-            MarkKind::IncludeOnce => u32::MAX - 1,
-            MarkKind::Leased { turns } => u32::from(turns).min(u32::MAX - 2),
-            MarkKind::Ephemeral => 1,
-            MarkKind::Exclude | MarkKind::ExcludeOnce => 0,
-        })
+        marks.filter(|mark| !mark.kind.excludes()).max_by_key(|mark| strength(mark))
     }
 
     /// Returns the mark that includes a turn whose messages would not be sent otherwise.
@@ -81,6 +77,17 @@ impl<'a> Marks<'a> {
     /// Returns whether a person excluded this message of a turn.
     pub(in crate::context) fn excludes_message(&self, key: Hash) -> bool {
         self.message(key).is_some_and(|mark| mark.kind.excludes())
+    }
+}
+
+/// Ranks marks: a required item is stronger than a lease, and a longer lease than a shorter one.
+fn strength(mark: &Mark) -> u32 {
+    match mark.kind {
+        MarkKind::Sticky => u32::MAX,
+        MarkKind::IncludeOnce => u32::MAX - 1,
+        MarkKind::Leased { turns } => u32::from(turns).min(u32::MAX - 2),
+        MarkKind::Ephemeral => 1,
+        MarkKind::Exclude | MarkKind::ExcludeOnce => 0,
     }
 }
 
@@ -184,4 +191,39 @@ pub(in crate::context) fn turn_cost(turn: &TurnInput, tools: Form, marks: &Marks
 /// Returns whether a block is sent only within its lease, the cap of leases, and the budget.
 pub(in crate::context) fn is_lease(block: &Block) -> bool {
     matches!(block.reason, Reason::Leased { .. } | Reason::Ephemeral)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::admission::laws_tests::{input, key, mark};
+    use crate::domain::conversation::mark::LeaseTurns;
+    use crate::domain::planning::policy::PolicySpec;
+
+    /// A mark on the turn, and one on its question.
+    #[test]
+    fn the_strongest_mark_decides_about_a_turn_unless_the_turn_is_excluded() {
+        use MarkKind::{Ephemeral, Exclude, ExcludeOnce, IncludeOnce, Sticky};
+        let (lease, longer) = (MarkKind::leased(2), MarkKind::leased(3));
+        let ended = MarkKind::Leased { turns: LeaseTurns::Ended };
+        let turn = &input(&[[1; 3]], PolicySpec::default(), 100).turns[0];
+        for (own, message, decides) in [
+            (lease, Sticky, Sticky),
+            (ended, Sticky, Sticky),
+            (Ephemeral, Sticky, Sticky),
+            (IncludeOnce, Sticky, Sticky),
+            (lease, IncludeOnce, IncludeOnce),
+            (ended, lease, lease),
+            (lease, longer, longer),
+            (longer, lease, longer),
+            (Sticky, lease, Sticky),
+            (Exclude, Sticky, Exclude),
+            (ExcludeOnce, Sticky, ExcludeOnce),
+            (lease, Exclude, lease),
+        ] {
+            let marks = [mark(turn.atom, own), mark(Atom::Message { node: key(0, 0) }, message)];
+            let found = Marks::new(&marks).turn(turn).map(|mark| mark.kind);
+            assert_eq!(found, Some(decides), "{own:?} on the turn, {message:?} on its question");
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::TurnFacts;
 use crate::domain::planning::input::{
-    ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, CoveredTurn, Gap, MESSAGE_FRAMING, MessageInput, Offer, PlanInput,
+    ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, CoveredTurn, Gap, MESSAGE_FRAMING, MessageInput, Offer, OfferLimit, PlanInput,
     RequestShape, SendBarrier, SummaryInput, TurnInput,
 };
 use crate::domain::planning::mode::Mode;
@@ -368,7 +368,7 @@ pub(in crate::context) type Found = (Option<usize>, u32, u32);
 /// Tokens after the last card.
 const TAIL: u32 = 2;
 
-pub(in crate::context) fn offered(input: &PlanInput, found: &[Found], most: Option<u32>) -> Offer {
+pub(in crate::context) fn offered(input: &PlanInput, found: &[Found], limit: OfferLimit) -> Offer {
     let block = |at: usize, tokens: u32, kind: RowKind| {
         let block =
             Block::new(Section::Retrieved, kind, (key(300, at), tokens), "found", Reason::Retrieved { rank: 1 });
@@ -381,7 +381,7 @@ pub(in crate::context) fn offered(input: &PlanInput, found: &[Found], most: Opti
         Candidate { texts, turn, together: u32::try_from(at).unwrap(), ..one }
     });
     let candidates = candidates.collect();
-    Offer { heading: Some(block(99, 3, RowKind::Search)), candidates, most }
+    Offer { heading: Some(block(99, 3, RowKind::Search)), candidates, limit }
 }
 
 proptest! {
@@ -394,7 +394,7 @@ proptest! {
         turns in prop::collection::vec([1_u32..20, 1_u32..60, 1_u32..60], 0..7),
         mut found in prop::collection::vec((prop::option::of(0_usize..7), 5_u32..60, 0_u32..5), 0..8),
         rules in prop::collection::vec(1_u32..60, 0..3),
-        (allowance, most) in (0_u32..200, 0_u32..200),
+        (allowance, most, share) in (0_u32..200, 0_u32..200, 0_u32..200),
         marks in prop::collection::vec(prop::option::weighted(0.2, prop_oneof![Just(MarkKind::Sticky), Just(MarkKind::Exclude)]), 7),
         policy in policy(),
         room in 0_u32..600,
@@ -404,7 +404,7 @@ proptest! {
         input.marks = (0..turns.len()).filter_map(|at| marks[at].map(|kind| mark(atom(at), kind))).collect();
         found.sort_unstable();
         let rules: Vec<Found> = rules.into_iter().map(|tokens| (None, tokens, 0)).collect();
-        input.offers = vec![offered(&input, &rules, None), offered(&input, &found, Some(most))];
+        input.offers = vec![offered(&input, &rules, OfferLimit::Share(share)), offered(&input, &found, OfferLimit::Allowance(most))];
         let bare = PlanInput { offers: Vec::new(), ..input.clone() };
         let Ok(admitted) = admit::admit(&input) else {
             prop_assert!(admit::admit(&bare).is_err(), "what is offered blocks no call");
@@ -417,6 +417,7 @@ proptest! {
         let by_rules = PlanInput { offers: input.offers[..1].to_vec(), ..input.clone() };
         let by_rules: u32 = admit::admit(&by_rules).ok().unwrap().offered().iter().map(|block| block.tokens).sum();
         prop_assert!(took - by_rules <= allowance.min(most), "{took} of {allowance} and {most}");
+        prop_assert!(by_rules <= share, "{by_rules} of {share}");
         let out = admitted.omitted_candidates();
         for (at, (turn, ..)) in found.iter().enumerate() {
             let is_turn_sent = turn.is_some_and(|turn| turn < turns.len() && admitted.places[turn].is_sent());
@@ -455,7 +456,7 @@ proptest! {
         let mut input = input(&[[asked, 900, 900]], policy, 0);
         input.marks = vec![mark(atom(0), MarkKind::Ephemeral)];
         input.blocks = vec![block(0, note, true)];
-        input.offers = vec![offered(&input, &[(Some(0), quoted, 0)], None)];
+        input.offers = vec![offered(&input, &[(Some(0), quoted, 0)], OfferLimit::Room)];
         for room in 0..300 {
             input.budget.prompt = room;
             let Ok(admitted) = admit::admit(&input) else { continue };
@@ -487,7 +488,7 @@ proptest! {
         input.marks = (0..turns.len() - 1).filter_map(|at| marks[at].map(|kind| mark(atom(at), kind))).collect();
         input.blocks = leases.iter().enumerate().map(|(at, tokens)| block(at, *tokens, true)).collect();
         let rules: Vec<Found> = rules.into_iter().map(|tokens| (None, tokens, 0)).collect();
-        input.offers = vec![offered(&input, &rules, None), offered(&input, &found, Some(allowance))];
+        input.offers = vec![offered(&input, &rules, OfferLimit::Room), offered(&input, &found, OfferLimit::Allowance(allowance))];
         input.anchor = old.and_then(|(start, form)| {
             let window = Window { start: start.min(turns.len()), shortened: 0, form: FORMS[form], floor: 0, refilled: false };
             window::anchor(&input, window, &[])

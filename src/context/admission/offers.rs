@@ -2,8 +2,8 @@
 //! window, their blocks, and the reasons of candidates that are left out.
 //! Not for: finding candidates (`engine`), the window (`window`), or the room for offers (`admit`).
 //!
-//! Offers come after everything required and never block a call. Offers without an allowance (rules, the map of the
-//! code) may take any free room; retrieved ones share the mode's allowance, in their order. A candidate that repeats a
+//! Offers come after everything required and never block a call. Rules, module summaries, and the map of the code take
+//! free room, each offer up to its limit; retrieved candidates share the mode's allowance, in the order of their offers. A candidate that repeats a
 //! turn costs nothing while that turn is in the window, so a single search for the start of the window weighs both, and
 //! tokens that candidates do not spend go to turns.
 
@@ -12,7 +12,7 @@ use super::choose::SESSION_LEVEL;
 use super::coverage::SummaryCoverage;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem, PlanInput};
+use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit, OmittedItem, PlanInput};
 use crate::domain::planning::plan::{Reason, RowKind};
 use crate::domain::planning::policy::Section;
 use std::collections::{BTreeSet, HashMap};
@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashMap};
 /// An offer and the decisions about its candidates.
 struct OfferDecision<'a> {
     offer: &'a Offer,
-    /// Tokens left by its priority level, for an offer without an allowance.
+    /// Tokens left by its priority level, for an offer that does not spend the allowance.
     level: u32,
     /// For each candidate: the index of the turn that contains the same text.
     turns: Vec<Option<usize>>,
@@ -66,14 +66,14 @@ impl<'a> Offers<'a> {
         Self { decided: decided.collect(), kept: 0, spare: summed.spare }
     }
 
-    /// Admits offers without an allowance, with at most `session` tokens in the session level. Returns the tokens
+    /// Admits offers that do not spend the allowance, with at most `session` tokens in the session level. Returns the tokens
     /// taken.
     pub(in crate::context) fn by_room(&mut self, room: u32, mut session: u32) -> u32 {
         let mut left = room;
-        for decided in self.decided.iter_mut().filter(|decided| decided.offer.most.is_none()) {
+        for decided in self.decided.iter_mut().filter(|decided| decided.offer.limit.of_allowance().is_none()) {
             let own = decided.offer.candidates.iter().any(|one| SESSION_LEVEL.contains(&one.block.section));
             decided.level = if own { session } else { u32::MAX };
-            let taken = decided.admit(left.min(decided.level), &mut self.spare);
+            let taken = decided.admit(left.min(decided.allowed(0, 0)), &mut self.spare);
             left -= taken;
             session -= if own { taken } else { 0 };
         }
@@ -89,7 +89,7 @@ impl<'a> Offers<'a> {
         }
         let (mut left, mut free) = (allowance, room);
         for decided in &mut self.decided {
-            let Some(most) = decided.offer.most else { continue };
+            let Some(most) = decided.offer.limit.of_allowance() else { continue };
             let taken = decided.admit(most.min(left).min(free), &mut self.spare);
             (left, free) = (left - taken, free - taken);
         }
@@ -100,12 +100,12 @@ impl<'a> Offers<'a> {
     /// so more may fit into the rest of the allowance and into `free` tokens. Records for all others how much room
     /// there was. Returns the tokens taken.
     pub(in crate::context) fn settle(&mut self, is_sent: &dyn Fn(usize) -> bool, allowance: u32, free: u32) -> u32 {
-        let looked = self.decided.iter().filter(|decided| decided.offer.most.is_some());
+        let looked = self.decided.iter().filter(|decided| decided.offer.limit.of_allowance().is_some());
         let spent = looked.fold(0_u32, |sum, decided| sum.saturating_add(decided.cost(is_sent)));
         let (mut left, mut now) = (allowance.saturating_sub(spent), free);
         for decided in &mut self.decided {
             let taken = decided.admit_more(is_sent, left, now);
-            left -= if decided.offer.most.is_some() { taken } else { 0 };
+            left -= if decided.offer.limit.of_allowance().is_some() { taken } else { 0 };
             now -= taken;
         }
         self.decided.iter_mut().for_each(|decided| decided.record_reasons(is_sent, left, now));
@@ -224,10 +224,15 @@ impl OfferDecision<'_> {
             let needed = self.cost(is_sent).saturating_sub(before);
             for at in &companions {
                 let other_tokens = needed.saturating_sub(self.offer.candidates[*at].block.tokens);
-                let reason = match (self.summed[*at], self.offer.most) {
+                let reason = match (self.summed[*at], self.offer.limit) {
                     (Some((by, _)), _) => Reason::Superseded { by },
-                    (None, Some(tokens)) if allowed <= free => Reason::Allowance { tokens },
-                    (None, None) if allowed < free => Reason::SessionFull { budget: self.level },
+                    (None, OfferLimit::Allowance(tokens)) if allowed <= free => Reason::Allowance { tokens },
+                    (None, OfferLimit::Share(tokens)) if allowed <= free && tokens <= self.level => {
+                        Reason::BelowThreshold
+                    }
+                    (None, OfferLimit::Room | OfferLimit::Share(_)) if allowed < free => {
+                        Reason::SessionFull { budget: self.level }
+                    }
                     (None, _) => Reason::Budget { free: free.saturating_sub(other_tokens) },
                 };
                 self.out[*at] = Some(reason);
@@ -235,9 +240,13 @@ impl OfferDecision<'_> {
         }
     }
 
-    /// Returns the tokens of the allowance that are left for this offer.
+    /// Returns the tokens that this offer may still take, if `left` tokens are left of the allowance.
     fn allowed(&self, taken: u32, left: u32) -> u32 {
-        self.offer.most.map_or(self.level.saturating_sub(taken), |most| most.saturating_sub(taken).min(left))
+        match self.offer.limit {
+            OfferLimit::Room => self.level.saturating_sub(taken),
+            OfferLimit::Share(most) => self.level.min(most).saturating_sub(taken),
+            OfferLimit::Allowance(most) => most.saturating_sub(taken).min(left),
+        }
     }
 
     fn set(&mut self, all: &[usize], out: Option<&Reason>) {
@@ -328,7 +337,7 @@ mod tests {
         ];
         let input = input(&[[1; 3]], PolicySpec::default(), 100);
         for (found, most) in found {
-            let offer = offered(&input, found, None);
+            let offer = offered(&input, found, OfferLimit::Room);
             let decided = OfferDecision {
                 level: u32::MAX,
                 turns: found.iter().map(|(turn, ..)| *turn).collect(),

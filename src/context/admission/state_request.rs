@@ -8,6 +8,7 @@ use super::coverage::SummaryCoverage;
 use super::forms::{Marks, turn_cost};
 use super::position::RowPosition;
 use super::window::{self, CLOSED_RESULT};
+use crate::context::explain;
 use crate::domain::planning::input::{Block, OmittedItem, PlanInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, Form, Reason};
 
@@ -31,17 +32,36 @@ pub(in crate::context) fn admit<T>(
     let may_ask = || leaves_out_turns(&without) && (input.summaries.is_empty() || !fits_without_summaries(input));
     let Some(request) = input.state_request.as_ref().filter(|_| may_ask()) else { return Ok(read(&without)) };
     let mut decided = asking(input, request);
-    let free = match admit::admit(&decided) {
-        Ok(with) if sends_turns(&with) || !sends_turns(&without) => return Ok(read(&with)),
-        Ok(_) => without.free(),
+    let reason = match admit::admit(&decided) {
+        Ok(with) => {
+            let unsummed = (with.summed.used.is_empty() && !without.summed.used.is_empty()).then(|| unsummed(input));
+            let unsummed = unsummed.transpose()?;
+            let other = unsummed.as_ref().unwrap_or(&without);
+            if sends_turns(&with) || !sends_turns(other) {
+                return Ok(read(&with));
+            }
+            // The request leaves neither the last turn nor a summary of it. Both are sent if that takes no more tokens
+            // than the last turn without the summary.
+            let both = || admit::admit_with(&decided, without.summed.clone(), AllowanceUse::Offered, without.most).ok();
+            let both = unsummed.as_ref().and_then(|_| both());
+            if let Some(both) = both.filter(|both| explain::size(both) <= explain::size(other)) {
+                return Ok(read(&both));
+            }
+            // The policy may have no room for both, although the budget has.
+            let last = other.places.iter().rposition(|place| place.is_sent());
+            let by_policy = last.and_then(|turn| with.choice.reason(turn)).cloned();
+            let saved = explain::size(other).saturating_sub(explain::size(&without));
+            let free = if unsummed.is_some() { without.free().min(saved) } else { without.free() };
+            by_policy.unwrap_or(Reason::Budget { free })
+        }
         Err(blocked) => {
             let other_tokens = blocked.needed.saturating_sub(request.tokens);
-            input.budget.prompt.saturating_sub(other_tokens).min(without.free())
+            Reason::Budget { free: input.budget.prompt.saturating_sub(other_tokens).min(without.free()) }
         }
     };
     decided.blocks.pop();
     let remedy = (WRITE_ONE.0.to_owned(), WRITE_ONE.1.to_owned());
-    decided.near.push(OmittedItem::of(request, Reason::Budget { free }, remedy));
+    decided.near.push(OmittedItem::of(request, reason, remedy));
     admit::admit(&decided).map(|admitted| read(&admitted))
 }
 
@@ -75,8 +95,12 @@ pub(super) fn asking(input: &PlanInput, request: &Block) -> PlanInput {
 
 /// Returns whether all turns would be sent without accepted summaries.
 fn fits_without_summaries(input: &PlanInput) -> bool {
-    let admitted = admit::admit_with(input, SummaryCoverage::new(input, Vec::new()), AllowanceUse::Offered, None);
-    admitted.is_ok_and(|admitted| !leaves_out_turns(&admitted))
+    unsummed(input).is_ok_and(|admitted| !leaves_out_turns(&admitted))
+}
+
+/// Admits everything except accepted summaries.
+fn unsummed(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
+    admit::admit_with(input, SummaryCoverage::new(input, Vec::new()), AllowanceUse::Offered, None)
 }
 
 /// Returns whether the request leaves out a turn that no person, lane, or summary keeps out.
@@ -91,4 +115,58 @@ pub(in crate::context) fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     };
     input.gaps.iter().any(|gap| !gap.elsewhere && admitted.summed.gap(gap).is_none())
         || input.turns.iter().enumerate().any(is_lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::admission::laws_tests::{input, key};
+    use crate::domain::planning::input::{CoveredTurn, SummaryInput};
+    use crate::domain::planning::plan::RowKind;
+    use crate::domain::planning::policy::{PolicySpec, Section};
+    use crate::domain::planning::tuning::{Adaptive, Milli, TurnSelection};
+
+    fn request() -> Block {
+        let reason = Reason::StateRequested { older: true, has_state: None };
+        Block::new(Section::System, RowKind::Text, (key(9, 9), 20), "state", reason)
+    }
+
+    /// The last turn takes 28 of the 55 tokens and the rest of the request 21, so that the request for a state block
+    /// displaces the turn. A summary of the turn stays: with the request only if both take less than the turn alone.
+    #[test]
+    fn a_request_displaces_no_summary_of_the_last_turn() {
+        for (tokens, omitted) in [(20, vec![Reason::Budget { free: 5 }]), (5, Vec::new())] {
+            let policy = PolicySpec { shorten_tools: false, ..PolicySpec::default() };
+            let mut input = input(&[[500, 1, 1], [1, 1, 1]], policy, 55);
+            let (by, text) = (key(8, 0), key(8, 1));
+            input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false }];
+            input.covered = vec![CoveredTurn { user: key(1, 0), tip: key(1, 2), by }];
+            let summary = (Section::SessionSummary, RowKind::Summary, (text, tokens));
+            input.blocks = vec![Block::new(summary.0, summary.1, summary.2, "summary", Reason::Summary)];
+            input.state_request = Some(request());
+            let read = |admitted: &Admitted<'_>| {
+                let near = admitted.input.near.iter().map(|omitted| omitted.reason.clone());
+                (admitted.summed.used.clone(), near.collect::<Vec<_>>(), admitted.input.blocks.len())
+            };
+            let blocks = if omitted.is_empty() { 2 } else { 1 };
+            assert_eq!(admit(&input, read).ok().unwrap(), (vec![by], omitted, blocks), "a summary of {tokens} tokens");
+        }
+    }
+
+    /// The policy's target holds the last turn (49 tokens in all) but not the request as well; the budget holds both.
+    #[test]
+    fn a_request_without_room_in_the_policy_names_its_limit_and_not_the_budget() {
+        let adaptive =
+            Adaptive { base: 60, lowest: Milli(1_000), highest: Milli(1_000), step: Milli(0), ..Adaptive::default() };
+        let choose = TurnSelection::Relevance;
+        let policy = PolicySpec { choose, adaptive, shorten_tools: false, ..PolicySpec::default() };
+        let mut input = input(&[[500, 1, 1], [1, 1, 1]], policy, 1_000);
+        input.state_request = Some(request());
+        let read = |admitted: &Admitted<'_>| {
+            let sent: Vec<bool> = admitted.places.iter().map(|place| place.is_sent()).collect();
+            (sent, admitted.input.near.iter().map(|omitted| omitted.reason.clone()).collect::<Vec<_>>())
+        };
+        let (sent, omitted) = admit(&input, read).ok().unwrap();
+        assert_eq!((sent, omitted), (vec![false, true], vec![Reason::SoftTarget { tokens: 60 }]));
+    }
 }

@@ -29,9 +29,7 @@ pub(in crate::context) struct Required {
 pub(in crate::context) fn blocked(input: &PlanInput, marks: &Marks<'_>, required: &Required) -> Box<Blocked> {
     let Required { needed, turns, window, open } = required;
     let needed = *needed;
-    let larger = input.budget.cap_for(needed).filter(|_| input.budget.is_capped());
-    let larger = larger.map(|at_least| BlockedRemedy::LargerBudget { at_least });
-    let mut choices = vec![larger.unwrap_or(BlockedRemedy::OtherModel)];
+    let mut choices = vec![BlockedRemedy::more_room(&input.budget, needed)];
     let pinned = pinned(input, marks);
     if !pinned.is_empty() {
         let frees = pinned.iter().fold(*turns, |sum, item| sum.saturating_add(item.tokens));

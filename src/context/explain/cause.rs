@@ -207,38 +207,57 @@ impl Case<'_> {
     }
 
     /// Returns why the item is sent with another text or in another form.
+    #[deny(clippy::wildcard_enum_match_arm, reason = "a new kind of row must not compile without its cause")]
     fn reshaped(&self, after: &ItemPlace) -> Cause {
-        match &after.reason {
-            Reason::Open => plain(CauseKind::Turn, "The open turn grew."),
-            Reason::CurrentState => or_else(self.state_op(), CauseKind::Model, "The model wrote a new state block."),
-            Reason::Summary => self.summary_op("Another summary is sent."),
-            Reason::Configured | Reason::Instructions | Reason::Guideline | Reason::StateRequested { .. } => {
-                or_else(self.setting_op(), CauseKind::Policy, "The text was changed in the settings.")
+        match self.delta.row {
+            RowKind::State => or_else(self.state_op(), CauseKind::Model, "The model wrote a new state block."),
+            RowKind::Summary => self.summary_op("Another summary is sent."),
+            RowKind::Search if matches!(after.reason, Reason::Searched { .. }) => {
+                plain(CauseKind::Retrieval, "The search found other messages.")
             }
-            Reason::Searched { .. } => plain(CauseKind::Retrieval, "The search found other messages."),
-            Reason::ProjectRules { .. } | Reason::OwnRules { .. } => plain(CauseKind::You, "Its file changed."),
-            Reason::Skills { .. } => plain(CauseKind::You, "A skill was added, removed, or described differently."),
-            Reason::Module { staleness, .. } => match self.reason_before() {
-                Some(Reason::Module { staleness: before, .. }) if before != staleness && staleness != "fresh" => {
+            RowKind::Text => or_else(self.setting_op(), CauseKind::Policy, "The text was changed in the settings."),
+            RowKind::Rules => plain(CauseKind::You, "Its file changed."),
+            RowKind::Skills => plain(CauseKind::You, "A skill was added, removed, or described differently."),
+            RowKind::Module => match (&after.reason, self.reason_before()) {
+                (Reason::Module { staleness, .. }, Some(Reason::Module { staleness: before, .. }))
+                    if before != staleness && staleness != "fresh" =>
+                {
                     plain(CauseKind::You, "Files that the summary mentions were changed or added.")
                 }
                 _ => plain(CauseKind::You, "The summary was rewritten or edited."),
             },
-            _ if matches!(self.reason_before(), Some(Reason::Open)) => {
-                plain(CauseKind::Turn, "This message has been answered: the whole turn is sent.")
+            RowKind::Turn | RowKind::Preamble if after.reason == Reason::Open => {
+                plain(CauseKind::Turn, "The open turn grew.")
             }
-            _ if self.before.model != self.after.model => {
-                or_else(self.setting(), CauseKind::OtherModel, "Another model counts its tokens differently.")
-            }
-            _ if self.delta.row == RowKind::Code => self.reshaped_code(),
-            _ if self.has_shorter_results() => {
-                self.by_window("Its tool results are shortened to make room for newer turns.")
-            }
-            _ => {
-                let shorter = self.delta.kind() == DiffKind::Shortened;
-                let words = if shorter { "Less of this item is sent." } else { "More of this item is sent." };
-                or_else(self.mark_op().or_else(|| self.setting()), CauseKind::Window, words)
-            }
+            RowKind::Code
+            | RowKind::Note
+            | RowKind::Preamble
+            | RowKind::Turn
+            | RowKind::Card
+            | RowKind::Quote
+            | RowKind::Range
+            | RowKind::Message
+            | RowKind::Part
+            | RowKind::Search
+            | RowKind::Memory
+            | RowKind::Request => self.resized(),
+        }
+    }
+
+    /// Returns why more or less of the item is sent.
+    fn resized(&self) -> Cause {
+        if matches!(self.reason_before(), Some(Reason::Open)) {
+            plain(CauseKind::Turn, "This message has been answered: the whole turn is sent.")
+        } else if self.before.model != self.after.model {
+            or_else(self.setting(), CauseKind::OtherModel, "Another model counts its tokens differently.")
+        } else if self.delta.row == RowKind::Code {
+            self.reshaped_code()
+        } else if self.has_shorter_results() {
+            self.by_window("Its tool results are shortened to make room for newer turns.")
+        } else {
+            let shorter = self.delta.kind() == DiffKind::Shortened;
+            let words = if shorter { "Less of this item is sent." } else { "More of this item is sent." };
+            or_else(self.mark_op().or_else(|| self.setting()), CauseKind::Window, words)
         }
     }
 

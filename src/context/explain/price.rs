@@ -128,18 +128,22 @@ impl Admitted<'_> {
     /// chosen again. Therefore tries several sizes and the largest size at which the window can still be cut back, and
     /// returns the worst price.
     pub(in crate::context) fn price(&self, addition: Addition) -> Price {
-        let price = self.base_price(addition);
+        let turn = addition.turn.filter(|_| self.loose.is_some());
+        let bare = turn.and_then(|turn| self.without_candidates_of(turn));
+        let bare = bare.as_ref().and_then(|bare| admit(bare).ok());
+        let price = self.base_price(addition, bare.as_ref());
         // The first turn that leaves the window triggers the request for a state block.
         let Some(request) = self.input.state_request.as_ref().filter(|_| price.pushes.1 > 0) else { return price };
-        let with = self.base_price(Addition { companions: request.tokens, ..addition });
+        let with = self.base_price(Addition { companions: request.tokens, ..addition }, bare.as_ref());
         let blocks = with.pushes.0 > 0 && with.pushes.1 == 0;
         if !blocks && (!with.is_sent || with.pushes.1 > price.pushes.1) { with } else { price }
     }
 
-    fn base_price(&self, addition: Addition) -> Price {
+    /// Returns the price without the request for a state block. `bare` is the plan without the quotations of the turn.
+    fn base_price(&self, addition: Addition, bare: Option<&Admitted<'_>>) -> Price {
         let fits = self.total.saturating_add(self.adds(addition)) <= self.input.budget.prompt;
         if fits && !self.window.refilled && self.is_not_blocked(addition) {
-            return self.chosen_anew(addition, self.price_of(addition, Some(self.window)));
+            return self.chosen_anew(addition, bare, self.price_of(addition, Some(self.window)));
         }
         let whole = self.price_of(addition, None);
         if whole.pushes.0 > 0 && whole.pushes.1 == 0 {
@@ -149,26 +153,21 @@ impl Admitted<'_> {
         let sizes = smaller.into_iter().chain(self.last_cut_back(addition));
         let others = sizes.map(|outside| self.price_of(Addition { outside, ..addition }, None));
         let worst = others.fold(whole, |worst, other| if other.pushes.1 > worst.pushes.1 { other } else { worst });
-        self.chosen_anew(addition, worst)
+        self.chosen_anew(addition, bare, worst)
     }
 
     /// Returns the worse of `worst` and the price after a new choice by the policy. If the turn itself is sent, its
     /// quotations are not. A policy that chooses by free room then chooses again and may leave out turns that it had
     /// included.
-    fn chosen_anew(&self, addition: Addition, worst: Price) -> Price {
-        let Some(bare) =
-            addition.turn.filter(|_| self.loose.is_some()).and_then(|turn| self.without_candidates_of(turn))
-        else {
-            return worst;
-        };
-        let Ok(resolved) = admit(&bare) else { return worst };
+    fn chosen_anew(&self, addition: Addition, bare: Option<&Admitted<'_>>, worst: Price) -> Price {
+        let Some(bare) = bare else { return worst };
         let in_window = (0..self.places.len()).filter(|turn| self.places[*turn] == RowPosition::Window);
         let in_window: Vec<usize> = in_window.filter(|turn| addition.turn != Some(*turn)).collect();
         let sizes = [4, 3, 2, 1].map(|quarters| addition.outside / 4 * quarters);
         let left = sizes.map(|outside| {
-            let with = CostsWithAddition { costs: &resolved.costs, addition: Addition { outside, ..addition } };
-            let then = window::choose(&bare, &with, bare.budget.prompt);
-            let pushed_out = in_window.iter().filter(|turn| **turn < then.start || resolved.choice.withholds(**turn));
+            let with = CostsWithAddition { costs: &bare.costs, addition: Addition { outside, ..addition } };
+            let then = window::choose(bare.input, &with, bare.input.budget.prompt);
+            let pushed_out = in_window.iter().filter(|turn| **turn < then.start || bare.choice.withholds(**turn));
             let cost = |turn: &usize| self.costs.turns(*turn, self.window.shortened, self.window.form);
             let each = pushed_out.map(|turn| cost(turn).saturating_sub(cost(&(turn + 1))));
             each.fold((0_u32, 0_u32), |(tokens, turns), cost| (tokens.saturating_add(cost), turns + 1))
@@ -300,6 +299,7 @@ impl Costs for CostsWithAddition<'_> {
 mod tests {
     use super::*;
     use crate::context::admission::laws_tests::{input, offered};
+    use crate::domain::planning::input::OfferLimit;
     use crate::domain::planning::policy::PolicySpec;
     use proptest::prelude::*;
 
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn only_the_candidates_of_a_turn_are_taken_out() {
         let mut input = input(&[[1; 3]; 2], PolicySpec::default(), 500);
-        input.offers = vec![offered(&input, &[(Some(0), 5, 0), (None, 9, 0)], None)];
+        input.offers = vec![offered(&input, &[(Some(0), 5, 0), (None, 9, 0)], OfferLimit::Room)];
         let admitted = admit(&input).ok().unwrap();
         let bare = admitted.without_candidates_of(0).unwrap();
         let left: Vec<_> = bare.offers[0].candidates.iter().map(|one| one.turn).collect();

@@ -229,6 +229,13 @@ pub enum BlockedRemedy {
 }
 
 impl BlockedRemedy {
+    /// Returns the remedy that makes room for `needed` tokens: a larger budget if the model has that room.
+    #[must_use]
+    pub fn more_room(budget: &Budget, needed: u32) -> Self {
+        let larger = budget.cap_for(needed).filter(|_| budget.is_capped());
+        larger.map_or(Self::OtherModel, |at_least| Self::LargerBudget { at_least })
+    }
+
     /// Returns the remedy as a clause.
     pub fn sentence(&self) -> String {
         match self {
@@ -250,14 +257,6 @@ impl BlockedRemedy {
             Self::ShorterMessage { by } => format!("shorten the message by {} tokens (estimated)", count(*by)),
         }
     }
-}
-
-/// The start of the sentence about a planned request that does not fit.
-const DOES_NOT_FIT: &str = "The next request does not fit";
-
-/// Whether an error of a planned request says that it does not fit.
-pub fn says_unfit(error: &str) -> bool {
-    error.starts_with(DOES_NOT_FIT)
 }
 
 /// What a failed send left unchanged. A command replaces the words about the draft.
@@ -303,7 +302,7 @@ impl Blocked {
 
     /// Returns the problem of a planned request as a sentence.
     pub fn sentence(&self) -> String {
-        format!("{DOES_NOT_FIT}: it {}.", self.needs())
+        format!("The next request does not fit: it {}.", self.needs())
     }
 
     /// Returns the problem of a request that was to be sent as a sentence.

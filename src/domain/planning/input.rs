@@ -146,9 +146,29 @@ pub struct Offer {
     pub heading: Option<Block>,
     /// The candidates, in sending order.
     pub candidates: Vec<Candidate>,
-    /// Maximum tokens that all candidates with their heading may take of the mode's allowance. `None` for candidates
-    /// that may take any free room before anything retrieved (rules of the project, the map of the code).
-    pub most: Option<u32>,
+    /// The tokens that all candidates with their heading may take.
+    pub limit: OfferLimit,
+}
+
+/// The tokens that the candidates of an offer may take together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum OfferLimit {
+    /// Any free room, before anything retrieved: rules of the project, the map of the code.
+    Room,
+    /// At most this many tokens of that room: module summaries.
+    Share(u32),
+    /// At most this many tokens of the mode's allowance: retrieved items.
+    Allowance(u32),
+}
+
+impl OfferLimit {
+    /// Returns the maximum tokens of the mode's allowance; `None` for an offer that does not spend it.
+    pub fn of_allowance(self) -> Option<u32> {
+        match self {
+            Self::Room | Self::Share(_) => None,
+            Self::Allowance(most) => Some(most),
+        }
+    }
 }
 
 /// An item that may be sent in addition to the turns, with its tokens in every form.

@@ -343,6 +343,11 @@ impl Budget {
         self.prompt + self.safety < self.most()
     }
 
+    /// Returns the advice that makes more room, as a clause: a larger budget if possible, otherwise another model.
+    pub fn advice(&self) -> &'static str {
+        if self.is_capped() { "raise the budget" } else { "choose a model with a larger context window" }
+    }
+
     /// Returns the action that makes more room, and its effect: a larger budget if possible, otherwise another model.
     pub fn remedy(&self) -> (&'static str, &'static str) {
         if self.is_capped() {

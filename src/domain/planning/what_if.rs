@@ -2,6 +2,7 @@
 //! Not for: solving those plans (`engine`) or naming the settings (`variant`).
 
 use super::plan::{ContextPlan, Form, Row, RowKind};
+use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::meter::PromptCost;
@@ -18,8 +19,8 @@ const MAX_LISTED: usize = 200;
 pub struct WhatIf {
     /// The branch.
     pub branch: BranchId,
-    /// The figures of the current call, or why it cannot be sent.
-    pub present: Result<PlanFigures, String>,
+    /// The figures of the current call, or why it cannot be sent; of kind `Blocked` if it does not fit.
+    pub present: Result<PlanFigures, Failure>,
     /// The variants.
     pub alternatives: Vec<Alternative>,
 }
@@ -31,8 +32,8 @@ pub struct Alternative {
     pub title: String,
     /// The changed settings.
     pub overrides: Overrides,
-    /// The figures, or why it cannot be sent.
-    pub result: Result<PlanFigures, String>,
+    /// The figures, or why it cannot be sent; of kind `Blocked` if it does not fit.
+    pub result: Result<PlanFigures, Failure>,
 }
 
 /// The effect of an act on the next call.
@@ -45,7 +46,7 @@ pub struct ActPreview {
     /// The tokens.
     pub est: u32,
     /// The figures after the act, compared with the current plan; or why it cannot be sent.
-    pub result: Result<PlanFigures, String>,
+    pub result: Result<PlanFigures, Failure>,
 }
 
 /// Figures of a plan.

@@ -15,7 +15,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::call::provider::Wire;
 use crate::domain::call::request;
 use crate::domain::call::tokens::grouped;
-use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
+use crate::domain::planning::plan::{BlockedRemedy, Budget, ContextPlan, Row, RowKind};
 use crate::domain::planning::policy::Section;
 use crate::engine::api::{Answer, BodyCount, Draft, DraftKind, Event, RawPart, RawRequest, Ticket};
 use crate::engine::calls::stored_runs::unwritable;
@@ -109,7 +109,7 @@ impl Core {
         let result = match made.unwrap_or_else(|| Err(lost())) {
             Err(failure) => Err(failure),
             Ok((_, counts)) if !sends => Ok(Answer::Weighed(counts)),
-            Ok((_, counts)) if counts.tokens > counts.room => Err(over(counts)),
+            Ok((solved, counts)) if counts.tokens > counts.room => Err(over(&solved.plan.budget, counts.tokens)),
             Ok((solved, _)) => {
                 // A call does not use up a mark that changed after the call was built.
                 let marks = if revision == self.plans.revision(branch) { solved.marks.clone() } else { Arc::new([]) };
@@ -128,22 +128,23 @@ impl Core {
 }
 
 /// Returns the failure for a body that exceeds the budget, with the figures.
-fn over(counts: BodyCount) -> Failure {
-    let (tokens, room) = (grouped(counts.tokens.into()), grouped(counts.room.into()));
-    let more = grouped(u64::from(counts.tokens - counts.room));
+fn over(budget: &Budget, tokens: u32) -> Failure {
     let what = format!(
-        "The edited request needs {tokens} tokens (estimated), but the budget is {room}: {more} \
-        too many."
+        "The edited request needs {} tokens (estimated), but the budget is {}: {} too many.",
+        grouped(tokens.into()),
+        grouped(budget.prompt.into()),
+        grouped(u64::from(tokens - budget.prompt))
     );
+    let more_room = BlockedRemedy::more_room(budget, tokens).sentence();
     Failure::new(FailureKind::Blocked, what)
         .kept("Nothing was sent; the text is kept.")
-        .todo("Shorten the text, raise the budget, or choose a model with a larger context window.")
+        .todo(format!("Shorten the text, or {more_room}."))
 }
 
 fn task(mut edit: EditedBody, inbox: Sender<Inbox>) -> WorkerTask {
     let work = Box::new(move |builder: &mut InputBuilder| {
         if let Some(snapshot) = edit.snapshot.take() {
-            let (encoding, room) = (snapshot.rules.model.encoding, snapshot.rules.budget.prompt);
+            let (encoding, budget) = (snapshot.rules.model.encoding, snapshot.rules.budget);
             let (solution, left) = worker::try_solve(builder, &snapshot);
             if left > 0 && snapshot.waits {
                 edit.snapshot = Some(snapshot);
@@ -153,9 +154,8 @@ fn task(mut edit: EditedBody, inbox: Sender<Inbox>) -> WorkerTask {
                 Ok(Ok(solved)) => edit.base = Some(solved),
                 Ok(Err(blocked)) => {
                     let tokens = count_body(edit.body.as_bytes(), encoding, builder.counter().as_ref());
-                    let digest = Hash::of(edit.body.as_bytes());
-                    let failure = match tokens.filter(|tokens| *tokens > room) {
-                        Some(tokens) => over(BodyCount { digest, tokens, room, changed: 0 }),
+                    let failure = match tokens.filter(|tokens| *tokens > budget.prompt) {
+                        Some(tokens) => over(&budget, tokens),
                         None => Failure::new(FailureKind::Blocked, blocked.send_failure()),
                     };
                     edit.made = Some(Err(failure.kept("Nothing was sent; the text is kept.")));
@@ -247,4 +247,18 @@ fn parts(plan: &ContextPlan, outline: &Outline) -> Vec<RawPart> {
         })
     };
     outline.iter().filter_map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edited_request_that_is_too_large_names_the_remedy_that_makes_room() {
+        let advice = |cap: Option<u32>, tokens: u32| over(&Budget::compute(8_000, None, Some(2_000), cap), tokens).todo;
+        let larger = "Shorten the text, or raise the budget to 3,256 tokens or more, safety margin included.";
+        let other = "Shorten the text, or choose a model with a larger context window.";
+        assert_eq!(advice(Some(2_000), 3_000), larger);
+        assert_eq!([advice(Some(2_000), 6_000), advice(None, 6_000)], [other, other]);
+    }
 }

@@ -84,7 +84,7 @@ impl Core {
                 Ok(PlanFigures::of(&solved.plan, &made.present, same, cost))
             }
             Some(Err(why)) => Err(why),
-            None => Err("The preview was not computed.".into()),
+            None => Err(Failure::new(FailureKind::Internal, "The preview was not computed.")),
         };
         let (present, est) = (made.present.id, made.present.est_total);
         let preview = ActPreview { branch: made.branch, present, est, result };

@@ -37,7 +37,7 @@ pub(crate) struct PreviewWork {
     pub(crate) snapshot: Snapshot,
     pub(crate) price: Option<Price>,
     pub(crate) stop: Arc<AtomicBool>,
-    pub(crate) result: Option<Result<Solved, String>>,
+    pub(crate) result: Option<Result<Solved, Failure>>,
 }
 
 /// The what-if comparison that is being solved.
@@ -61,7 +61,7 @@ pub(crate) struct Trial {
     pub(crate) price: Option<Price>,
     /// Whether it uses the same model as the current call, so that the server may have cached the prefix.
     pub(crate) same_model: bool,
-    pub(crate) result: Option<Result<TrialPlan, String>>,
+    pub(crate) result: Option<Result<TrialPlan, Failure>>,
 }
 
 /// All variants; the first is the current call.

@@ -125,7 +125,7 @@ impl Core {
                 snapshot: None,
                 price: None,
                 same_model: false,
-                result: Some(Err(failure.to_string())),
+                result: Some(Err(failure)),
             },
         }
     }
@@ -177,7 +177,7 @@ impl Core {
                     Ok(PlanFigures::of(&solved.plan, base, same, cost))
                 }
                 Some(Err(why)) => Err(why),
-                None => Err("That plan was not computed.".into()),
+                None => Err(Failure::new(FailureKind::Internal, "That plan was not computed.")),
             };
             alternatives.push(Alternative {
                 title: variant::title(&trial.overrides),
@@ -186,7 +186,7 @@ impl Core {
             });
         }
         let present = if alternatives.is_empty() {
-            Err("The planner returned no plan. Try again.".into())
+            Err(Failure::new(FailureKind::Internal, "The planner returned no plan.").todo("Try again."))
         } else {
             alternatives.remove(0).result
         };

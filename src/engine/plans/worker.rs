@@ -297,16 +297,13 @@ pub(crate) fn try_solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> (Sol
 }
 
 /// Solves a snapshot; `None` while older messages are still being indexed.
-pub(super) fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<Solved, String>> {
+pub(super) fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<Solved, Failure>> {
     let (solution, left) = try_solve(builder, snapshot);
     if left > 0 && snapshot.waits {
         return None;
     }
-    Some(match solution {
-        Ok(Ok(solved)) => Ok(solved),
-        Ok(Err(blocked)) => Err(blocked.sentence()),
-        Err(failure) => Err(failure.to_string()),
-    })
+    let unfit = |blocked: Arc<Blocked>| Failure::new(FailureKind::Blocked, blocked.sentence());
+    Some(solution.and_then(|solved| solved.map_err(unfit)))
 }
 
 /// Solves a snapshot: a plan, or why none is possible. Also returns the number of messages that are not indexed yet.

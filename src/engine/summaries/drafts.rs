@@ -53,9 +53,11 @@ impl Core {
         let users = turns.iter().map(|(turn, _)| turn.user).collect();
         let most = self.summary_limit(&branch, &rules, &users)?;
         if most < MIN_SUMMARY {
+            let is_budget = rules.policy.levels.total > rules.budget.prompt;
+            let more_room = if is_budget { rules.budget.advice() } else { "give the policy a larger session level" };
             return Err(Failure::user("The session level of the policy has no room for a further summary.")
                 .kept("Nothing was changed.")
-                .todo("Undo or shorten a summary, or raise the budget."));
+                .todo(format!("Undo or shorten a summary, or {more_room}.")));
         }
         let job = Job {
             number: self.summaries.drafts.next_number(),

@@ -16,7 +16,7 @@ use crate::domain::call::provider::CallEnd;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::{Content, Node, NodeHead, Role};
 use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
-use crate::domain::planning::plan::Form;
+use crate::domain::planning::plan::{Budget, Form};
 use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource, TurnCover};
 use crate::domain::summary::draft::{KeepReason, SourceMessage, SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::domain::summary::stored_draft::StoredDraft;
@@ -241,7 +241,7 @@ impl Job {
     ) -> Result<(String, Vec<String>), Failure> {
         let count = |text: &str| self.count(text);
         let fixed = self.count(prompts::SUMMARIZE).saturating_add(AROUND);
-        let room = room(self.auxiliary_call.rules.budget.prompt, fixed)?;
+        let room = room(&self.auxiliary_call.rules.budget, fixed)?;
         let mut answers = Vec::new();
         let mut warnings = Vec::new();
         let chunks = parts::chunks(sources, room, &count);
@@ -298,11 +298,11 @@ impl Job {
 }
 
 /// Returns the tokens of sources that one request may contain. Fails if that is too little.
-fn room(budget: u32, fixed: u32) -> Result<u32, Failure> {
-    let room = budget.saturating_sub(fixed) / 10 * 9;
+fn room(budget: &Budget, fixed: u32) -> Result<u32, Failure> {
+    let room = budget.prompt.saturating_sub(fixed) / 10 * 9;
     if room < MIN_ROOM {
         return Err(Failure::new(FailureKind::Blocked, "The model's budget leaves no room for sources.")
-            .todo("Raise the budget, or extract the summary from the turns' own sentences."));
+            .todo(format!("Extract the summary from the turns' own sentences, or {}.", budget.advice())));
     }
     Ok(room)
 }
@@ -344,7 +344,7 @@ mod tests {
         for (budget, fixed, wanted) in
             [(4_000, 400, Some(3_240)), (690, 400, Some(261)), (689, 400, None), (400, 400, None), (0, 400, None)]
         {
-            let found = room(budget, fixed);
+            let found = room(&Budget { prompt: budget, ..Budget::compute(8_000, None, None, None) }, fixed);
             assert!(found.as_ref().err().is_none_or(|failure| failure.kind == FailureKind::Blocked));
             assert_eq!(found.ok(), wanted, "{budget} less {fixed}");
         }

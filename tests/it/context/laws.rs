@@ -816,6 +816,10 @@ fn assert_marks_kept(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, text, .. } = solved;
     let turn_mark =
         |index: usize| talk.marks.iter().find(|(on, _)| *on == MarkTarget::Turn(index)).map(|(_, kind)| *kind);
+    let marks_message = |index: usize| {
+        let is_on = |on: &MarkTarget| matches!(on, MarkTarget::Message(turn, _) | MarkTarget::Episode(turn, _) if *turn == index);
+        talk.marks.iter().any(|(on, _)| is_on(on))
+    };
     for (index, messages) in talk.turns.iter().enumerate() {
         let sendable = input.turns[index].messages.iter().any(|message| message.bar.is_none());
         let row = plan.rows.iter().find(|row| row.atom == input.turns[index].atom && row.reason != Reason::OffPath);
@@ -828,7 +832,7 @@ fn assert_marks_kept(talk: &Talk, solved: &Solved) {
             Some(MarkKind::Sticky | MarkKind::IncludeOnce) if sendable => {
                 assert!(row.is_some_and(Row::included), "marked, yet out: {}", brief(plan));
             }
-            Some(MarkKind::Leased { turns: LeaseTurns::Ended }) => {
+            Some(MarkKind::Leased { turns: LeaseTurns::Ended }) if !marks_message(index) => {
                 assert!(row.is_none_or(|row| row.kind != RowKind::Card), "an expired lease pins nothing");
             }
             _ => {}
@@ -845,7 +849,7 @@ fn assert_marks_kept(talk: &Talk, solved: &Solved) {
         if let (MarkTarget::Message(turn, at), MarkKind::Sticky) = (on, kind) {
             let message = input.turns[*turn].messages.iter().find(|m| m.key == talk.key(*turn, *at)).unwrap();
             let row = plan.rows.iter().find(|row| row.atom == input.turns[*turn].atom);
-            if message.bar.is_none() && turn_mark(*turn).is_none() {
+            if message.bar.is_none() && !turn_mark(*turn).is_some_and(MarkKind::excludes) {
                 assert!(row.is_some_and(Row::included), "the turn of a pinned message is included");
             }
         }

@@ -83,7 +83,7 @@ fn preview_matches_the_act() {
                 assert_eq!(figures.sums[1].0 as usize, old.iter().filter(|atom| !new.contains(atom)).count());
                 assert!(!figures.gained.is_empty(), "includes the requested item");
             }
-            (Err(why), Planned::Blocked(blocked)) => assert_eq!(*why, blocked.sentence()),
+            (Err(why), Planned::Blocked(blocked)) => assert_eq!(why.what, blocked.sentence()),
             other => panic!("{other:?}"),
         }
         client.must(Request::Session(SessionRequest::Undo));

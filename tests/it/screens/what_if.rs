@@ -51,7 +51,7 @@ fn figures(est: u32, micro: u64, same: u32, gained: Vec<MovedItem>, lost: Vec<Mo
 }
 
 pub(super) fn found(words: &str) -> Arc<WhatIf> {
-    let way = |title: &str, overrides: Overrides, result: Result<PlanFigures, String>| Alternative {
+    let way = |title: &str, overrides: Overrides, result: Result<PlanFigures, Failure>| Alternative {
         title: title.into(),
         overrides,
         result,
@@ -85,7 +85,7 @@ pub(super) fn found(words: &str) -> Arc<WhatIf> {
             way(
                 "budget 2,000",
                 Overrides { budget: Some(2_000), ..blank() },
-                Err(format!("Too large for the budget. {words}")),
+                Err(Failure::new(FailureKind::Blocked, format!("Too large for the budget. {words}"))),
             ),
         ],
     })

@@ -8,7 +8,7 @@ use pleach::context::render::render_forms;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::planning::input::{Block, Candidate, Offer, OmittedItem, PlanInput};
+use pleach::domain::planning::input::{Block, Candidate, Offer, OfferLimit, OmittedItem, PlanInput};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use pleach::domain::planning::policy::Section;
@@ -110,7 +110,7 @@ impl Look<'_> {
                 candidates.push(Candidate::plain(block, order, ("include-once", "brings it in")));
             }
         }
-        input.offers.push(Offer { heading: None, candidates, most: Some(tokens / SHARE) });
+        input.offers.push(Offer { heading: None, candidates, limit: OfferLimit::Allowance(tokens / SHARE) });
     }
 
     /// Cards for matching messages that fit and are not sent in any case.
@@ -159,7 +159,7 @@ impl Look<'_> {
         }
         candidates.sort_by_key(|(card, _)| *card);
         let candidates = candidates.into_iter().map(|(_, candidate)| candidate).collect();
-        Offer { heading: Some(heading), candidates, most: Some(tokens) }
+        Offer { heading: Some(heading), candidates, limit: OfferLimit::Allowance(tokens) }
     }
 
     fn suggested(&self, input: &mut PlanInput) {

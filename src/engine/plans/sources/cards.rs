@@ -9,7 +9,7 @@ use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::retrieval_set::{Gate, MissReason, RetrievalSet, ScoreParts, SkipReason};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::NodeHead;
-use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
+use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit, OmittedItem};
 use crate::domain::planning::plan::{Reason, RowKind, Scores};
 use crate::domain::planning::policy::Section;
 use crate::engine::indexing::messages::{PathIndex, together};
@@ -66,7 +66,7 @@ impl Cards<'_> {
         };
         let tail = format!("{mark}>>>\n\n");
         let cards = result.filled.cards.iter().filter_map(|card| self.card(found, card, &tail)).collect();
-        Offer { heading: Some(heading), candidates: cards, most: Some(found.input.allowance) }
+        Offer { heading: Some(heading), candidates: cards, limit: OfferLimit::Allowance(found.input.allowance) }
     }
 
     /// Returns a card as a candidate, with its text for each place: after another card of its group or alone, in the

@@ -24,7 +24,7 @@ use crate::domain::call::retrieval_set::{Gate, SkipReason};
 use crate::domain::code::settings::CodeLimits;
 use crate::domain::code::symbols::{CodeMap, CodeRef, NamedSymbol};
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
+use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit, OmittedItem};
 use crate::domain::planning::mode::{Mode, SearchChoice};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
@@ -263,7 +263,7 @@ impl CodeWriter<'_> {
         }
         let block = self.block(Section::Orientation, text, &title, Reason::Oriented, Atom::code_map());
         let candidate = Candidate::plain(block, 0, ("budget-up", "raises the budget"));
-        let offer = Offer { heading: None, candidates: vec![candidate], most: None };
+        let offer = Offer { heading: None, candidates: vec![candidate], limit: OfferLimit::Room };
         self.found.contents.round_parts.map = Some(offer.clone());
         self.found.offer(offer);
     }

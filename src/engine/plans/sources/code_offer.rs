@@ -20,7 +20,7 @@ use crate::domain::call::retrieval_set::{Gate, SkipReason};
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::{CodeRef, NearSymbol, NearSymbolReason};
 use crate::domain::conversation::mark::{Actor, Atom};
-use crate::domain::planning::input::{Block, Candidate, Offer};
+use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
 use crate::engine::plans::snapshot::Snapshot;
@@ -210,7 +210,7 @@ impl CodeWriter<'_> {
         let heading = Block { kind: RowKind::Search, ..heading };
         let tail = format!("{mark}>>>\n\n");
         let mut candidates = Vec::with_capacity(items.len());
-        for (order, ((item, code), text)) in (0..).zip(items.iter().zip(masked)) {
+        for ((item, code), text) in items.iter().zip(masked) {
             let named = format!("## {}\n", item.path);
             let alone = if text.starts_with(&named) { text.clone() } else { format!("{named}{text}") };
             let texts = [text.clone(), format!("{text}{tail}"), alone.clone(), format!("{alone}{tail}")];
@@ -227,10 +227,10 @@ impl CodeWriter<'_> {
                 ..Block::new(Section::Retrieved, RowKind::Code, texts[0], &code.title(), reason)
             };
             let turn = margin.iter().find(|(_, lines)| lines.first_in(&item.path, item.span).is_some());
-            let one = Candidate::plain(block, order, ("include-once", "includes it in the next request"));
+            let one = Candidate::plain(block, item.rank, ("include-once", "includes it in the next request"));
             candidates.push(Candidate { texts, turn: turn.map(|(turn, _)| *turn), ..one });
         }
-        Offer { heading: Some(heading), candidates, most: Some(most) }
+        Offer { heading: Some(heading), candidates, limit: OfferLimit::Allowance(most) }
     }
 }
 

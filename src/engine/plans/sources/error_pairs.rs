@@ -13,7 +13,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{NodeHead, Role};
-use crate::domain::planning::input::{Block, Candidate, Offer, PlanInput};
+use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit, PlanInput};
 use crate::domain::planning::mode::SearchChoice;
 use crate::domain::planning::plan::{Reason, RowKind};
 use crate::domain::planning::policy::Section;
@@ -154,7 +154,7 @@ fn put(
         let one = Candidate::plain(block, 0, ("include-once", "includes its turn in the next request"));
         candidates.push(Candidate { turn, ..one });
     }
-    let offer = Offer { heading: None, candidates, most: Some(most) };
+    let offer = Offer { heading: None, candidates, limit: OfferLimit::Allowance(most) };
     found.contents.round_parts.error_pairs.push(offer.clone());
     found.offer(offer);
     Ok(())

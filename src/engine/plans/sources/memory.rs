@@ -14,7 +14,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Fields;
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
-use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
+use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit, OmittedItem};
 use crate::domain::planning::mode::SearchChoice;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
@@ -150,7 +150,8 @@ impl MemoryWriter<'_> {
         });
         let candidates: Vec<Candidate> = candidates.collect();
         if !candidates.is_empty() {
-            self.found.offer(Offer { heading: None, candidates, most: Some(limits.retrieval_tokens / SHARE) });
+            let limit = OfferLimit::Allowance(limits.retrieval_tokens / SHARE);
+            self.found.offer(Offer { heading: None, candidates, limit });
         }
         beyond.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::BelowThreshold));
     }

@@ -14,7 +14,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{Block, Candidate as Offered, Offer, OmittedItem};
+use crate::domain::planning::input::{Block, Candidate as Offered, Offer, OfferLimit, OmittedItem};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Reason, RowKind, Source, Warning};
 use crate::domain::planning::policy::Section;
@@ -162,26 +162,9 @@ fn candidate(rules_file: &RulesFile, text: &RulesText) -> Candidate {
     }
 }
 
-/// The number of module summaries that may still be sent, and their tokens.
-struct ModulesLeft {
-    number: usize,
-    tokens: u32,
-}
-
-impl ModulesLeft {
-    /// Counts a summary of this size if it may be sent. Returns whether it may.
-    fn take(&mut self, tokens: u32) -> bool {
-        let fits = self.number > 0 && tokens <= self.tokens;
-        if fits {
-            (self.number, self.tokens) = (self.number - 1, self.tokens - tokens);
-        }
-        fits
-    }
-}
-
 /// Returns the module summaries: first summaries around a named or touched path, then summaries that the message names,
-/// then summaries that share a rare word with it, up to the limits on number and tokens. Other summaries and summaries
-/// with a low confidence stay out.
+/// then summaries that share a rare word with it, up to the limit on their number. Other summaries and summaries with a
+/// low confidence stay out.
 fn modules(
     builder: &mut InputBuilder,
     project: &Arc<Project>,
@@ -207,16 +190,18 @@ fn modules(
     };
     let is_new = |atom: Atom| rounds::text_before(snapshot, atom).is_none();
     all.sort_by_cached_key(|(atom, card, _)| (is_new(*atom), fits(card), card.path.clone()));
-    let mut left = ModulesLeft { number: MODULES, tokens: MODULE_TOKENS };
+    let mut left = MODULES;
     let mut candidates = Vec::new();
     for (atom, card, stale) in all {
         project.learn(atom);
         let text = module_cards::sent(&card, Some(&stale));
-        let tokens = builder.count(snapshot.rules.model.encoding, &text);
         let sure = card.confidence >= MIN_CONFIDENCE;
         let below = match fits(&card) {
             Fit::Unrelated => Some(Reason::Unrelated),
-            _ if sure && left.take(tokens) => None,
+            _ if sure && left > 0 => {
+                left -= 1;
+                None
+            }
             _ => Some(Reason::BelowThreshold),
         };
         let staleness = stale.to_text(card.files.len());
@@ -306,18 +291,25 @@ impl RulesWriter<'_> {
         self.found.input.near.push(OmittedItem { source: source(candidate), ..item });
     }
 
-    /// Offers the candidates that may be sent.
+    /// Offers the candidates that may be sent. Module summaries share a limit, except those that a person includes.
     fn offer(self) {
         let count = self.builder.counting(self.snapshot.rules.model.encoding);
-        let mut candidates = Vec::with_capacity(self.chosen.len());
-        for (one, rank) in self.chosen.iter().zip(ranks(&self.chosen)) {
-            let counted = self.found.contents.add_block(one.text.clone(), &count);
-            let block = Block::new(one.section, one.kind, counted, &one.title, one.reason.clone());
-            let block = Block { atom: Some(one.atom), source: source(one), ..block };
-            candidates.push(Offered::plain(block, rank, ("include-once", "includes it in the next request")));
-        }
-        if !candidates.is_empty() {
-            self.found.offer(Offer { heading: None, candidates, most: None });
+        let is_module = |one: &Candidate| matches!(one.reason, Reason::Module { .. });
+        let (modules, rules): (Vec<Candidate>, Vec<Candidate>) = self.chosen.into_iter().partition(is_module);
+        let (best_first, nearest) = ((0..).take(modules.len()).collect(), ranks(&rules));
+        for (all, ranks, limit) in
+            [(rules, nearest, OfferLimit::Room), (modules, best_first, OfferLimit::Share(MODULE_TOKENS))]
+        {
+            let candidates = all.iter().zip(ranks).map(|(one, rank)| {
+                let counted = self.found.contents.add_block(one.text.clone(), &count);
+                let block = Block::new(one.section, one.kind, counted, &one.title, one.reason.clone());
+                let block = Block { atom: Some(one.atom), source: source(one), ..block };
+                Offered::plain(block, rank, ("include-once", "includes it in the next request"))
+            });
+            let candidates: Vec<Offered> = candidates.collect();
+            if !candidates.is_empty() {
+                self.found.offer(Offer { heading: None, candidates, limit });
+            }
         }
     }
 }
@@ -336,10 +328,10 @@ fn decided(candidate: Candidate, mark: Option<MarkKind>) -> (Candidate, Option<R
 }
 
 /// Returns the ranks in which candidates, farthest first, are tried: first candidates that a person includes in this
-/// call, then the nearest files, then module summaries.
+/// call, then the nearest files.
 fn ranks(chosen: &[Candidate]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..chosen.len()).rev().collect();
-    order.sort_by_key(|at| (chosen[*at].reason != Reason::IncludedOnce, chosen[*at].kind == RowKind::Module));
+    order.sort_by_key(|at| chosen[*at].reason != Reason::IncludedOnce);
     let mut ranks = vec![0; chosen.len()];
     for (rank, at) in (0..).zip(order) {
         ranks[at] = rank;
@@ -445,16 +437,6 @@ mod tests {
     }
 
     #[test]
-    fn summaries_of_modules_go_up_to_their_number_and_tokens() {
-        let taken = |number, tokens, sizes: [u32; 4]| {
-            let mut left = ModulesLeft { number, tokens };
-            sizes.map(|tokens| left.take(tokens))
-        };
-        assert_eq!(taken(2, 100, [10, 20, 30, 40]), [true, true, false, false]);
-        assert_eq!(taken(9, 100, [60, 41, 40, 1]), [true, false, true, false]);
-    }
-
-    #[test]
     fn a_rare_word_relates_a_summary_to_a_message() {
         let texts =
             ["Bees and their dances, all files.", "Wasps, all files.", "Hives, all files.", "Combs, all files."];
@@ -469,10 +451,9 @@ mod tests {
     #[test]
     fn items_included_by_a_person_are_tried_first_and_then_the_nearest() {
         let rules = |reason| (RowKind::Rules, reason);
-        let module = |reason| (RowKind::Module, reason);
         let (usual, once) = (Reason::Oriented, Reason::IncludedOnce);
-        let chosen = [rules(usual.clone()), rules(once.clone()), rules(usual.clone()), module(usual), module(once)];
-        assert_eq!(ranks(&chosen.map(one)), [3, 0, 2, 4, 1]);
+        let chosen = [rules(usual.clone()), rules(once.clone()), rules(usual), rules(once)];
+        assert_eq!(ranks(&chosen.map(one)), [3, 1, 2, 0]);
     }
 
     #[test]

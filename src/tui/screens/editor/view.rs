@@ -322,7 +322,7 @@ fn trial(view: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width: 
         Some(Err(why)) => why.clone(),
         Some(Ok(found)) => match (found.alternatives.first().map(|way| &way.result), &found.present) {
             (Some(Ok(made)), Ok(now)) => describe_preview(view, made, now),
-            (Some(Err(why)), _) | (_, Err(why)) => why.clone(),
+            (Some(Err(why)), _) | (_, Err(why)) => why.to_string(),
             (None, Ok(_)) => "The next request stays the same.".to_owned(),
         },
     };

@@ -1,6 +1,7 @@
 //! State of the what-if screen: the next call under other settings, as a list to choose from.
 //! Not for: planning the variants (the engine).
 
+use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::draft::Draft;
@@ -41,7 +42,7 @@ impl WhatIfScreen {
     }
 
     /// Title and figures of a line.
-    pub fn line(&self, at: usize) -> Option<(&str, &Result<PlanFigures, String>)> {
+    pub fn line(&self, at: usize) -> Option<(&str, &Result<PlanFigures, Failure>)> {
         let found = self.found.as_ref()?;
         match at.checked_sub(1) {
             None => Some(("current", &found.present)),

@@ -12,6 +12,7 @@
 //! Not for: planning (the engine) or applying settings (`update`).
 
 use super::model::WhatIfScreen;
+use crate::domain::base::failure::Failure;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures};
 use crate::tui::view::prelude::*;
 
@@ -91,7 +92,7 @@ fn header(columns: Columns) -> Line {
 fn one(
     view: &ViewContext<'_>,
     columns: Columns,
-    (title, result, present): (&str, &Result<PlanFigures, String>, Option<u32>),
+    (title, result, present): (&str, &Result<PlanFigures, Failure>, Option<u32>),
     row: Rect,
     buf: &mut Buffer,
 ) {
@@ -100,7 +101,7 @@ fn one(
         Ok(known) => known,
         Err(why) => {
             let room = usize::from(row.width).saturating_sub(label.width() + 3);
-            let value = paint::cut(view.theme, Ink::Warn, why, room).with(Ink::Text, " ");
+            let value = paint::cut(view.theme, Ink::Warn, &why.to_string(), room).with(Ink::Text, " ");
             return paint::pair(view.theme, &label, &value, row, buf);
         }
     };
@@ -143,7 +144,7 @@ fn signed(before: u32, now: u32) -> String {
 fn detail(
     view: &ViewContext<'_>,
     screen: &WhatIfScreen,
-    (title, result): (&str, &Result<PlanFigures, String>),
+    (title, result): (&str, &Result<PlanFigures, Failure>),
     area: Rect,
     buf: &mut Buffer,
 ) {
@@ -152,7 +153,7 @@ fn detail(
     let width = usize::from(room.width).max(1);
     let known = match result {
         Ok(known) => known,
-        Err(why) => return paint::lines(view.theme, &TextRows::plain(why, width, Ink::Warn), room, buf),
+        Err(why) => return paint::lines(view.theme, &TextRows::plain(&why.to_string(), width, Ink::Warn), room, buf),
     };
     let words = if screen.cursor == 0 { describe_current(known) } else { describe_variant(title, known) };
     let mut head = TextRows::plain(&words, width, Ink::Heading);
