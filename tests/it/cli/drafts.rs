@@ -50,11 +50,8 @@ fn turn_drafts_and_later_commands_decide() {
     let (text, id) = waiting(&home);
     assert_eq!((text.clone(), id), waiting(&home), "the same in each command");
     let listed = home.ok(&["summary", "list"]);
-    assert!(
-        listed.contains("A summary draft is waiting: turns ") && listed.contains("`pleach summary accept`"),
-        "{listed}"
-    );
-    assert!(home.ok(&["summaries"]).contains("A summary draft is waiting: turns "));
+    assert!(listed.contains("A summary draft of turns ") && listed.contains("`pleach summary accept`"), "{listed}");
+    assert!(home.ok(&["summaries"]).contains("A summary draft of turns "));
     assert!(home.ok(&["summary", "draft"]).starts_with(&text));
     let quiet = home.run(&["ask", "And then?"]);
     assert!(quiet.code == 0 && !quiet.err.contains("draft"), "reported once: {}", quiet.err);

@@ -96,7 +96,7 @@ fn a_command_that_changes_nothing_says_so() {
 fn a_choice_that_equals_the_default_is_stored() {
     let (home, _server) = talk();
     assert_eq!(home.ok(&["mode"]).trim(), "Light (settings)");
-    assert_eq!(home.ok(&["mode", "light"]).trim(), "Branch main is now in mode Light.");
+    assert_eq!(home.ok(&["mode", "light"]).trim(), "Set the mode of main to Light. `pleach undo` undoes it.");
     assert_eq!(home.ok(&["mode"]).trim(), "Light (branch)");
     assert_eq!(home.ok(&["mode", "light"]).trim(), "No change.");
     home.ok(&["undo"]);

@@ -204,13 +204,15 @@ pub(crate) fn tokens_words(view: &ViewContext<'_>, summary: &Summary, wide: bool
     let number = |n: u32| text::number(u64::from(n));
     let becomes = view.theme.glyphs.becomes;
     let ratio = summary.ratio_milli();
-    let mut words =
-        format!("{} {becomes} {} tokens (estimated)", number(summary.original_tokens), number(summary.tokens));
-    if let Some(known) = view.model.plan.calibration().filter(|_| wide) {
-        let after = known.to_text(summary.tokens).replace('±', view.theme.glyphs.within);
-        words = format!("{words} ({} {becomes} {after})", number(known.apply(summary.original_tokens)));
-    }
-    format!("{words}, {}.{} times shorter", ratio / 1_000, ratio % 1_000 / 100)
+    let words = format!("{} {becomes} {} tokens", number(summary.original_tokens), number(summary.tokens));
+    let certainty = match view.model.plan.calibration().filter(|_| wide) {
+        Some(known) => {
+            let after = known.to_text(summary.tokens).replace('±', view.theme.glyphs.within);
+            format!("{} {becomes} {after}", number(known.apply(summary.original_tokens)))
+        }
+        None => "estimated".to_owned(),
+    };
+    format!("{words} ({certainty}), {}.{} times shorter", ratio / 1_000, ratio % 1_000 / 100)
 }
 
 /// Who wrote a summary: `by gpt-4.1-mini`.

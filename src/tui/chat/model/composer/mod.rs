@@ -181,7 +181,7 @@ impl Composer {
         let chars = text.chars().count();
         let odd = Safe::is_marked(&text);
         let quotes = self.pastes.iter().any(|paste| text.contains(&paste.chip));
-        if !odd && !quotes && chars <= FOLD_CHARS && lines <= FOLD_LINES {
+        if !odd && !quotes && chars <= FOLD_CHARS && text.matches('\n').count() < FOLD_LINES {
             self.edit().insert_str(&text);
             return;
         }
