@@ -45,6 +45,7 @@ impl Core {
             },
             PlanReport::WhatIf(trials) => self.report_what_if(*trials),
             PlanReport::Preview(preview) => self.report_preview(*preview),
+            PlanReport::Race(race) => self.race_planned(*race),
             PlanReport::EditedBody(body) => self.report_edited_body(*body),
             PlanReport::PreviousRequest(branch, run, request) => self.put_previous_request(branch, run, request),
         }
@@ -174,6 +175,7 @@ impl Core {
             BranchRequest::Dismiss { branch, item } => self.dismiss(branch, &item),
             BranchRequest::Tag { branch, item, act } => self.tag(branch, &item, &act),
             BranchRequest::Override { branch, overrides } => self.set_overrides(branch, overrides),
+            BranchRequest::Choose { branch, chosen } => self.choose(branch, &chosen),
             BranchRequest::KeepDraft { branch, text } => self.keep_draft(branch, &text),
             BranchRequest::KeepCleared { branch, text } => self.keep_cleared(branch, &text),
             BranchRequest::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
@@ -251,7 +253,9 @@ impl Core {
             CallRequest::Replay { run, profile, model, without } => {
                 self.replay(&run, (profile, model), without.as_ref())
             }
-            CallRequest::Race { branch, arms, limits } => self.race(branch, &arms, limits),
+            CallRequest::Race { branch, arms, limits, draft } => {
+                return self.race(ticket, branch, arms, limits, draft);
+            }
             CallRequest::KeepOne { branch } => self.keep_one(branch),
         };
         self.answer_now(ticket, result)

@@ -3,6 +3,7 @@
 
 use super::api::{Answer, Request, Ticket};
 use super::branches::state_block::WrittenState;
+use super::calls::race::RaceWork;
 use super::jobs::{CancelToken, Jobs};
 use super::plans::results::{EditedBody, PreviewWork, PreviousRequest, WhatIfWork};
 use super::plans::worker::WorkerEvent;
@@ -45,6 +46,8 @@ pub(crate) enum PlanReport {
     WhatIf(Box<WhatIfWork>),
     /// The plan that would follow from an act.
     Preview(Box<PreviewWork>),
+    /// The plans of a race, or why it cannot start.
+    Race(Box<RaceWork>),
     /// The token count of a request that was edited by hand.
     EditedBody(Box<EditedBody>),
     /// The last request of a branch, read from the store; `None` if it could not be read.

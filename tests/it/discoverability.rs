@@ -445,6 +445,7 @@ fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<R
             branch: main,
             arms: vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2],
             limits: pleach::domain::call::race::Limits::default(),
+            draft: message("Tea?"),
         }),
         Request::Branch(BranchRequest::Fork { branch: main, at: Some(nodes[1].id), name: None, switch: true }),
     ]

@@ -154,7 +154,7 @@ fn show_status(run: &mut Run<'_, '_>, status: &IndexStatus) {
 
 fn show_map(run: &mut Run<'_, '_>, map: &CodeMap) {
     run.io.words(&map.text);
-    run.io.say(&format!("({} est. tokens)", number(map.tokens)));
+    run.io.say(&format!("({} tokens, estimated)", number(map.tokens)));
     for anchor in &map.anchors {
         run.io.say(&format!("{} {}:{}  {}", anchor.kind.name(), anchor.path, anchor.line, anchor.symbol));
         if !anchor.doc.is_empty() {
@@ -165,13 +165,13 @@ fn show_map(run: &mut Run<'_, '_>, map: &CodeMap) {
 
 fn show(run: &mut Run<'_, '_>, found: &CodeSearchResult) {
     let tokens: u32 = found.items.iter().map(|item| item.tokens).sum();
-    run.io.say(&format!("{} found in {}, {} est. tokens", found.items.len(), found.root, number(tokens)));
+    run.io.say(&format!("{} found in {}, {} tokens (estimated)", found.items.len(), found.root, number(tokens)));
     for item in &found.items {
         run.io.words(&item.text);
     }
     for near in &found.near {
         let why = match near.why {
-            NearSymbolReason::NoRoom { needed } => format!("over budget, needs {needed} est. tokens"),
+            NearSymbolReason::NoRoom { needed } => format!("over budget, needs {needed} tokens"),
             NearSymbolReason::Weak { .. } => "others match better".into(),
             NearSymbolReason::Inside => "part of another included symbol".into(),
             NearSymbolReason::Sent => "already in the request".into(),

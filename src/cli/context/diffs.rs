@@ -51,7 +51,12 @@ fn line_of(call: &CallRef) -> String {
     let cost = call.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
     let id = call.run.map_or_else(|| format!("plan {}", call.plan.short()), |run| run.to_string());
     let of = number(call.budget);
-    format!("{id}  {at}  {}  {}  {} of {of} est. tokens{cost}", column(&call.name, 16), call.model, number(call.tokens))
+    format!(
+        "{id}  {at}  {}  {}  {} of {of} tokens (estimated){cost}",
+        column(&call.name, 16),
+        call.model,
+        number(call.tokens)
+    )
 }
 
 fn describe(diff: &PlanDiff) -> String {
@@ -64,7 +69,7 @@ fn describe(diff: &PlanDiff) -> String {
         if count == 0 {
             continue;
         }
-        let _ = writeln!(text, "\n──── {} {count} ({tokens:+} est. tokens)", kind.title());
+        let _ = writeln!(text, "\n──── {} {count} ({tokens:+} tokens, estimated)", kind.title());
         for delta in diff.deltas.iter().filter(|delta| delta.kind() == kind) {
             row(&mut text, delta);
         }
@@ -72,7 +77,7 @@ fn describe(diff: &PlanDiff) -> String {
     if diff.deltas.is_empty() {
         text.push_str("\nNo changes.\n");
     }
-    let _ = write!(text, "\n{} items are unchanged ({} est. tokens).", diff.same, number(diff.same_tokens));
+    let _ = write!(text, "\n{} items are unchanged ({} tokens, estimated).", diff.same, number(diff.same_tokens));
     text
 }
 

@@ -3,13 +3,12 @@
 
 use super::summaries::{draft_shape, indexes, print_draft, request_draft};
 use crate::cli::client::expect_answer;
-use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::cli::{Run, editor};
 use crate::config::commands::calls::DraftCommand;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::domain::summary::draft::SummaryDraft;
+use crate::domain::summary::draft::{DRAFT_COMMANDS, SummaryDraft};
 use crate::engine::api::{Request, SummaryAct};
 use serde_json::Value;
 use std::sync::Arc;
@@ -42,14 +41,7 @@ pub(crate) fn waiting(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Option<
 /// Says that a draft waits, and which commands decide on it.
 pub(super) fn say_waiting(run: &mut Run<'_, '_>, draft: Option<&SummaryDraft>) {
     let Some(draft) = draft else { return };
-    let (summary, (from, to)) = (&draft.summary, draft.summary.turns);
-    let cause = draft.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
-    run.io.say(&format!(
-        "A summary draft of turns {from}–{to} is waiting: {} → {} tokens{cause}. `pleach summary draft` shows it, \
-        `pleach summary accept` uses it, and `pleach summary discard` discards it.",
-        number(summary.original_tokens),
-        number(summary.tokens)
-    ));
+    run.io.say(&format!("{} {DRAFT_COMMANDS}", draft.waiting_sentence()));
 }
 
 fn show(run: &mut Run<'_, '_>, branch: BranchId) -> Result<(), Stop> {

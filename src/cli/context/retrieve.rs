@@ -159,7 +159,7 @@ fn parts(parts: &ScoreParts) -> Map<String, Value> {
 fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
     let tokens: u32 = found.set.items.iter().map(|item| item.tokens).sum();
     match found.set.gate {
-        Gate::Pass(_) => run.io.say(&format!("{} found, {} est. tokens", found.items.len(), number(tokens))),
+        Gate::Pass(_) => run.io.say(&format!("{} found, {} tokens (estimated)", found.items.len(), number(tokens))),
         Gate::Inherited(why) | Gate::Skipped(why) => {
             run.io.say(&format!("Search skipped: {}. --anyway searches regardless.", why.sentence()));
         }
@@ -170,7 +170,7 @@ fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
     }
     for near in &found.set.near {
         let why = match near.why {
-            MissReason::NoRoom { missing } => format!("over budget by {missing} est. tokens"),
+            MissReason::NoRoom { missing } => format!("over budget by {missing} tokens"),
             MissReason::Duplicate => "duplicate of another result".into(),
             MissReason::Below => "lower score than the included results".into(),
             MissReason::Unrelated => "unrelated to the query".into(),
@@ -184,5 +184,5 @@ fn heading(item: &Evidence) -> String {
         .iter()
         .map(|(name, part)| format!("{name} {:.2}", part.as_f64().unwrap_or_default()))
         .collect();
-    format!("#{}  {} est. tokens  {:.2} = {}", item.rank, item.tokens, item.score, parts.join(" + "))
+    format!("#{}  {} tokens (estimated)  {:.2} = {}", item.rank, item.tokens, item.score, parts.join(" + "))
 }

@@ -79,7 +79,7 @@ fn describe(compared: &Comparison) -> String {
     if let Some(diff) = &compared.plans {
         let _ = writeln!(
             text,
-            "\n════ plans of the last calls: {} → {} est. tokens",
+            "\n════ plans of the last calls: {} → {} tokens (estimated)",
             diff.before.tokens, diff.after.tokens
         );
         for setting in &diff.settings {
@@ -88,10 +88,10 @@ fn describe(compared: &Comparison) -> String {
         for kind in DiffKind::ALL {
             let (count, tokens) = diff.sum(kind);
             if count > 0 {
-                let _ = writeln!(text, "{} {count} ({tokens:+} est. tokens)", kind.title());
+                let _ = writeln!(text, "{} {count} ({tokens:+} tokens, estimated)", kind.title());
             }
         }
-        let _ = writeln!(text, "{} items in both ({} est. tokens)", diff.same, number(diff.same_tokens));
+        let _ = writeln!(text, "{} items in both ({} tokens, estimated)", diff.same, number(diff.same_tokens));
     }
     text.trim_end().to_owned()
 }

@@ -82,7 +82,7 @@ pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     }
     for one in &lanes {
         run.io.say(&format!(
-            "{} {} {:>5} {} {:>9} est. tokens  {}  {}  {}",
+            "{} {} {:>5} {} {:>9} tokens (estimated)  {}  {}  {}",
             if one.lane == next { "●" } else { "○" },
             column(&lane_use::title(&tree, &one.lane, "…"), 38),
             one.turns,

@@ -10,12 +10,11 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::race::{BranchRun, Limits};
 use crate::domain::call::run::{CAUTION, RunCard, RunStatus};
-use crate::domain::conversation::branch::{Branch, Overrides};
+use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::state;
 use crate::domain::planning::variant;
 use crate::engine::api::{
-    Answer, CallRequest, Draft, Event, ItemName, PlanRequest, ReplayedCall, SessionRequest, Ticket, TurnEvent,
-    TurnRequest,
+    Answer, CallRequest, Draft, Event, ItemName, ReplayedCall, SessionRequest, Ticket, TurnEvent, TurnRequest,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -146,36 +145,14 @@ fn append_answer(text: &mut String, title: &str, card: Option<&RunCard>, words: 
     text.push('\n');
 }
 
-/// Plans the message with the settings of each branch, before any branch is made.
-///
-/// # Errors
-/// A request that does not fit its budget.
-fn ensure_all_fit(run: &mut Run<'_, '_>, branch: BranchId, draft: &Draft, arms: &[Overrides]) -> Result<(), Stop> {
-    let request = PlanRequest::WhatIf { branch, draft: draft.clone(), arms: arms.to_vec() };
-    let found = expect_answer!(run, WhatIf, request);
-    let has_present = arms.contains(&Overrides::default());
-    let present = has_present.then_some(("current settings", &found.present));
-    let raced = found.alternatives.iter().filter(|variant| arms.contains(&variant.overrides));
-    let others = raced.map(|variant| (variant.title.as_str(), &variant.result));
-    for (title, result) in present.into_iter().chain(others) {
-        if let Err(why) = result
-            && why.kind == FailureKind::Blocked
-        {
-            let failure = Failure::new(FailureKind::Blocked, format!("{title}: {}", why.what));
-            return Err(failure.kept("Nothing was sent, and no branch was created.").into());
-        }
-    }
-    Ok(())
-}
-
 /// `race TEXT --arm …`
 pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], limits: Limits) -> Result<(), Stop> {
     let arms = input::variants(arms)?;
     let text = run.io.full_message(words)?;
     let view = run.open(true)?;
     let draft = Draft { text: text.into(), ..Draft::default() };
-    ensure_all_fit(run, view.current, &draft, &arms)?;
-    let branches = expect_answer!(run, Race, CallRequest::Race { branch: view.current, arms: arms.clone(), limits });
+    let request = CallRequest::Race { branch: view.current, arms: arms.clone(), limits, draft: draft.clone() };
+    let branches = expect_answer!(run, Race, request);
     let mut entries = Vec::new();
     for (branch, arm) in branches.iter().zip(&arms) {
         let mut entry = RaceEntry::new(branch, variant::title(arm));

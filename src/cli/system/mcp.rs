@@ -96,7 +96,7 @@ fn list(run: &mut Run<'_, '_>, all: &ToolList) {
     }
     if all.trusted {
         let offered: usize = all.servers.iter().map(|server| server.sent_tools().count()).sum();
-        run.io.say(&format!("{offered} tools in every request: {} est. tokens", number(u64::from(all.tokens))));
+        run.io.say(&format!("{offered} tools in every request: {} tokens (estimated)", number(u64::from(all.tokens))));
     }
 }
 
@@ -117,7 +117,11 @@ fn print_server(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
     let state = match &server.state {
         ServerState::Ready if !server.on => "off".to_owned(),
         ServerState::Ready => {
-            format!("ready, {} tools, {} est. tokens", server.sent_tools().count(), number(u64::from(server.tokens)))
+            format!(
+                "ready, {} tools, {} tokens (estimated)",
+                server.sent_tools().count(),
+                number(u64::from(server.tokens))
+            )
         }
         ServerState::Starting => "starting".to_owned(),
         ServerState::Off { why } => format!("off: {why}"),

@@ -74,7 +74,7 @@ pub(crate) fn summary(
     for one in all.iter().filter(|one| one.current) {
         let stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.to_text(one.card.files.len()));
         let tokens = number(u64::from(one.tokens));
-        run.io.say(&format!("{}  {tokens} est. tokens, by {}, {stale}", one.card.path, one.card.by()));
+        run.io.say(&format!("{}  {tokens} tokens (estimated), by {}, {stale}", one.card.path, one.card.by()));
         let names = one.stale.as_ref().map(Staleness::names).unwrap_or_default();
         if !names.is_empty() {
             run.io.say(&format!("    {names}"));
@@ -104,7 +104,7 @@ fn line(item: &ProjectItem) -> String {
     let what = if item.kind == ProjectKind::Skill { "skill" } else { "rules" };
     let about = if item.about.is_empty() { String::new() } else { format!("  {}", item.about) };
     let words = if item.kind == ProjectKind::Skill { "loadable".to_owned() } else { item.state.to_text() };
-    let tokens = format!("{} est. tokens", number(u64::from(item.tokens)));
+    let tokens = format!("{} tokens (estimated)", number(u64::from(item.tokens)));
     let line = format!("{what}  {}  {}  {}{about}", padded(&item.title, 28), padded(&tokens, 14), padded(&words, 28));
     line.trim_end().to_owned()
 }
@@ -133,7 +133,10 @@ mod tests {
             hash: Hash::of(b""),
         };
         let line = line(&item);
-        assert!(line.starts_with("rules  a/path/of/more/than/28/characters/AGENTS.md  49 est. tokens  "), "{line}");
+        assert!(
+            line.starts_with("rules  a/path/of/more/than/28/characters/AGENTS.md  49 tokens (estimated)  "),
+            "{line}"
+        );
         assert!(line.ends_with("  included in the next request  a/path"), "{line}");
     }
 }

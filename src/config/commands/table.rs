@@ -32,6 +32,11 @@ impl Row {
         format!("{} {}", self.name, self.words).trim_end().to_owned()
     }
 
+    /// Returns the arguments as they are typed after a slash, in their short form if there is one.
+    pub fn typed_words(&self) -> &str {
+        SHORT_WORDS.iter().find(|(name, _)| *name == self.name).map_or(&self.words, |(_, words)| words)
+    }
+
     /// Whether the row is one of the commands that new users need.
     pub fn is_common(&self) -> bool {
         LISTED_FIRST.contains(&self.name.as_str())
@@ -125,6 +130,9 @@ pub const UNLISTED: &[Alias] = &[
     alias("summaries show", "summary show"),
     alias("summaries undo", "summary undo"),
 ];
+
+/// The arguments of commands that have a short form after a slash.
+const SHORT_WORDS: &[(&str, &str)] = &[("race", "SETTING:VALUE SETTING:VALUE… TEXT…")];
 
 /// Commands that a bare name stands for, if that name alone is not a command. Entries that stand for actions work only
 /// inside the program.

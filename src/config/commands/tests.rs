@@ -64,8 +64,15 @@ fn every_command_has_a_row_with_description_and_example() {
 
 #[test]
 fn extra_and_unknown_words_are_refused_with_the_usage() {
-    for line in ["context window 3 4", "window 3 4", "context window", "context window many", "mode loud", "undo twice"]
-    {
+    for line in [
+        "context window 3 4",
+        "window 3 4",
+        "context window",
+        "context window many",
+        "mode loud",
+        "undo twice",
+        "compare a b c",
+    ] {
         let output = parse_slash_line(line);
         let row = row_of(line).unwrap();
         assert!(output.contains(&format!("Usage: {}.", row.usage())), "{line}: {output}");
@@ -145,6 +152,7 @@ fn short_names_expand_to_commands() {
         ("fork retry --at 3", "branch fork retry --at 3"),
         ("rename my own branch", "branch rename \"my own branch\""),
         ("title Login bug", "session rename \"Login bug\""),
+        ("compare main \"my branch\"", "branch compare main \"my branch\""),
         ("note don't ask 'why'", "pin --note \"don't ask why\""),
         ("label the fix", "message label last the fix"),
         ("remember The port is 8080.", "memory add fact The port is 8080."),

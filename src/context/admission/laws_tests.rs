@@ -15,8 +15,8 @@ use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::TurnFacts;
 use crate::domain::planning::input::{
-    ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, CoveredTurn, Gap, MESSAGE_FRAMING, MessageInput, Offer, OfferLimit, PlanInput,
-    RequestShape, SendBarrier, SummaryInput, TurnInput,
+    ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, CoveredTurn, Gap, MESSAGE_FRAMING, MessageInput, Offer, OfferLimit,
+    PlanInput, RequestShape, SendBarrier, SummaryInput, TurnInput,
 };
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{

@@ -78,6 +78,14 @@ impl Safe {
         &self.0
     }
 
+    /// Whether `raw` has a character that must not be output: an invisible character, or a control character except a
+    /// tab and a line break.
+    pub fn is_marked(raw: &str) -> bool {
+        let mut is_marked = false;
+        for_each_char(raw, |_, hidden| is_marked |= hidden);
+        is_marked
+    }
+
     /// Returns the number of invisible characters in `raw`.
     pub fn hidden(raw: &str) -> usize {
         raw.chars().filter(|c| is_invisible(*c)).count()

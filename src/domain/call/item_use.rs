@@ -6,7 +6,7 @@
 //! stored.
 
 use super::run::RunCard;
-use super::tokens::grouped;
+use super::tokens::{counted, grouped};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::named_enum::named_enum;
 use crate::domain::conversation::mark::{Atom, MarkKind};
@@ -128,9 +128,9 @@ impl UseCount {
         }
     }
 
-    /// Returns the numbers as text, such as `12 shown, 3 used`.
+    /// Returns the numbers as text, such as `3 of 12 items used`.
     pub fn to_text(&self) -> String {
-        format!("{} shown, {} used", self.shown, self.used)
+        format!("{} of {} used", self.used, counted(u64::from(self.shown), "item"))
     }
 }
 

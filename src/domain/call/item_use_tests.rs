@@ -38,7 +38,7 @@ fn sums_are_those_of_the_items() {
     );
     let policies = [("adaptive".to_owned(), 1, count(2, 1, 130, 100)), ("levels".to_owned(), 2, count(4, 1, 260, 100))];
     assert_eq!(totals.by_policy, policies);
-    assert_eq!(totals.all.to_text(), "6 shown, 2 used");
+    assert_eq!(totals.all.to_text(), "2 of 6 items used");
     assert_eq!(call(&[UseKind::Quoted, UseKind::Edited]).items[0].to_text(), "used: quoted, edited");
 }
 

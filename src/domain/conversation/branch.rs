@@ -111,6 +111,24 @@ impl Overrides {
         }
     }
 
+    /// Returns these overrides without the settings that `chosen` sets, so that [`Overrides::updated`] takes those
+    /// settings for changed.
+    #[must_use]
+    pub fn without(&self, chosen: &Self) -> Self {
+        fn unless<T: Clone, U>(chosen: Option<&U>, own: Option<&T>) -> Option<T> {
+            own.filter(|_| chosen.is_none()).cloned()
+        }
+        Self {
+            mode: unless(chosen.mode.as_ref(), self.mode.as_ref()),
+            policy: unless(chosen.policy.as_ref(), self.policy.as_ref()),
+            layout: unless(chosen.layout.as_ref(), self.layout.as_ref()),
+            budget: unless(chosen.budget.as_ref(), self.budget.as_ref()),
+            profile: unless(chosen.profile.as_ref(), self.profile.as_ref()),
+            model: unless(chosen.model.as_ref(), self.model.as_ref()),
+            ..self.clone()
+        }
+    }
+
     /// Returns the change to `after` as an act on the branch named `branch`, such as `set the mode of main to Heavy`.
     /// `None` if nothing changed, several settings changed, or the change is not one that a person would call a
     /// setting.

@@ -6,6 +6,7 @@ use super::accepted::{KeptSentence, Summary, SummaryState};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::base::named_enum::named_enum;
+use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::level_use::LevelUse;
 use serde::{Deserialize, Serialize};
@@ -248,6 +249,20 @@ pub struct SummaryDraft {
     /// Warnings, a sentence each.
     pub warnings: Vec<String>,
 }
+
+impl SummaryDraft {
+    /// Returns a sentence that says that the draft waits for a person.
+    pub fn waiting_sentence(&self) -> String {
+        let ((from, to), Summary { original_tokens, tokens, .. }) = (self.summary.turns, &self.summary);
+        let cause = self.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
+        let (before, after) = (grouped((*original_tokens).into()), grouped((*tokens).into()));
+        format!("A summary draft of turns {from}–{to} is waiting: {before} → {after} tokens{cause}.")
+    }
+}
+
+/// The commands that decide on a draft, as sentences of the command line.
+pub const DRAFT_COMMANDS: &str = "`pleach summary draft` shows it, `pleach summary accept` uses it, and `pleach summary \
+    discard` discards it.";
 
 /// An accepted summary, as displayed in lists.
 #[derive(Clone, PartialEq, Eq, Debug)]

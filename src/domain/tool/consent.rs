@@ -59,6 +59,9 @@ pub const BESIDE: usize = usize::MAX;
 /// The beginning of the result of a call that a person denied, as the model reads it.
 pub const DENIED_BY_PERSON: &str = "[refused] The person denied this call. Nothing was done.";
 
+/// The beginning of the result of a call that was canceled, as the model reads it.
+pub const CANCELED: &str = "[cancelled]";
+
 /// A command to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {

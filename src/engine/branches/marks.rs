@@ -21,7 +21,7 @@ use crate::engine::core::Core;
 use crate::engine::plans::snapshot::anchor_key;
 use crate::engine::plans::sources::suggested_pins::suggested_symbol;
 use crate::engine::sessions::lookup;
-use crate::engine::sessions::session::{Session, undoable};
+use crate::engine::sessions::session::{Session, capital, undoable};
 use crate::store::types::Write;
 
 impl Core {
@@ -249,7 +249,7 @@ impl Core {
     /// Replaces a branch's overrides (undoable).
     pub(crate) fn set_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
-        if self.changes_nothing(&branch, &overrides)? {
+        if overrides == branch.overrides {
             return Ok(Answer::Done("No change.".into()));
         }
         let act = branch.overrides.act(&overrides, &branch.name);
@@ -259,16 +259,20 @@ impl Core {
         Ok(if focus == branch.overrides.focus { answer } else { self.with_unknown_focus(answer, &focus) })
     }
 
-    /// Whether overrides equal those of a branch, or set its mode or budget to the value that already applies.
-    fn changes_nothing(&self, branch: &Branch, overrides: &Overrides) -> Result<bool, Failure> {
-        let before = &branch.overrides;
-        let mode = if before.mode.is_none() { None } else { overrides.mode };
-        let budget = if before.budget.is_none() { None } else { overrides.budget };
-        if (Overrides { mode, budget, ..overrides.clone() }) != *before {
-            return Ok(false);
+    /// Makes settings of a branch, which a person chose although they are stored already, take precedence over the
+    /// settings from the command line.
+    pub(crate) fn choose(&mut self, id: BranchId, chosen: &Overrides) -> Result<Answer, Failure> {
+        let branch = self.sessions.branch(id)?;
+        let rules = self.rules(&branch)?;
+        let before = self.sessions.before_choices(id).unwrap_or(&branch.overrides).without(chosen);
+        self.sessions.before_choices.insert(id, before);
+        if self.rules(&branch)? == rules {
+            return Ok(Answer::Done("No change.".into()));
         }
-        let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
-        Ok(self.rules(&trial)? == self.rules(branch)?)
+        self.show_branch(id);
+        let act = Overrides::default().act(chosen, &branch.name);
+        let what = act.unwrap_or_else(|| format!("changed the settings of {}", branch.name));
+        Ok(Answer::Done(format!("{}.", capital(&what))))
     }
 
     /// Replaces a branch's overrides as an operation of this name.

@@ -158,7 +158,8 @@ fn write(call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCard>) -> R
     let text = state_suggestions::read(&text).state;
     let is_field = |line: &str| FIELDS.iter().any(|field| line.trim_start_matches(['-', '*', ' ']).starts_with(field));
     if !text.lines().any(is_field) {
-        return Err(Failure::new(FailureKind::Provider, "The model returned no state block."));
+        return Err(Failure::new(FailureKind::Provider, "The model returned no state block.")
+            .todo("Try again, or use another model."));
     }
     Ok(text)
 }

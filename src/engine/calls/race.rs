@@ -2,31 +2,105 @@
 //! branch and archives the others.
 //! Not for: the calls themselves; each branch is asked like any other.
 
-use crate::domain::base::failure::Failure;
+use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, RaceId};
 use crate::domain::call::race::{BranchRun, Config, Limits, RaceUsage};
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::operation::Change;
+use crate::domain::planning::plan::Blocked;
 use crate::domain::planning::variant::{difference, merge, title};
-use crate::engine::api::Answer;
+use crate::engine::api::{Answer, Draft, Ticket};
 use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::Core;
+use crate::engine::inbox::{Inbox, PlanReport};
+use crate::engine::plans::input_builder::InputBuilder;
+use crate::engine::plans::snapshot::{self, Snapshot};
+use crate::engine::plans::worker::{WorkerTask, try_solve};
 use crate::engine::sessions::session::undoable;
 use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
+use std::collections::VecDeque;
+use std::sync::mpsc::Sender;
 use uuid::Uuid;
 
 /// The maximum number of branches in a race. Each branch costs a call.
 const MOST: usize = 8;
 
+/// A race whose requests are planned before its branches are made.
+pub(crate) struct RaceWork {
+    ticket: Ticket,
+    branch: BranchId,
+    /// The branch's revision when planning began.
+    revision: u64,
+    variants: Vec<Overrides>,
+    limits: Limits,
+    draft: Draft,
+    /// The variants that are not planned yet, each with its title.
+    left: VecDeque<(String, Snapshot)>,
+    /// Why the race cannot start.
+    refusal: Option<Failure>,
+}
+
 impl Core {
-    /// Makes a branch for each variant at the branch's head, with a record of its settings and limits (undone
-    /// together).
-    pub(crate) fn race(&mut self, id: BranchId, variants: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
+    /// Plans the draft with the settings of each variant, then makes a branch for each variant at the branch's head.
+    /// Makes no branch if a request does not fit.
+    pub(crate) fn race(
+        &mut self,
+        ticket: Ticket,
+        id: BranchId,
+        variants: Vec<Overrides>,
+        limits: Limits,
+        draft: Draft,
+    ) -> Result<(), Failure> {
         if !(2..=MOST).contains(&variants.len()) {
             let what = format!("A race needs 2 to {MOST} branches; this race has {}.", variants.len());
             return Err(Failure::user(what).todo("Give each branch a setting, such as mode=off."));
         }
+        self.ensure_idle_everywhere(id)?;
+        let branch = self.sessions.branch(id)?;
+        let question = self.asked(&branch, &draft)?;
+        let mut left = VecDeque::new();
+        for variant in &variants {
+            let (arm, rules) = self.variant_of(&branch, variant)?;
+            let mut snapshot = snapshot::take(self.sessions.of_branch(id)?, &arm, rules, &question);
+            snapshot.waits = self.setup.patient;
+            left.push_back((title(variant), snapshot));
+        }
+        let revision = self.plans.revision(id);
+        let race = RaceWork { ticket, branch: id, revision, variants, limits, draft, left, refusal: None };
+        self.plans.planner.run(task(race, self.inbox.clone()))
+    }
+
+    /// Starts a planned race, or answers why it cannot start. If the branch changed meanwhile, plans it again.
+    pub(crate) fn race_planned(&mut self, race: RaceWork) {
+        let RaceWork { ticket, branch, revision, variants, limits, draft, refusal, .. } = race;
+        let result = match refusal {
+            Some(failure) => Err(failure),
+            None if revision != self.plans.revision(branch) => {
+                match self.race(ticket, branch, variants, limits, draft) {
+                    Ok(()) => return,
+                    Err(failure) => Err(failure),
+                }
+            }
+            None => self.start_race(branch, &variants, limits),
+        };
+        self.answer(ticket, result);
+    }
+
+    /// Returns the branch with the settings of a variant, and its rules.
+    ///
+    /// # Errors
+    /// Fails if the settings are invalid, or if the profile cannot be used.
+    fn variant_of(&self, branch: &Branch, variant: &Overrides) -> Result<(Branch, Rules), Failure> {
+        let arm = Branch { overrides: merge(&branch.overrides, variant), ..branch.clone() };
+        let rules = self.rules(&arm)?;
+        self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
+        Ok((arm, rules))
+    }
+
+    /// Makes a branch for each variant at the branch's head, with a record of its settings and limits (undone
+    /// together).
+    fn start_race(&mut self, id: BranchId, variants: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
         self.ensure_idle_everywhere(id)?;
         let branch = self.sessions.branch(id)?;
         let (mut new_branches, mut records) = (Vec::new(), Vec::new());
@@ -34,10 +108,8 @@ impl Core {
             (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.settings.race).without_zeros());
         let mut taken = 1;
         for variant in variants {
-            let overrides = merge(&branch.overrides, variant);
-            let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
-            let rules = self.rules(&trial)?;
-            self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
+            let (arm, rules) = self.variant_of(&branch, variant)?;
+            let overrides = arm.overrides;
             let name = fresh_name(self.sessions.of_branch(id)?, "race", taken);
             taken = name.rsplit('-').next().and_then(|n| n.parse::<u32>().ok()).unwrap_or(taken) + 1;
             let mut new_branch = NewBranch::new(name, Some(overrides.clone()));
@@ -136,6 +208,38 @@ impl Core {
         let what = format!("archived {} branches", changes.len());
         self.record(id, &what, writes, &changes)
     }
+}
+
+/// Plans one variant, then queues the next variant as a separate task, so that drafts are planned in between. The first
+/// request that cannot be made ends the planning.
+fn task(mut race: RaceWork, inbox: Sender<Inbox>) -> WorkerTask {
+    let work = Box::new(move |builder: &mut InputBuilder| {
+        if let Some((title, snapshot)) = race.left.pop_front() {
+            let (solution, unindexed) = try_solve(builder, &snapshot);
+            if unindexed > 0 && snapshot.waits {
+                race.left.push_front((title, snapshot));
+                return Some(task(race, inbox));
+            }
+            race.refusal = match solution {
+                Ok(Ok(_)) => None,
+                Ok(Err(blocked)) => Some(unfit(&title, &blocked)),
+                Err(failure) => Some(failure.kept("Nothing was sent, and no branch was created.")),
+            };
+        }
+        if race.refusal.is_none() && !race.left.is_empty() {
+            return Some(task(race, inbox));
+        }
+        let _ = inbox.send(Inbox::Plan(PlanReport::Race(Box::new(race))));
+        None
+    });
+    WorkerTask { work, stop: None }
+}
+
+/// Returns the failure of a race one of whose requests does not fit its budget.
+fn unfit(title: &str, blocked: &Blocked) -> Failure {
+    let title = if title.is_empty() { "current settings" } else { title };
+    let (what, todo) = (format!("{title}: {}", blocked.sentence()), blocked.remedies());
+    Failure::new(FailureKind::Blocked, what).kept("Nothing was sent, and no branch was created.").todo(todo)
 }
 
 fn written(change: &Change) -> Option<Write> {

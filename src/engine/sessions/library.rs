@@ -215,9 +215,12 @@ impl Core {
         for branch in branches {
             self.show_branch(branch);
         }
-        Ok(Answer::Done(self.with_remaining_copies(format!(
-            "{count} messages are deleted permanently; placeholders remain.{memories}{dropped}"
-        ))))
+        let done = if count == 1 {
+            "1 message is deleted permanently; a placeholder remains.".to_owned()
+        } else {
+            format!("{count} messages are deleted permanently; placeholders remain.")
+        };
+        Ok(Answer::Done(self.with_remaining_copies(format!("{done}{memories}{dropped}"))))
     }
 
     /// Adds to a sentence where deleted text still exists: in the log while another program reads it, and in backups.

@@ -179,7 +179,8 @@ fn ask(auxiliary_call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCar
     let (answer, _) = secrets::mask(&answer);
     let title = title_from_answer(&answer);
     if title.is_empty() {
-        return Err(Failure::new(FailureKind::Provider, "The model returned no title."));
+        return Err(Failure::new(FailureKind::Provider, "The model returned no title.")
+            .todo("Try again, or use another model."));
     }
     Ok(title)
 }

@@ -15,7 +15,7 @@ use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::tree::Slot;
 use crate::domain::planning::plan::ContextPlan;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
-use crate::domain::summary::draft::{AutoSummaryAcceptance, AutoSummaryTrigger, SummaryAuthor};
+use crate::domain::summary::draft::{AutoSummaryAcceptance, AutoSummaryTrigger, DRAFT_COMMANDS, SummaryAuthor};
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::SummaryView;
@@ -85,12 +85,7 @@ impl Core {
     /// Reports the draft that a single command made. The workbench shows it instead.
     fn report_draft(&self, branch: BranchId) {
         let Some(drafted) = self.summaries.drafts.waiting.get(&branch).filter(|_| self.setup.patient) else { return };
-        let (first, last) = drafted.draft.summary.turns;
-        let cause = drafted.draft.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
-        self.notify(format!(
-            "A summary draft of turns {first}–{last} is waiting{cause}. `pleach summary draft` shows it, `pleach \
-            summary accept` uses it, and `pleach summary discard` discards it."
-        ));
+        self.notify(format!("{} {DRAFT_COMMANDS}", drafted.draft.waiting_sentence()));
     }
 
     /// Reports that a summary is due, once for the same turns.
@@ -327,7 +322,7 @@ impl Core {
             Ok(Some((summary, Answer::Done(notice)))) => {
                 let (before, after) = (grouped(summary.original_tokens.into()), grouped(summary.tokens.into()));
                 self.notify(format!(
-                    "{notice} ({before} est. tokens became {after}; the policy accepts drafts automatically.)"
+                    "{notice} ({before} tokens became {after}; the policy accepts drafts automatically.)"
                 ));
             }
             Ok(_) => {}

@@ -79,7 +79,7 @@ impl PendingDraft {
         }
         if summary.tokens > self.most {
             warnings.push(format!(
-                "The summary is not sent: it takes {} est. tokens, and the session level has room for {}.",
+                "The summary is not sent: it takes {} tokens (estimated), and the session level has room for {}.",
                 summary.tokens, self.most
             ));
         }

@@ -156,7 +156,7 @@ impl DueCheck {
                 Cause::Messages(n) => format!("{n} messages had no summary, more than {}", spec.messages),
                 Cause::Tokens(n) => {
                     let (n, most) = (grouped(n.into()), grouped(spec.tokens.into()));
-                    format!("{n} est. tokens had no summary, more than {most}")
+                    format!("an estimated {n} tokens had no summary, more than {most}")
                 }
                 Cause::Hours(n) => format!("{} hours passed without a summary, more than {}", grouped(n), spec.hours),
             };
@@ -179,7 +179,10 @@ impl DueCheck {
                 return (due.upto, "turns were left out without a summary".to_owned());
             }
             let (used, total) = (grouped(due.used), grouped(self.total.into()));
-            (due.upto, format!("the levels held {used} of {total} est. tokens, more than {}%", spec.trigger_percent))
+            (
+                due.upto,
+                format!("the levels held an estimated {used} of {total} tokens, more than {}%", spec.trigger_percent),
+            )
         }))
     }
 
@@ -191,7 +194,8 @@ impl DueCheck {
             held = self.tokens_of(turns)?.into_iter().fold(held, u32::saturating_add);
             if held > most {
                 let most = grouped(most.into());
-                let cause = format!("turns before the window hold more than {most} est. tokens without a summary");
+                let cause =
+                    format!("turns before the window hold more than an estimated {most} tokens without a summary");
                 return Ok(Some((outside, cause)));
             }
         }

@@ -240,7 +240,8 @@ fn editables(all: &[ModuleVersion]) -> Vec<Editable> {
                 .as_ref()
                 .map_or_else(String::new, |commit| format!("; commit {}", commit.chars().take(8).collect::<String>()));
             let short = if stale == "fresh" { String::new() } else { "stale; ".to_owned() };
-            editable.note = format!("{short}{stale}; {tokens} est. tokens; by {}; {}{commit}", card.by(), card.trust());
+            editable.note =
+                format!("{short}{stale}; {tokens} tokens (estimated); by {}; {}{commit}", card.by(), card.trust());
             editable.source = Some(card.source);
             editable.in_use = one.stale.as_ref().is_some_and(Staleness::is_fresh);
             editable.editing = Editability::Here;

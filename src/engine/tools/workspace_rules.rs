@@ -327,7 +327,7 @@ fn editable(kind: EditableKind, item: ProjectItem) -> Editable {
         note.extend(Some(item.about.clone()).filter(|about| !about.is_empty()));
         note.push(item.path.clone());
     }
-    note.push(format!("{} est. tokens", grouped(u64::from(item.tokens))));
+    note.push(format!("{} tokens (estimated)", grouped(u64::from(item.tokens))));
     note.extend(item.notes.iter().cloned());
     let editing = match kind {
         EditableKind::Rules if item.writable => Editability::Here,

@@ -10,6 +10,7 @@ use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
 use crate::domain::call::run::RunStatus;
 use crate::domain::call::tokens::Certainty;
+use crate::domain::tool::consent::CANCELED;
 use crate::domain::tool::trace::{ToolOutcome, ToolOutput, ToolStatus, ToolTrace, TraceDetails};
 use crate::engine::api::{Event, ToolEvent, TurnEvent};
 use crate::engine::core::Core;
@@ -347,7 +348,7 @@ impl Core {
             Phase::Calling => self.feed(branch, TurnInput::Ended(Outcome::of(CallEnd::Cancelled))),
             Phase::Tools => {
                 for index in 0..live.state.results.len() {
-                    let output = ToolOutput::whole(ToolStatus::Cancelled, "[cancelled]");
+                    let output = ToolOutput::whole(ToolStatus::Cancelled, CANCELED);
                     self.feed(branch, TurnInput::ToolDone { index, output });
                 }
             }

@@ -5,7 +5,7 @@ use super::runner::Runner;
 use super::stream::Report;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{RunId, SessionId};
-use crate::domain::tool::consent::{Consent, DENIED_BY_PERSON, ToolEffect};
+use crate::domain::tool::consent::{CANCELED, Consent, DENIED_BY_PERSON, ToolEffect};
 use crate::domain::tool::trace::{self, KEPT, ToolObserver, ToolOutcome, ToolOutput, ToolStatus, kept_path};
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::jobs::{CancelToken, Jobs};
@@ -113,7 +113,7 @@ impl SingleCall<'_> {
     /// tool starts.
     pub(crate) fn run(&self, began: &mut Instant) -> ToolOutcome {
         if self.cancel.is_canceled() {
-            return outcome(ToolStatus::Cancelled, "[cancelled]".into());
+            return outcome(ToolStatus::Cancelled, CANCELED.into());
         }
         let Some(tools) = self.runner else {
             return outcome(ToolStatus::Refused, "[refused] Tools are off: the folder is not trusted.".into());
@@ -139,7 +139,7 @@ impl SingleCall<'_> {
         // The time that a person needs to decide is not part of the call's duration.
         *began = Instant::now();
         let (hunks, sight) = match decision {
-            None => return outcome(ToolStatus::Cancelled, "[cancelled] Nothing was done.".into()),
+            None => return outcome(ToolStatus::Cancelled, format!("{CANCELED} Nothing was done.")),
             Some(CallDecision { consent: Consent::Unasked, .. }) => {
                 return outcome(
                     ToolStatus::Refused,

@@ -26,26 +26,26 @@ pub(crate) fn enter(instructions: &Instructions, namespaces: Namespaces) -> Resu
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     // Root can do without a user namespace, in which other users' files in the workspace could not be written.
     if !(user.is_root() && unshare(flags).is_ok()) {
-        unshare(flags | UnshareFlags::NEWUSER).map_err(|error| error_text("opened", error))?;
+        unshare(flags | UnshareFlags::NEWUSER).map_err(|error| error_text("open", error))?;
         let map = |file: &str, text: String| {
             fs::write(file, text).map_err(|error| format!("{file} could not be written: {error}."))
         };
         map("/proc/self/setgroups", "deny".into())?;
         map("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
         map("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
-        keep_capability().map_err(|error| error_text("prepared", error))?;
+        keep_capability().map_err(|error| error_text("capabilities", error))?;
     }
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private).map_err(|error| error_text("made private", error))?;
+    mount_change("/", private).map_err(|error| error_text("make mounts private", error))?;
     let writable_paths = writable_paths(instructions);
     let beneath = |place: &PathBuf| writable_paths.iter().any(|other| place != other && place.starts_with(other));
     // Make one mount for each tree, so that files can be renamed within it.
     for place in writable_paths.iter().filter(|place| !beneath(place)) {
-        mount_bind_recursive(place, place).map_err(|error| error_text("made for what it writes", error))?;
+        mount_bind_recursive(place, place).map_err(|error| error_text("mount a writable folder", error))?;
     }
     for (copy, original) in instructions.covers.iter().filter(|(copy, _)| !copy.is_empty()) {
         mount_bind(Path::new(copy), Path::new(original))
-            .map_err(|error| error_text("made for a file's copy", error))?;
+            .map_err(|error| error_text("mount a copy of a file", error))?;
     }
     make_read_only(&writable_paths)
 }
@@ -65,9 +65,9 @@ pub(crate) fn writable_paths(instructions: &Instructions) -> Vec<PathBuf> {
 /// Returns a sentence if the system does not allow it.
 pub(crate) fn show_processes() -> Result<(), String> {
     // Mount it in another mount namespace, so that the guard still sees all processes.
-    unshare(UnshareFlags::NEWNS).map_err(|error| error_text("opened", error))?;
+    unshare(UnshareFlags::NEWNS).map_err(|error| error_text("open for /proc", error))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
-    mount("proc", "/proc", "proc", flags, None).map_err(|error| error_text("shown in /proc", error))
+    mount("proc", "/proc", "proc", flags, None).map_err(|error| error_text("mount /proc", error))
 }
 
 fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
@@ -75,8 +75,8 @@ fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
 }
 
-fn error_text(what: &str, error: Errno) -> String {
-    format!("its namespaces could not be {what}: {error}.")
+fn error_text(step: &str, error: Errno) -> String {
+    format!("the sandbox could not be set up (namespaces: {step}): {error}.")
 }
 
 /// Keeps the capability to mount `/proc` for the next program.
@@ -181,8 +181,11 @@ mod tests {
         let open = |error, place: &str| leaves_writable(error, Path::new(place), hidden.as_bytes());
         assert!(open(Errno::INVAL, "/") && !open(Errno::INVAL, "/mnt/x") && !open(Errno::INVAL, "/other"));
         assert!(open(Errno::PERM, "/mnt/x") && open(Errno::BUSY, "/"));
-        let text = error_text("opened", Errno::PERM);
-        assert!(text.starts_with("its namespaces could not be opened: Operation not permitted"), "{text}");
+        let text = error_text("open", Errno::PERM);
+        assert!(
+            text.starts_with("the sandbox could not be set up (namespaces: open): Operation not permitted"),
+            "{text}"
+        );
         assert!([Errno::ACCESS, Errno::NOENT, Errno::NOTDIR].iter().all(|error| !open(*error, "/")));
     }
 

@@ -5,8 +5,9 @@ use crate::config::commands::read::slashed;
 pub use crate::config::keys::keymap::{Action, Chord, Key, Keymap, Step, When};
 
 /// Phrases of the engine, which does not know the key table: a default key, its effect in words, and its action.
-const PHRASES: [(&str, &str, Action, When); 8] = [
+const PHRASES: [(&str, &str, Action, When); 9] = [
     ("u", "undoes it", Action::Undo, When::Panel),
+    ("u", "returns to", Action::Undo, When::Panel),
     ("u", "restores the previous version", Action::Undo, When::Panel),
     ("U", "redoes it", Action::Redo, When::Panel),
     ("U", "restores", Action::Redo, When::Panel),
@@ -16,14 +17,28 @@ const PHRASES: [(&str, &str, Action, When); 8] = [
     ("F5", "shows it", Action::Draft, When::Always),
 ];
 
-/// Names the commands and the keys of the table in a sentence of the engine, as they are typed in the workbench.
-pub(crate) fn with_bound_keys(keys: &Keymap, sentence: &str) -> String {
+/// The places whose keys work while the conversation has the focus.
+pub(crate) const IN_CONVERSATION: &[When] = &[When::Conversation, When::Panel, When::Always];
+
+/// Names the commands and the keys in a sentence of the engine or the command line, as they are typed in the
+/// workbench: a key that works in `places`, or else the slash command.
+pub(crate) fn with_bound_keys(keys: &Keymap, places: &[When], sentence: &str) -> String {
     let named = |text: String, (key, does, action, when): &(&str, &str, Action, When)| {
-        let bound = keys.key_in(*action, *when);
-        if bound == *key { text } else { text.replace(&format!("{key} {does}"), &format!("{bound} {does}")) }
+        let text = text.replace(&format!("`/{}` {does}", action.name()), &format!("{key} {does}"));
+        let here = match when {
+            When::Panel | When::Conversation => key_at(keys, places, *action),
+            _ => keys.key_in(*action, *when),
+        };
+        if here == *key { text } else { text.replace(&format!("{key} {does}"), &format!("{here} {does}")) }
     };
     let text = PHRASES.iter().fold(slashed(sentence), named);
     text.replace("`/doctor` tries", &format!("{} tries", keys.key(Action::Doctor)))
+}
+
+/// The key of an action that works in these places, which are the most specific first, or else its slash command.
+fn key_at(keys: &Keymap, places: &[When], action: Action) -> String {
+    let bound = |place: &When| keys.best(|binding| binding.run == action && binding.when == *place);
+    places.iter().find_map(bound).map_or_else(|| format!("/{}", action.name()), |binding| binding.on.to_string())
 }
 
 #[cfg(test)]
@@ -35,16 +50,25 @@ mod tests {
         let built_in = Keymap::built_in();
         for (key, does, ..) in PHRASES {
             let sentence = format!("Done; {key} {does}.");
-            assert_eq!(with_bound_keys(&built_in, &sentence), sentence, "the default key");
+            let places = [IN_CONVERSATION, &[When::Editors]].concat();
+            assert_eq!(with_bound_keys(&built_in, &places, &sentence), sentence, "the default key");
         }
         let own = "bind = [{ on = \"u\", run = \"none\", when = \"panel\" }, { on = \"ctrl-y\", run = \"undo\", \
             when = \"panel\" }]";
         let own = Keymap::load(Some(own));
-        assert_eq!(with_bound_keys(&own, "Pinned. u undoes it."), "Pinned. Ctrl+Y undoes it.");
-        assert_eq!(with_bound_keys(&own, "Undone. U redoes it."), "Undone. U redoes it.");
+        let here = |sentence| with_bound_keys(&own, IN_CONVERSATION, sentence);
+        assert_eq!(here("Pinned. u undoes it."), "Pinned. Ctrl+Y undoes it.");
+        assert_eq!(here("Renamed. `pleach undo` undoes it."), "Renamed. Ctrl+Y undoes it.");
+        assert_eq!(here("Undone. U redoes it."), "Undone. U redoes it.");
+        let typing = |sentence| with_bound_keys(&built_in, &[When::Composer, When::Always], sentence);
+        assert_eq!(typing("Pinned. u undoes it."), "Pinned. Ctrl+X u undoes it.");
+        assert_eq!(typing("R regenerates the answer."), "/regenerate regenerates the answer.");
         let hint = "`pleach doctor` tries every profile; `pleach models` lists models.";
-        assert_eq!(with_bound_keys(&own, hint), "Ctrl+X D tries every profile; `/models` lists models.");
+        assert_eq!(here(hint), "Ctrl+X D tries every profile; `/models` lists models.");
         let unbound = Keymap::load(Some("bind = [{ on = \"ctrl-x D\", run = \"none\", when = \"always\" }]"));
-        assert_eq!(with_bound_keys(&unbound, hint), "/doctor tries every profile; `/models` lists models.");
+        assert_eq!(
+            with_bound_keys(&unbound, IN_CONVERSATION, hint),
+            "/doctor tries every profile; `/models` lists models."
+        );
     }
 }

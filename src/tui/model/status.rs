@@ -44,8 +44,6 @@ pub struct StatusMessage {
 #[derive(Clone, Debug, Default)]
 pub struct Status {
     messages: VecDeque<StatusMessage>,
-    /// The number of failures reported so far.
-    troubles: u64,
 }
 
 impl Status {
@@ -84,7 +82,6 @@ impl Status {
             Severity::Trouble => Some(20_000),
             Severity::Alarm => None,
         };
-        self.troubles += u64::from(severity != Severity::Notice);
         self.messages.retain(|message| message.text != text);
         self.messages.push_back(StatusMessage { text, severity, until: rest.map(|rest| now + rest), topic });
         if self.messages.len() > 20 {
@@ -107,11 +104,6 @@ impl Status {
         let alarm = self.messages.iter().rposition(|message| message.severity == Severity::Alarm);
         let shown = alarm.or_else(|| self.messages.len().checked_sub(1));
         shown.and_then(|at| self.messages.remove(at)).is_some()
-    }
-
-    /// Number of failures reported so far.
-    pub fn troubles(&self) -> u64 {
-        self.troubles
     }
 
     /// Removes messages that disappear by themselves, because another screen opens.

@@ -108,6 +108,18 @@ impl Line {
         out
     }
 
+    /// Joins parts, each with its rank, without the parts for which `room` columns are too few: the part with the
+    /// highest rank is dropped first, and a part with rank 0 is never dropped.
+    #[must_use]
+    pub fn of_parts(mut parts: Vec<(u8, Self)>, room: usize) -> Self {
+        while parts.iter().map(|(_, part)| part.width()).sum::<usize>() > room {
+            let last = (0..parts.len()).max_by_key(|at| parts[*at].0).filter(|at| parts[*at].0 > 0);
+            let Some(at) = last else { break };
+            parts.remove(at);
+        }
+        parts.into_iter().fold(Self::new(), |line, (_, part)| line.and(part))
+    }
+
     /// Sets the ink of every piece.
     #[must_use]
     pub fn inked(mut self, ink: Ink) -> Self {

@@ -91,7 +91,7 @@ impl ViewContext<'_> {
             Severity::Trouble => Ink::Warn,
             Severity::Alarm => Ink::Danger,
         };
-        Some(paint::cut(self.theme, ink, &with_bound_keys(&self.model.keys, &notice.text), room))
+        Some(paint::cut(self.theme, ink, &with_bound_keys(&self.model.keys, self.model.places(), &notice.text), room))
     }
 
     pub(crate) fn focused(&self, focus: Focus) -> bool {

@@ -164,12 +164,12 @@ pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) 
     if title.pieces.is_empty() || edge.width < 5 {
         return;
     }
-    let mut padded = Line::new();
-    padded.push_safe(Ink::Text, " ");
-    padded.pieces.extend(title.pieces);
-    padded.push_safe(Ink::Text, " ");
     let boxed = buf.cell((edge.x, edge.y)).is_some_and(|corner| corner.symbol() != " ");
     let room = if boxed { Rect { x: edge.x + 1, width: edge.width - 2, ..edge } } else { edge };
+    let mut padded = Line::new();
+    padded.push_safe(Ink::Text, " ");
+    padded.pieces.extend(title.fit(usize::from(room.width - 2), theme.glyphs.ellipsis).pieces);
+    padded.push_safe(Ink::Text, " ");
     // Text on a frame must not inherit the frame's color.
     let wide = u16::try_from(padded.width()).unwrap_or(u16::MAX).min(room.width);
     buf.set_style(Rect { width: wide, ..room }.intersection(buf.area), Style::reset());
@@ -227,11 +227,11 @@ pub(super) fn background(theme: &Theme, buf: &mut Buffer) {
     }
 }
 
-/// Draws a label on the left and a value on the right side of a row; the label is cut if necessary.
+/// Draws a label on the left and a value on the right side of a row; a label that is too long ends with an ellipsis.
 pub(crate) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(value.width()).unwrap_or(u16::MAX).min(area.width);
     let room = Rect { width: area.width.saturating_sub(wide + u16::from(wide > 0)), ..area };
-    line(theme, label, room, buf);
+    line(theme, &label.clone().fit(usize::from(room.width), theme.glyphs.ellipsis), room, buf);
     right(theme, value, area, buf);
 }
 

@@ -91,6 +91,18 @@ fn a_command_that_changes_nothing_says_so() {
     assert_eq!(home.ok(&["mode", "heavy"]).trim(), "No change.");
 }
 
+/// The branch keeps a chosen setting when the default changes. Storing it is a step, because undo removes it.
+#[test]
+fn a_choice_that_equals_the_default_is_stored() {
+    let (home, _server) = talk();
+    assert_eq!(home.ok(&["mode"]).trim(), "Light (settings)");
+    assert_eq!(home.ok(&["mode", "light"]).trim(), "Set the mode of main to Light. `pleach undo` undoes it.");
+    assert_eq!(home.ok(&["mode"]).trim(), "Light (branch)");
+    assert_eq!(home.ok(&["mode", "light"]).trim(), "No change.");
+    home.ok(&["undo"]);
+    assert_eq!(home.ok(&["mode"]).trim(), "Light (settings)");
+}
+
 #[test]
 fn tasks_and_numbers_are_explained() {
     let (home, _server) = talk();

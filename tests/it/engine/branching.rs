@@ -260,7 +260,7 @@ fn race(client: &mut Client, on: BranchId, limits: Limits, words: &str) -> Vec<B
         Overrides { mode: Some(Mode::Off), ..Overrides::default() },
         Overrides { mode: Some(Mode::Heavy), ..Overrides::default() },
     ];
-    let made = match client.must(Request::Call(CallRequest::Race { branch: on, arms, limits })) {
+    let made = match client.must(Request::Call(CallRequest::Race { branch: on, arms, limits, draft: message(words) })) {
         Answer::Race(made) => made.iter().map(|branch| branch.id).collect::<Vec<_>>(),
         other => panic!("{other:?}"),
     };
@@ -477,9 +477,8 @@ fn race_record_ends_with_a_turn_that_is_given_up() {
     let mut client = bench.start();
     let main = client.session();
     let arms = vec![Overrides::default(), Overrides { mode: Some(Mode::Off), ..Overrides::default() }];
-    let Answer::Race(made) =
-        client.must(Request::Call(CallRequest::Race { branch: main, arms, limits: Limits::default() }))
-    else {
+    let (limits, draft) = (Limits::default(), message("which?"));
+    let Answer::Race(made) = client.must(Request::Call(CallRequest::Race { branch: main, arms, limits, draft })) else {
         panic!("no race")
     };
     let arm = made[0].id;
@@ -535,6 +534,33 @@ fn race_time_is_limited() {
     assert!(stopped[0].spent.ms >= 1_000);
 }
 
+/// A setting from the command line hides the stored one, until a person chooses the stored one again.
+#[test]
+fn chosen_setting_takes_precedence_over_the_command_line() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let branch = client.session();
+    let overrides = Overrides { mode: Some(Mode::Heavy), budget: Some(900), ..Overrides::default() };
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
+    client.stop();
+    let mut client = bench.start_with(|setup| (setup.call.mode, setup.call.budget) = (Some(Mode::Off), Some(1_200)));
+    client.open();
+    let used = |client: &mut Client| {
+        let plan = client.whole_plan(branch, &message("Hi?"));
+        (plan.mode, plan.budget.cap)
+    };
+    assert_eq!(used(&mut client), (Mode::Off, Some(1_200)));
+    let heavy = || {
+        let chosen = Overrides { mode: Some(Mode::Heavy), ..Overrides::default() };
+        Request::Branch(BranchRequest::Choose { branch, chosen })
+    };
+    let Answer::Done(first) = client.must(heavy()) else { panic!() };
+    assert_eq!(first, "Set the mode of main to Heavy.");
+    assert_eq!(used(&mut client), (Mode::Heavy, Some(1_200)), "the other setting stays hidden");
+    let Answer::Done(second) = client.must(heavy()) else { panic!() };
+    assert_eq!(second, "No change.");
+}
+
 #[test]
 fn race_cost_is_limited() {
     let model = Model::new([]);
@@ -546,9 +572,8 @@ fn race_cost_is_limited() {
     });
     let main = client.session();
     let arms = vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2];
-    let Answer::Race(made) =
-        client.must(Request::Call(CallRequest::Race { branch: main, arms, limits: Limits::default() }))
-    else {
+    let (limits, draft) = (Limits::default(), message("which?"));
+    let Answer::Race(made) = client.must(Request::Call(CallRequest::Race { branch: main, arms, limits, draft })) else {
         panic!()
     };
     let failure = client.send(made[0].id, &message("hello")).unwrap_err();

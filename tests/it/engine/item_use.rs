@@ -135,7 +135,7 @@ fn uses_belong_to_the_call() {
     let mut again = bench.start();
     again.open();
     assert_eq!(uses(&mut again, run), before, "it is stored");
-    assert_eq!(again.runs().last().unwrap().uses.map(|count| count.to_text()), Some("4 shown, 1 used".into()));
+    assert_eq!(again.runs().last().unwrap().uses.map(|count| count.to_text()), Some("1 of 4 items used".into()));
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn command_line_lists_never_used_items() {
     assert_eq!(marks, [("The proxy".to_owned(), json!(["named"])), ("Every pur".to_owned(), json!([]))]);
     let text = home.run(&["plans", "show", run["run_id"].as_str().unwrap()]).out;
     assert!(text.contains("[used: named]") && text.contains("[not used]"), "{text}");
-    assert!(home.run(&["plans", "list"]).out.contains(" shown, 1 used"));
+    assert!(home.run(&["plans", "list"]).out.contains(" items used"));
     let text = home.run(&["stats"]).out;
     let line = text.lines().find(|line| line.starts_with("unused")).unwrap();
     assert!(line.contains("purple umbrella") && line.contains("sent in 6 turns, used in none"), "{text}");

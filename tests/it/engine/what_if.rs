@@ -224,10 +224,29 @@ fn items_that_mattered_are_suggested_as_pins() {
 
 fn race(client: &mut Client, branch: BranchId, arms: &[&str]) -> Vec<Branch> {
     let arms: Vec<Overrides> = arms.iter().map(|words| variant::read(words).unwrap()).collect();
-    match client.must(Request::Call(CallRequest::Race { branch, arms, limits: Limits::default() })) {
+    let (limits, draft) = (Limits::default(), message("Which way?"));
+    match client.must(Request::Call(CallRequest::Race { branch, arms, limits, draft })) {
         Answer::Race(branches) => branches,
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn race_makes_no_branch_unless_every_request_fits() {
+    let bench = Bench::new(&Model::new([text("before")]));
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "Hello");
+    let arms = ["mode=off", "budget=20"].map(|words| variant::read(words).unwrap()).to_vec();
+    let (limits, draft) = (Limits::default(), message(&"Which way? ".repeat(40)));
+    let failure = client.ask(Request::Call(CallRequest::Race { branch, arms, limits, draft })).unwrap_err();
+    let text = failure.to_string();
+    assert!(
+        failure.kind == FailureKind::Blocked && text.starts_with("budget 20: The next request does not fit"),
+        "{text}"
+    );
+    assert!(text.contains("Nothing was sent, and no branch was made. You can: raise the budget"), "{text}");
+    assert_eq!(client.open().branches.len(), 1);
 }
 
 #[test]
@@ -246,9 +265,9 @@ fn race_is_archived_and_undone_in_one_step() {
     }));
     client.must(Request::Branch(BranchRequest::EditState { branch, text: "Goal: metres".into() }));
     let before = branch_of(&mut client, branch);
-    let refused = client
-        .ask(Request::Call(CallRequest::Race { branch, arms: vec![Overrides::default()], limits: Limits::default() }))
-        .unwrap_err();
+    let (one, limits) = (vec![Overrides::default()], Limits::default());
+    let too_few = CallRequest::Race { branch, arms: one, limits, draft: message("Which way?") };
+    let refused = client.ask(Request::Call(too_few)).unwrap_err();
     assert!(refused.what.contains("2 to 8"), "{refused}");
     let arms = race(&mut client, branch, &["mode=off", "model=other-model,policy=window"]);
     assert_eq!(arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["race-1", "race-2"]);

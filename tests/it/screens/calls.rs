@@ -133,7 +133,7 @@ fn calls_show_used_items() {
     stage.event(Event::Turn(TurnEvent::Run(Box::new(card))));
     pictures("calls_used", &mut stage);
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("12 shown, 3 used") && screen.contains("v request"), "{screen}");
+    assert!(screen.contains("3 of 12 items used") && screen.contains("v request"), "{screen}");
 }
 
 /// The header of the selected answer says how much of its context was used; that of another message does not.
@@ -144,11 +144,11 @@ fn a_selected_answer_shows_used_items() {
     let mut card = fixture::run(2, &nodes[4], &nodes[5]);
     card.uses = Some(UseCount { shown: 12, used: 3, shown_tokens: 4_100, used_tokens: 900 });
     stage.event(Event::Turn(TurnEvent::Run(Box::new(card))));
-    assert!(!stage.screen(120, 35).contains("12 shown"));
+    assert!(!stage.screen(120, 35).contains("items used"));
     stage.press("tab");
-    assert!(stage.screen(120, 35).contains(" · 12 shown, 3 used"), "{}", stage.screen(120, 35));
+    assert!(stage.screen(120, 35).contains(" · 3 of 12 items used"), "{}", stage.screen(120, 35));
     stage.press("k");
-    assert!(!stage.screen(120, 35).contains("12 shown"));
+    assert!(!stage.screen(120, 35).contains("items used"));
 }
 
 fn diffs(stage: &Stage) -> Vec<(Option<CallSelector>, CallSelector)> {

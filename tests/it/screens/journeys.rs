@@ -199,7 +199,8 @@ fn overlay_acts_on_rows_and_their_messages() {
         Request::Branch(BranchRequest::Override { overrides, .. }) => overrides.budget,
         _ => None,
     });
-    assert_eq!(raised, Some(9_000), "9,000 is the most that this window leaves");
+    assert_eq!(raised, None, "9,000 is the most that this window leaves");
+    assert!(stage.screen(120, 35).contains("The prompt budget stays at 9,000 tokens."));
     stage.press("e");
     assert!(stage.model.layers.is_empty());
     assert_eq!(stage.model.composer.first_line(), "Why does login fail after the refresh?");
@@ -385,6 +386,10 @@ fn commands_match_the_command_line() {
     assert_eq!(overridden(&stage).unwrap().window, Some(3));
     stage.type_text("/mode heavy").press("enter");
     assert_eq!(overridden(&stage).unwrap().mode, Some(Mode::Heavy));
+    let chosen = Overrides { mode: Some(Mode::Heavy), ..Overrides::default() };
+    stage.type_text("/mode heavy").press("enter");
+    let again = Request::Branch(BranchRequest::Choose { branch: MAIN, chosen });
+    assert_eq!(*stage.last(), again, "a choice takes precedence over the command line even if it is stored already");
     stage.type_text("/task start fix the login").press("enter");
     let task = |r: &Request| matches!(r, Request::Branch(BranchRequest::Task { act: TaskAct::Start(name), .. }) if name == "fix the login");
     assert!(stage.sent.iter().any(|(_, r)| task(r)));
@@ -399,7 +404,7 @@ fn commands_match_the_command_line() {
 }
 
 #[test]
-fn refused_command_stays_in_the_composer() {
+fn refused_command_is_cleared_and_recalled_from_the_history() {
     let mut stage = fixture::opened();
     for line in [
         "/context window 3 4",
@@ -410,10 +415,13 @@ fn refused_command_stays_in_the_composer() {
         "/state edit -",
     ] {
         let sent = stage.sent.len();
-        stage.type_text(line).press("enter");
-        assert_eq!(stage.model.composer.first_line(), line);
+        stage.type_text(line).press("enter").type_text("h");
+        assert_eq!(stage.model.composer.first_line(), "h", "the next message does not continue {line}");
         assert_eq!((stage.sent.len(), stage.kept.len()), (sent, 0), "{line}");
-        assert!(stage.model.status.shown().is_some(), "{line} says why");
+        let shown = stage.model.status.shown().map(|message| message.text.clone()).unwrap_or_default();
+        assert!(shown.ends_with("↑ restores the line."), "{line} says why: {shown}");
+        stage.press("backspace").press("up");
+        assert_eq!(stage.model.composer.first_line(), line, "it can be corrected");
         stage.press("ctrl-c");
     }
 }
@@ -429,8 +437,8 @@ fn command_output_is_shown() {
     stage.press("esc").msg(Msg::Done(Done::Printed("/task list".into(), printed(0, "", "no task is running\n"))));
     assert!(stage.model.layers.is_empty() && stage.screen(120, 30).contains("no task is running"));
     stage.msg(Msg::Done(Done::Printed("/plans why 99".into(), printed(1, "", "There is no turn 99.\n"))));
-    assert_eq!(stage.model.composer.first_line(), "/plans why 99");
-    stage.press("ctrl-c").type_text("/message remove 2").press("enter");
+    assert!(stage.screen(120, 30).contains("There is no turn 99."));
+    stage.type_text("/message remove 2").press("enter");
     assert_eq!(stage.kept.len(), 1, "it asks first");
     stage.press("y");
     assert_eq!(stage.kept[1], "run /message remove 2 --yes");
@@ -504,7 +512,7 @@ fn ten_megabyte_paste_is_folded_and_sent_completely() {
     let text = "all of it, line by line\r\n".repeat(420_000);
     stage.msg(Msg::Input(Input::Paste(text.clone())));
     let screen = stage.screen(80, 24);
-    assert!(screen.contains("[pasted 420001 lines"), "{screen}");
+    assert!(screen.contains("[pasted 420,000 lines"), "{screen}");
     stage.press("enter");
     assert_eq!(&*ask(&stage).0.text, text.replace("\r\n", "\n"));
 }

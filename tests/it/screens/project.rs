@@ -55,28 +55,28 @@ pub(super) fn rules() -> Vec<Editable> {
     vec![
         thing(
             "~/.config/pleach/AGENTS.md",
-            "included; included in the next request; for all your projects; 31 est. tokens",
+            "included; included in the next request; for all your projects; 31 tokens (estimated)",
             true,
             outside,
             "Be brief.",
         ),
         thing(
             "../AGENTS.md",
-            "excluded; excluded on this branch; for all of repo; 212 est. tokens",
+            "excluded; excluded on this branch; for all of repo; 212 tokens (estimated)",
             false,
             outside,
             "Old rules.",
         ),
         thing(
             "AGENTS.md",
-            "included; included in the next request; for the workspace; 88 est. tokens; 1 invisible character",
+            "included; included in the next request; for the workspace; 88 tokens (estimated); 1 invisible character",
             true,
             Editability::Here,
             RULES,
         ),
         thing(
             "src/tui/AGENTS.md",
-            "waiting; waiting until a file near it is named or touched; for src/tui/; 41 est. tokens",
+            "waiting; waiting until a file near it is named or touched; for src/tui/; 41 tokens (estimated)",
             false,
             Editability::Here,
             "Views are pure.",
@@ -141,8 +141,8 @@ fn skill_is_attached_to_the_message() {
         versions: vec![now("---\nname: pdf\n---\n# Reading PDFs\n\nUse `pdftotext`.\n")],
     };
     let all = vec![
-        skill("pdf", "Reads PDF files and fills in their forms; .claude/skills/pdf/SKILL.md; 44 est. tokens"),
-        skill("release", "Cuts a release; ~/.agents/skills/release/SKILL.md; 210 est. tokens"),
+        skill("pdf", "Reads PDF files and fills in their forms; .claude/skills/pdf/SKILL.md; 44 tokens (estimated)"),
+        skill("release", "Cuts a release; ~/.agents/skills/release/SKILL.md; 210 tokens (estimated)"),
     ];
     fill(&mut stage, EditableKind::Skills, all);
     pictures("project_skills", &mut stage);
@@ -181,7 +181,7 @@ fn module_summary_in_progress_is_shown_and_stopped() {
     stage.event(going((61, 61), 0));
     assert!(stage.screen(160, 30).contains("summarizing src/engine: 61 files sent to the model, Esc stops"));
     stage.event(going((61, 61), 1_204));
-    assert!(stage.screen(120, 30).contains("summarizing src/engine: 1,204 est. tokens so far, Esc stops"));
+    assert!(stage.screen(120, 30).contains("summarizing src/engine: 1,204 tokens (estimated) so far, Esc stops"));
     stage.press("esc");
     let stop = Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Stop { branch: MAIN })));
     assert_eq!(*asked(&stage), stop);
@@ -247,8 +247,8 @@ fn module_is_summarized_compared_and_summarized_again() {
     let old = "src/engine: 60 files, 14,000 lines of rust\nThe engine.\n- core.rs: Its own thread.";
     let new =
         "src/engine: 61 files, 15,000 lines of rust\nThe engine.\n- core.rs: Its own thread.\n- modules.rs: Summaries.";
-    let note = "fresh; 412 est. tokens; by pleach, from names and comments; covers 64% of it; commit 6916441a";
-    let older = "stale; stale: 2 of 12 files changed since; 201 est. tokens; by a model; 97% of its names occur \
+    let note = "fresh; 412 tokens (estimated); by pleach, from names and comments; covers 64% of it; commit 6916441a";
+    let older = "stale; stale: 2 of 12 files changed since; 201 tokens (estimated); by a model; 97% of its names occur \
         in the files";
     fill(
         &mut stage,

@@ -236,11 +236,14 @@ fn draft_is_announced_once_and_withdrawn() {
     let mut stage = fixture::opened();
     draft_arrives(&mut stage, Some(draft(3, Vec::new())));
     let screen = stage.screen(160, 40);
-    assert!(screen.contains("summary draft of turns 1–4 is ready (32 messages"), "{screen}");
+    assert!(
+        screen.contains("A summary draft of turns 1–4 is waiting: ") && screen.contains("F5 opens it."),
+        "{screen}"
+    );
     assert!(screen.contains("summary drafted, F5"), "it stays visible");
     draft_arrives(&mut stage, None);
     let screen = stage.screen(160, 40);
-    assert!(!screen.contains("summary draft of") && !screen.contains("summary drafted"), "{screen}");
+    assert!(!screen.contains("A summary draft of") && !screen.contains("summary drafted"), "{screen}");
     stage.event(Event::Summary(SummaryEvent::Draft { branch: RETRY, draft: Some(draft(4, Vec::new())) }));
     assert!(!stage.screen(160, 40).contains("summary drafted"), "another branch's draft is shown there");
 }

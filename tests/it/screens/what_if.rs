@@ -16,8 +16,8 @@ use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::RowKind;
 use pleach::domain::planning::what_if::{Alternative, MovedItem, PlanFigures, WhatIf};
 use pleach::engine::api::{
-    Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, ReplayedCall, Request, SessionEvent, TurnEvent,
-    TurnRequest,
+    Answer, BranchRequest, CallRequest, Draft, Event, ItemName, PlanRequest, ReplayedCall, Request, SessionEvent,
+    TurnEvent, TurnRequest,
 };
 use pleach::tui::screens::picker::model::Picker;
 use std::sync::Arc;
@@ -236,6 +236,8 @@ fn race_is_run_and_a_winner_kept() {
     for line in ["/race mode:off What?", "/race mode:loud mode:off What?", "/race mode:off mode:heavy"] {
         stage.type_text(line).press("enter");
         assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Call(CallRequest::Race { .. }))), "{line}");
+        assert!(stage.model.composer.is_empty(), "the next message does not continue it");
+        stage.press("up");
         assert_eq!(stage.model.composer.first_line(), line, "it can be corrected");
         stage.press("ctrl-c");
     }
@@ -245,12 +247,9 @@ fn race_is_run_and_a_winner_kept() {
         Overrides { mode: Some(Mode::Off), ..Overrides::default() },
         Overrides { model: Some("gpt-4.1".into()), policy: Some("window".into()), ..Overrides::default() },
     ];
-    assert!(
-        stage
-            .sent
-            .iter()
-            .any(|(_, r)| *r == Request::Call(CallRequest::Race { branch: MAIN, arms: arms.clone(), limits }))
-    );
+    let draft = Draft { text: "Why does it fail?".into(), ..Draft::default() };
+    let race = Request::Call(CallRequest::Race { branch: MAIN, arms: arms.clone(), limits, draft });
+    assert!(stage.sent.iter().any(|(_, request)| *request == race));
     let made = [branch(60, "race-1"), branch(61, "race-2")];
     stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(made.to_vec()));
     let of = |request: &Request| match request {

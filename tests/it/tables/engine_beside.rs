@@ -148,7 +148,7 @@ fn races_and_repeated_calls() {
         ],
     ] {
         let limits = Limits { tokens: Some(50), ..Limits::default() };
-        let made = talk.ask("race", Request::Call(C::Race { branch, arms, limits }));
+        let made = talk.ask("race", Request::Call(C::Race { branch, arms, limits, draft: message("Which?") }));
         let Some(Answer::Race(made)) = made else { continue };
         let arms: Vec<BranchId> = made.iter().map(|arm| arm.id).collect();
         for (at, arm) in arms.iter().enumerate() {

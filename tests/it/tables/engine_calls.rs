@@ -209,7 +209,8 @@ fn calls_compared_and_repeated() {
     for whole in [false, true] {
         calls.ask("ledger", Request::Call(CallRequest::Ledger { branch, whole }));
     }
-    calls.ask("limits", Request::Call(CallRequest::Race { branch, arms: Vec::new(), limits: Limits::default() }));
+    let (arms, limits, draft) = (Vec::new(), Limits::default(), message("What of the port?"));
+    calls.ask("limits", Request::Call(CallRequest::Race { branch, arms, limits, draft }));
     calls.ask("keep one", Request::Call(CallRequest::KeepOne { branch }));
     calls.ask("models", Request::Program(ProgramRequest::Models { profile: None, unready: false }));
     calls.ask("meters", Request::Program(ProgramRequest::Meters));

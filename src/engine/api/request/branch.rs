@@ -82,6 +82,14 @@ pub enum BranchRequest {
         /// The complete new overrides.
         overrides: Overrides,
     },
+    /// Make stored settings take precedence over the settings from the command line, because a person chose them again.
+    /// Stores nothing.
+    Choose {
+        /// The branch.
+        branch: BranchId,
+        /// The chosen settings; `None` for the others.
+        chosen: Overrides,
+    },
     /// Replace a branch's state block with an edited one (undoable).
     EditState {
         /// The branch.

@@ -7,6 +7,7 @@ use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::race::Limits;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::draft::Draft;
 
 /// A request about calls that were made.
 #[derive(Clone, PartialEq, Debug)]
@@ -69,8 +70,8 @@ pub enum CallRequest {
         /// The item to leave out.
         without: Option<ItemName>,
     },
-    /// Make one branch per set of settings at a branch's head (undone together). The limits apply to the first question
-    /// that is asked there.
+    /// Plan a draft under each set of settings, then make one branch per set at a branch's head (undone together). No
+    /// branch is made if a request does not fit its budget. The limits apply to the first question that is asked there.
     Race {
         /// The branch.
         branch: BranchId,
@@ -78,6 +79,8 @@ pub enum CallRequest {
         arms: Vec<Overrides>,
         /// The limits of each branch; a limit that is not set comes from the settings.
         limits: Limits,
+        /// The draft that will be sent on each branch.
+        draft: Draft,
     },
     /// Keep one branch of a race and archive the others (undoable). The kept branch takes the name of the raced branch
     /// if that branch has not changed.

@@ -231,11 +231,10 @@ pub(crate) fn report_moved_head(model: &mut Model, branch: BranchId, before: Opt
     let left = session.tree.path(old).into_iter().enumerate().filter(|(at, slot)| now.get(*at) != Some(slot));
     let kept = left.filter(|(_, slot)| session.tree.head(*slot).role != Role::Tool).count();
     let text = format!(
-        "{} now ends here. {} of the earlier version {} kept; {} returns to {}.",
+        "{} now ends here. {} of the earlier version {} kept; u returns to {}.",
         here.name,
         counted(kept as u64, "message"),
         if kept == 1 { "is" } else { "are" },
-        model.key_anywhere(Action::Undo),
         if kept == 1 { "it" } else { "them" },
     );
     model.status.say(Severity::Notice, text, model.now);

@@ -40,9 +40,17 @@ pub(crate) fn switch_to(model: &mut Model, branch: Branch, with_draft: bool) {
     model.plan.hurry(model.now);
 }
 
-/// Replaces the overrides of the current branch.
-pub(crate) fn set_overrides(model: &mut Model, overrides: Overrides, out: &mut Vec<Cmd>) {
-    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+/// Applies a person's choice of settings to the current branch. A choice that equals what is stored takes precedence
+/// over the settings from the command line too.
+pub(crate) fn choose(model: &mut Model, change: impl Fn(&mut Overrides), out: &mut Vec<Cmd>) {
+    let Some(Branch { id: branch, overrides: stored, .. }) = model.branch().cloned() else { return };
+    let (mut overrides, mut chosen) = (stored.clone(), Overrides::default());
+    change(&mut overrides);
+    change(&mut chosen);
+    if overrides == stored {
+        send(model, BranchRequest::Choose { branch, chosen }, Pending::Act, out);
+        return;
+    }
     if let Some(session) = &mut model.session {
         if let (Some(mode), Some(settings)) = (overrides.mode, session.settings.get_mut(&branch)) {
             settings.mode = mode;
@@ -57,29 +65,30 @@ pub(crate) fn set_overrides(model: &mut Model, overrides: Overrides, out: &mut V
 /// Switches to the next context mode.
 pub(crate) fn cycle_mode(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch() else { return };
-    let mut overrides = branch.overrides.clone();
     let now = model.session.as_ref().and_then(|s| s.settings()).map(|s| s.mode);
-    let next = overrides.mode.or(now).unwrap_or_default().next();
-    overrides.mode = Some(next);
-    set_overrides(model, overrides, out);
+    let next = now.or(branch.overrides.mode).unwrap_or_default().next();
+    choose(model, |overrides| overrides.mode = Some(next), out);
     model.status.say(Severity::Notice, format!("Context mode: {}", next.title()), model.now);
 }
 
 /// Raises or lowers the budget by about a quarter, to a multiple of 500.
 pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch() else { return };
-    let mut overrides = branch.overrides.clone();
     let budget = model.plan.plan(branch.id).map(|plan| plan.budget);
     let budget = budget.or_else(|| model.plan.blocked(branch.id).map(|blocked| blocked.budget));
-    let known = overrides
+    let known = branch
+        .overrides
         .budget
         .or_else(|| budget.and_then(|b| b.cap.or(Some(b.prompt + b.safety)).map(|cap| cap - b.results)));
     let Some(now) = known else { return };
     let next = stepped(now, up);
     let ceiling = budget.map(|budget| budget.most());
     let next = ceiling.filter(|top| *top > 0).map_or(next, |top| next.min(top));
-    overrides.budget = Some(next);
-    set_overrides(model, overrides, out);
+    if next == now {
+        let text = format!("The prompt budget stays at {} tokens.", grouped(now.into()));
+        return model.status.say(Severity::Notice, text, model.now);
+    }
+    choose(model, |overrides| overrides.budget = Some(next), out);
     model.status.say(Severity::Notice, format!("Prompt budget: {} tokens", grouped(next.into())), model.now);
 }
 
@@ -91,11 +100,7 @@ fn stepped(now: u32, up: bool) -> u32 {
 
 /// Switches the branch to the offline model.
 pub(crate) fn use_offline(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(branch) = model.branch() else { return };
-    let mut overrides = branch.overrides.clone();
-    overrides.profile = Some("offline".to_owned());
-    overrides.model = None;
-    set_overrides(model, overrides, out);
+    choose(model, |overrides| (overrides.profile, overrides.model) = (Some("offline".to_owned()), None), out);
 }
 
 /// Asks for a new name of the branch that is selected in the panel.

@@ -36,6 +36,7 @@ use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
 use crate::tui::update::prelude::*;
 use crate::tui::update::{actions, panels, settings};
+use std::sync::Arc;
 
 /// A function that resolves a name to a message.
 type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
@@ -58,23 +59,26 @@ fn refused(text: &str) -> Way {
     Way::Refused(text.to_owned())
 }
 
-/// Handles Enter on a slash command. A refused line stays in the composer.
+/// Handles Enter on a slash command. The composer is cleared, whether the command runs or is refused, so that the next
+/// message is never added to the line; the history has the line.
 pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
-    let typed = match read::read(line) {
-        Ok(typed) => typed,
-        Err(text) => return model.status.say(Severity::Trouble, text, model.now),
-    };
-    let troubles = model.status.troubles();
-    model.input.recent_commands.remember(line);
-    model.composer.clear();
+    let typed = read::read(line);
+    model.composer.sent(&Arc::from(line));
+    if typed.is_ok() {
+        model.input.recent_commands.remember(line);
+    }
     match typed {
-        Typed::Action(action) => actions::run(model, action, None, out),
-        Typed::Help(text) => model.layers.push(Reader::new(line, text, true)),
-        Typed::Command(args) => command(model, line, &args, out),
+        Ok(Typed::Action(action)) => actions::run(model, action, None, out),
+        Ok(Typed::Help(text)) => model.layers.push(Reader::new(line, text, true)),
+        Ok(Typed::Command(args)) => command(model, line, &args, out),
+        Err(text) => refuse(model, &text),
     }
-    if model.status.troubles() > troubles && model.composer.is_empty() {
-        model.composer.set(line, DraftKind::Message);
-    }
+}
+
+/// Reports why a line was refused, and the key that brings the line back.
+fn refuse(model: &mut Model, text: &str) {
+    let back = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
+    model.status.say(Severity::Trouble, format!("{text} {back} restores the line."), model.now);
 }
 
 fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
@@ -82,8 +86,11 @@ fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
     match way(model, command, args, out) {
         Way::Done => {}
         Way::Run(action) => actions::run(model, action, None, out),
+        Way::Print if read::split(line).iter().any(|word| word == "-") => {
+            refuse(model, "A single - means standard input, which only the command line has.");
+        }
         Way::Print => printed::print(model, line, args.clone(), out),
-        Way::Refused(text) => model.status.say(Severity::Trouble, text, model.now),
+        Way::Refused(text) => refuse(model, &text),
         Way::Confirm(title) => {
             let delete = Act::Command(format!("{line} --yes"));
             let choices = [('n', "no, keep it", Act::Close), ('y', "yes, delete it permanently", delete)];
@@ -265,7 +272,7 @@ fn race_of(model: &mut Model, text: &[String], arms: &[String], limits: Limits, 
             "/race needs two or more settings, then the message: /race mode:off mode:heavy Why does it fail?",
         );
     }
-    race::update::race(model, arms, limits, text.join(" "), out);
+    race::update::race(model, arms, limits, &text.join(" "), out);
     Way::Done
 }
 
@@ -331,10 +338,7 @@ fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
     }
     let known = model.session.iter().flat_map(|session| session.tree.heads()).map(|head| head.lane.as_str());
     let setting = setting.clone().among(known);
-    if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
-        setting.apply(&mut overrides);
-        branches::set_overrides(model, overrides, out);
-    }
+    branches::choose(model, |overrides| setting.apply(overrides), out);
     Way::Done
 }
 

@@ -26,7 +26,5 @@ pub(crate) fn show(model: &mut Model) {
 
 /// Sets the focus to these names; an empty text removes it.
 pub(crate) fn set(model: &mut Model, names: &str, out: &mut Vec<Cmd>) {
-    let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) else { return };
-    overrides.focus = settings::focus(names);
-    branches::set_overrides(model, overrides, out);
+    branches::choose(model, |overrides| overrides.focus = settings::focus(names), out);
 }

@@ -4,7 +4,6 @@
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
 use crate::config::commands::read::{self, Typed, slashed};
-use crate::engine::api::DraftKind;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::prelude::*;
 
@@ -13,10 +12,6 @@ const NOTICE: usize = 200;
 
 /// Runs a command with the command line's own code, on the current session and branch.
 pub(crate) fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec<Cmd>) {
-    if read::split(line).iter().any(|word| word == "-") {
-        let text = "A single - means standard input, which only the command line has.";
-        return model.status.say(Severity::Trouble, text, model.now);
-    }
     if let Some(session) = &model.session {
         args.global.session = Some(session.card.id.to_string());
         args.global.branch = Some(session.current.to_string());
@@ -52,8 +47,5 @@ pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
     } else {
         let text = if err.is_empty() { out } else { err };
         model.status.say(Severity::Trouble, text.lines().collect::<Vec<_>>().join(" "), model.now);
-        if model.composer.is_empty() {
-            model.composer.set(line, DraftKind::Message);
-        }
     }
 }

@@ -53,7 +53,7 @@ fn ends(view: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, fo
     let used = panel.rows.len().saturating_sub(from);
     let mut places = list.rows().skip(used);
     if let (true, Some(place)) = (heading(panel) > 0 && from <= panel.rows.len(), places.next()) {
-        paint::line(view.theme, &Line::of(Ink::Dim, " Paths without a branch"), place, buf);
+        paint::line(view.theme, &Line::of(Ink::Dim, " Unnamed paths"), place, buf);
     }
     let shown = panel.ends.iter().enumerate().skip(from.saturating_sub(panel.rows.len()));
     for ((at, end), place) in shown.zip(&mut places) {

@@ -199,6 +199,7 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             (A::Exclude, "leave out"),
             (A::Leave, "end the search"),
         ],
+        (Focus::Conversation, _) if view.model.conversation.path.is_empty() => &[(A::Help, "help"), (A::Leave, "type")],
         (Focus::Conversation, _) => &[
             (A::Pin, "pin"),
             (A::Exclude, "leave out"),
@@ -314,7 +315,10 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
         let place = Rect { x: area.x + 1, width: area.width - 1, ..area };
         paint::line(view.theme, &Line::of(Ink::Heading, &count), place, buf);
     }
-    let width = |row: &Listed| if let Listed::Command(_, row) = row { text::width(&row.usage()) + 1 } else { 0 };
+    let width = |row: &Listed| match row {
+        Listed::Command(_, row) => text::width(format!("/{} {}", row.name, row.typed_words()).trim_end()) + 1,
+        Listed::Heading(_) => 0,
+    };
     let widest = shown.iter().map(width).max().unwrap_or(0).min(usize::from(area.width) / 3);
     for (listed, place) in shown.iter().zip(area.rows().skip(usize::from(title))) {
         let place = Rect { x: place.x + 1, width: place.width.saturating_sub(2), ..place };
@@ -336,7 +340,7 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
 fn command(view: &ViewContext<'_>, row: &CommandRow, (widest, width): (usize, usize), whole: bool) -> Line {
     let ellipsis = view.theme.glyphs.ellipsis;
     let name = format!("/{} ", row.name);
-    let text = text::fit(&row.words, widest.saturating_sub(text::width(&name)), ellipsis);
+    let text = text::fit(row.typed_words(), widest.saturating_sub(text::width(&name)), ellipsis);
     let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &text);
     let pad = (widest + 2).saturating_sub(line.width()).max(2);
     let room = width.saturating_sub(line.width() + pad);
@@ -413,7 +417,7 @@ pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 /// The rows of the current notice at this width; none without a notice.
 fn wrapped_notice(model: &Model, width: u16) -> Vec<String> {
     let Some(shown) = model.status.shown() else { return Vec::new() };
-    let text = with_bound_keys(&model.keys, &shown.text);
+    let text = with_bound_keys(&model.keys, model.places(), &shown.text);
     let words: Vec<&str> = text.split_whitespace().collect();
     wrap::rows(Safe::line(&words.join(" ")).as_str(), notice_room(model, width), 0)
 }

@@ -71,7 +71,7 @@ fn page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Line> {
     if let Some(Err(failure)) = session.settings().map(|settings| settings.ready.clone()) {
         say(&failure.what, Ink::Warn);
         for text in [&failure.kept, &failure.todo].into_iter().filter(|text| !text.is_empty()) {
-            say(&with_bound_keys(&view.model.keys, text), Ink::Text);
+            say(&with_bound_keys(&view.model.keys, IN_CONVERSATION, text), Ink::Text);
         }
         say("", Ink::Text);
         rows.extend(steps(view, &NOT_SET_UP, width));

@@ -343,7 +343,7 @@ impl BlockBuilder<'_> {
             let mut rows = TextRows::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
             for (text, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
                 if !text.is_empty() {
-                    rows.extend(TextRows::plain(&with_bound_keys(&self.model.keys, text), width, ink));
+                    rows.extend(TextRows::plain(&with_bound_keys(&self.model.keys, IN_CONVERSATION, text), width, ink));
                 }
             }
             block.own(rows);

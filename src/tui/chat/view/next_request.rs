@@ -29,13 +29,19 @@ pub(crate) fn meter(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf:
 pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let branch = view.model.branch().map(|branch| branch.id);
     let plan = branch.and_then(|id| view.model.plan.plan(id));
-    let size =
-        plan.map_or_else(Line::new, |plan| Line::of(meter_ink(plan.est_total, plan.budget.prompt), &total(plan)));
+    let blocked = branch.and_then(|id| view.model.plan.blocked(id)).filter(|_| plan.is_none());
+    let size = match (plan, blocked) {
+        (Some(plan), _) => Line::of(meter_ink(plan.est_total, plan.budget.prompt), &total(plan)),
+        (None, Some(blocked)) => {
+            Line::of(Ink::Danger, &text::share(u64::from(blocked.needed), u64::from(blocked.budget.prompt)))
+        }
+        (None, None) => Line::new(),
+    };
     let inside = view.panel("Next request", &size, Focus::Context, area, buf);
     if inside.is_empty() {
         return;
     }
-    match (plan, branch.and_then(|id| view.model.plan.blocked(id))) {
+    match (plan, blocked) {
         (Some(plan), _) => rows(view, plan, inside, buf),
         (None, Some(blocked)) => full(view, blocked, inside, buf),
         (None, None) => {

@@ -2,7 +2,7 @@
 //! Not for: the one line of a call within the conversation (`message`), or the screen of all calls
 //! (`screens::traces::view`).
 
-use crate::domain::tool::consent::DENIED_BY_PERSON;
+use crate::domain::tool::consent::{CANCELED, DENIED_BY_PERSON};
 use crate::domain::tool::resolution::argument;
 use crate::domain::tool::trace::{ToolStatus, ToolTrace};
 use crate::tui::chat::model::live::Live;
@@ -38,10 +38,10 @@ pub(crate) fn duration_or_state(model: &Model, trace: &ToolTrace) -> String {
 
 /// The first line of a result for a person, with "you" for the person.
 pub(crate) fn preview(first: &str) -> Cow<'_, str> {
-    match first.strip_prefix(DENIED_BY_PERSON) {
-        Some(why) => format!("Denied by you. Nothing was done.{why}").into(),
-        None => first.into(),
+    if let Some(why) = first.strip_prefix(DENIED_BY_PERSON) {
+        return format!("Denied by you. Nothing was done.{why}").into();
     }
+    first.strip_prefix(CANCELED).map_or(first.into(), |rest| format!("Canceled.{rest}").into())
 }
 
 pub(crate) fn panel(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {

@@ -68,7 +68,7 @@ fn account(view: &ViewContext<'_>, pane: &AsidePane) -> String {
         None if pane.run.is_none() => "Preparing the context.".to_owned(),
         None => {
             let tokens = text::number(u64::from(pane.tokens));
-            format!("{} so far{dot}{tokens} est. tokens{cost}", view.theme.glyphs.running)
+            format!("{} so far{dot}{tokens} tokens (estimated){cost}", view.theme.glyphs.running)
         }
     }
 }

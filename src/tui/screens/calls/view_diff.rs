@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! ┌ call …9e8c on main → the next call on main ──────────────────┐
-//! │ 830 → 1,120 est. tokens (+290) · mode Light → Off            │
-//! │ 3 rows (630 est. tokens) are in both, unchanged              │
+//! │ 830 → 1,120 tokens (+290, estimated) · mode Light → Off            │
+//! │ 3 rows (630 tokens, estimated) are in both, unchanged              │
 //! │ added 1                              +8 │ your message …     │   below 100 columns stacked
 //! │   turn 4  What about hornets?  you   +8 │ by you: …          │
 //! └ keys ────────────────────────────────────────────────────────┘
@@ -87,22 +87,23 @@ fn head(view: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     let (old, new) = (diff.before.tokens, diff.after.tokens);
     let mut sum = Line::of(
         Ink::Heading,
-        &format!("{} {becomes} {} est. tokens", text::number(u64::from(old)), text::number(u64::from(new))),
+        &format!("{} {becomes} {} tokens", text::number(u64::from(old)), text::number(u64::from(new))),
     );
-    sum.push(Ink::Accent, &format!(" ({})", signed(i64::from(new) - i64::from(old))));
+    sum.push(Ink::Accent, &format!(" ({}, estimated)", signed(i64::from(new) - i64::from(old))));
     for setting in &diff.settings {
         sum.push(Ink::Text, &format!("{dot}{} {} {becomes} {}", setting.name, setting.before, setting.after));
     }
     let rows = text::counted(u64::from(diff.same), "row");
     let verb = if diff.same == 1 { "is" } else { "are" };
-    let same = format!("{rows} ({} est. tokens) {verb} in both, unchanged", text::number(u64::from(diff.same_tokens)));
+    let same =
+        format!("{rows} ({} tokens, estimated) {verb} in both, unchanged", text::number(u64::from(diff.same_tokens)));
     let last = Rect { y: area.y + 2, height: 1, ..area };
     paint::lines(view.theme, &[sum, Line::of(Ink::Dim, &same)], area, buf);
     if area.height > 1 {
         composer::notice(view, Rect { y: area.y + 1, height: 1, ..area }, buf);
     }
     if area.height > 2 {
-        paint::right(view.theme, &Line::of(Ink::Dim, "est. tokens"), Rect { width: split(area).0.width, ..last }, buf);
+        paint::right(view.theme, &Line::of(Ink::Dim, "tokens"), Rect { width: split(area).0.width, ..last }, buf);
     }
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! ┌ main and retry ────────────────────────────────────┐
 //! │ They diverge after turn 3: Why does login fail …   │
-//! │ last calls 1,204 → 1,310 est. tokens · mode …      │
+//! │ last calls 1,204 → 1,310 tokens (estimated) · mode …      │
 //! │ ▸ main             │   retry                       │   below 100 columns one of the two
 //! │ 2 turns · 3 calls …│ 1 turn · 1 call …             │
 //! │ turn 4 user        │ turn 4 user                   │
@@ -16,6 +16,7 @@ use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::conversation::message::Role;
 use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
+use std::fmt::Write as _;
 
 /// From this width on, both sides are visible.
 const MIN_WIDTH_BESIDE: u16 = 100;
@@ -33,12 +34,12 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
     let Some(compared) = &screen.compared else {
         return paint::line(view.theme, &Line::of(Ink::Dim, "Loading both branches."), inside, buf);
     };
-    let cut = |line: Line, room: u16| line.fit(usize::from(room), view.theme.glyphs.ellipsis);
-    paint::lines(view.theme, &head(view, compared).map(|line| cut(line, inside.width)), inside, buf);
+    let head = head(view, compared, usize::from(inside.width));
+    paint::lines(view.theme, &head, inside, buf);
     if inside.height > 1 {
         composer::notice(view, Rect { y: inside.y + 1, height: 1, ..inside }, buf);
     }
-    let used = inside.height.min(2);
+    let used = inside.height.min(u16::try_from(head.len()).unwrap_or(2));
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
     if body.width >= MIN_WIDTH_BESIDE {
         let half = body.width / 2 - 2;
@@ -73,25 +74,29 @@ fn hints(view: &ViewContext<'_>, screen: &CompareView, compared: &Comparison, wi
     view.keys_line(When::Compare, &words, width)
 }
 
-fn head(view: &ViewContext<'_>, compared: &Comparison) -> [Line; 2] {
+/// Where the branches diverge, and in at most two rows how their last calls differ.
+fn head(view: &ViewContext<'_>, compared: &Comparison, room: usize) -> Vec<Line> {
     let glyphs = &view.theme.glyphs;
     let ancestor = match &compared.ancestor {
         Some(at) => Line::of(Ink::Text, &format!("They diverge after turn {}: ", at.turn)).with(Ink::Dim, &at.title),
         None => Line::of(Ink::Text, "They have no messages in common."),
     };
-    let mut plans = Line::new();
+    let mut plans = "A branch has not made a call yet.".to_owned();
     if let Some(diff) = &compared.plans {
         let number = |n: u32| text::number(u64::from(n));
         let (old, new) = (number(diff.before.tokens), number(diff.after.tokens));
-        plans.push(Ink::Dim, &format!("last calls {old} and {new} est. tokens"));
+        plans = format!("last calls {old} and {new} tokens (estimated)");
         for setting in &diff.settings {
-            let words = format!(" {} {} {} and {}", glyphs.dot, setting.name, setting.before, setting.after);
-            plans.push(Ink::Dim, &words);
+            let _ = write!(plans, " {} {} {} and {}", glyphs.dot, setting.name, setting.before, setting.after);
         }
-    } else {
-        plans.push(Ink::Dim, "A branch has not made a call yet.");
     }
-    [ancestor, plans]
+    let mut rows = TextRows::plain(&plans, room.max(1), Ink::Dim);
+    if rows.len() > 2 {
+        let rest: String = rows.drain(1..).map(|row| row.plain() + " ").collect();
+        rows.push(paint::cut(view.theme, Ink::Dim, &rest, room));
+    }
+    rows.insert(0, ancestor.fit(room, glyphs.ellipsis));
+    rows
 }
 
 fn column(
@@ -149,7 +154,7 @@ fn turns(view: &ViewContext<'_>, screen: &CompareView, side: &Side, at: usize, r
         for message in &turn.messages {
             let (ink, who) = match message.role {
                 Role::User => (Ink::You, "you"),
-                Role::Assistant => (Ink::Model, "model"),
+                Role::Assistant => (Ink::Model, if let [model] = &side.models[..] { model } else { "model" }),
                 Role::System => (Ink::Tool, "system"),
                 Role::Tool => (Ink::Tool, "tool"),
             };

@@ -264,11 +264,8 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     if item.in_use {
         return model.status.say(Severity::Notice, format!("This branch already uses {name}."), model.now);
     }
-    let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) else { return };
-    overrides.policy = Some(name.clone());
-    branches::set_overrides(model, overrides, out);
-    let text = format!("This branch now uses {name}; {} undoes it.", model.keys.key_in(Action::Undo, When::Panel));
-    model.status.say(Severity::Notice, text, model.now);
+    branches::choose(model, |overrides| overrides.policy = Some(name.clone()), out);
+    model.status.say(Severity::Notice, format!("This branch now uses {name}; u undoes it."), model.now);
     change_top(model, |screen| screen.policy_applied = true);
     reload(model, out);
 }

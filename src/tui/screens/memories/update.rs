@@ -87,11 +87,7 @@ pub(crate) fn act(model: &mut Model, id: MemoryId, act: MemoryAct, out: &mut Vec
 
 /// Reports a change and loads the list again.
 fn changed(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
-    let text = if let Answer::Done(text) = answer {
-        text.clone()
-    } else {
-        format!("Remembered. {} undoes it.", model.keys.key_in(Action::Undo, When::Panel))
-    };
+    let text = if let Answer::Done(text) = answer { text } else { "Remembered. u undoes it." };
     model.status.say(Severity::Notice, text, model.now);
     ask(model, out);
 }

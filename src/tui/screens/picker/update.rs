@@ -234,10 +234,8 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             if let Some(run) = again {
                 return race::update::replay(model, run, Some((profile, name)), None, out);
             }
-            let Some(branch) = model.branch() else { return };
-            let mut overrides = branch.overrides.clone();
-            (overrides.profile, overrides.model) = (Some(profile), Some(name));
-            branches::set_overrides(model, overrides, out);
+            let choice = (Some(profile), Some(name));
+            branches::choose(model, |overrides| (overrides.profile, overrides.model) = choice.clone(), out);
         }
     }
 }

@@ -2,7 +2,6 @@
 //! Not for: opening a question (each caller).
 
 use super::model::{Act, Question};
-use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::tool::consent::Consent;
 use crate::engine::api::{self, BranchRequest, DraftKind, ItemName, SessionRequest, ToolRequest};
@@ -36,8 +35,10 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::Leave => model.quit = true,
         Act::LeaveTour => out.push(Cmd::Tour(false)),
         Act::SendQueued(branch) => drop(queueing::next(model, branch, true, out)),
-        Act::Budget(cap) => override_here(model, |overrides| overrides.budget = Some(cap), out),
-        Act::Policy(policy) => override_here(model, |overrides| overrides.policy = Some(policy), out),
+        Act::Budget(cap) => branches::choose(model, |overrides| overrides.budget = Some(cap), out),
+        Act::Policy(policy) => {
+            branches::choose(model, |overrides| overrides.policy = Some(policy.clone()), out);
+        }
         Act::Unpin(atoms) => mark(model, atoms, api::Act::Clear, out),
         Act::Instructions(atoms, kept) => {
             let kind = if kept { MarkKind::Sticky } else { MarkKind::Exclude };
@@ -78,12 +79,4 @@ fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
         session.workspace.1 = trusted;
     }
     send(model, ToolRequest::Trust { trusted }, Pending::Act, out);
-}
-
-/// Changes the overrides of the current branch.
-fn override_here(model: &mut Model, change: impl FnOnce(&mut Overrides), out: &mut Vec<Cmd>) {
-    if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
-        change(&mut overrides);
-        branches::set_overrides(model, overrides, out);
-    }
 }

@@ -4,6 +4,7 @@
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::draft::Draft;
 use crate::tui::chat::model::live::Live;
 use crate::tui::model::list::Scroll;
 use crate::tui::model::session::Session;
@@ -93,8 +94,8 @@ pub enum RacePending {
     Items(RunId),
     /// To replay a stored call.
     Replay,
-    /// To create a branch for each of these settings and then send this text on all of them.
-    Branches(Vec<Overrides>, String),
+    /// To create a branch for each of these settings and then send this draft on all of them.
+    Branches(Vec<Overrides>, Draft),
     /// To send the prompt on one of the branches.
     Entry(BranchId),
 }

@@ -29,7 +29,7 @@ pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<A
     match (pending, result) {
         (P::Items(run), Ok(Answer::StoredPlan { plan, .. })) => items(model, run, &plan),
         (P::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
-        (P::Branches(arms, text), Ok(Answer::Race(made))) => racing(model, &arms, &text, made, out),
+        (P::Branches(arms, draft), Ok(Answer::Race(made))) => racing(model, &arms, &draft, made, out),
         (P::Entry(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
         (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => show_answer(model, result),
     }
@@ -93,7 +93,7 @@ fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     let rows: Vec<&Row> = plan.included().filter(|row| row.section() != Some(Section::UserMessage)).collect();
     let entry = |row: &&Row| {
         let place = row.source.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
-        let detail = format!("{} · {} tokens {}", row.kind.name(), grouped(row.tokens.into()), plan.certainty.label());
+        let detail = format!("{} · {} tokens", row.kind.name(), grouped(row.tokens.into()));
         Entry { label: format!("{place}{}", row_title(row)), detail, choice: Choice::Without(run, row.atom) }
     };
     let mut picker = Picker::new(Kind::ReplayItems);
@@ -128,16 +128,16 @@ fn add_branches(model: &mut Model, branches: Vec<Branch>) {
     model.refresh();
 }
 
-/// Creates a branch for each of the settings; the text is then sent on all of them.
-pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text: String, out: &mut Vec<Cmd>) {
+/// Creates a branch for each of the settings if the request fits on all of them; the text is then sent on all of them.
+pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text: &str, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let request = CallRequest::Race { branch, arms: arms.clone(), limits };
-    send(model, request, RacePending::Branches(arms, text), out);
+    let draft = Draft { text: text.into(), ..Draft::default() };
+    let request = CallRequest::Race { branch, arms: arms.clone(), limits, draft: draft.clone() };
+    send(model, request, RacePending::Branches(arms, draft), out);
 }
 
 /// Sends the prompt on each branch of a new race.
-fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, out: &mut Vec<Cmd>) {
-    let draft = Draft { text: text.into(), ..Draft::default() };
+fn racing(model: &mut Model, arms: &[Overrides], draft: &Draft, made: Vec<Branch>, out: &mut Vec<Cmd>) {
     let mut columns = Vec::new();
     for (branch, arm) in made.iter().zip(arms) {
         let title = format!("{}: {}", branch.name, variant::title(arm));

@@ -116,7 +116,7 @@ fn account(view: &ViewContext<'_>, column: &Column) -> String {
     live.map_or_else(String::new, |live| {
         let seconds = live.seconds(view.model.now);
         format!(
-            "  {} so far{dot}{} est. tokens{dot}{seconds} s",
+            "  {} so far{dot}{} tokens (estimated){dot}{seconds} s",
             view.theme.glyphs.running,
             text::number(live.tokens.into())
         )

@@ -204,12 +204,12 @@ fn hints(view: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
     view.keys_line(When::Request, &words, width)
 }
 
-/// Figures of the request: `5,213 of 8,000 est. tokens · 21,004 bytes · request 0be9c598`; for an edited request, also
+/// Figures of the request: `5,213 of 8,000 tokens (estimated) · 21,004 bytes · request 0be9c598`; for an edited request, also
 /// whether it fits the budget.
 fn figures(view: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
     let dot = format!(" {} ", view.theme.glyphs.dot);
     let tail = format!("{dot}{} bytes{dot}request {}", text::number(raw.body.len() as u64), raw.digest.short());
-    let sum = |n: u32, of: u32| format!("{} of {} est. tokens", text::number(n.into()), text::number(of.into()));
+    let sum = |n: u32, of: u32| format!("{} of {} tokens (estimated)", text::number(n.into()), text::number(of.into()));
     let Some(hand) = &raw.edit else {
         return paint::cut(view.theme, Ink::Dim, &format!("{}{tail}", sum(raw.tokens.0, raw.tokens.1)), room);
     };
@@ -234,8 +234,7 @@ fn head(view: &ViewContext<'_>, raw: &RawRequestScreen, fold: usize, area: Rect,
     let glyphs = &view.theme.glyphs;
     let Some(of) = raw.folds.get(fold) else { return };
     let sign = if raw.closed.contains(&fold) { glyphs.folded } else { glyphs.opened };
-    let mut value =
-        of.tokens.map_or_else(String::new, |tokens| format!("{} est. tokens  ", text::number(tokens.into())));
+    let mut value = of.tokens.map_or_else(String::new, |tokens| format!("{} tokens  ", text::number(tokens.into())));
     value.push_str(&text::number(of.range.len() as u64));
     value.push_str(" bytes");
     let room = usize::from(area.width).saturating_sub(text::width(&value) + 4);

@@ -14,7 +14,6 @@ use crate::domain::tool::cards::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{composer, next_request};
 use crate::tui::view::prelude::*;
-use std::fmt::Write as _;
 
 /// Minimum height at which warnings and the budget each have a line.
 const BOTH: u16 = 20;
@@ -79,23 +78,26 @@ pub(crate) fn draw(
     most
 }
 
-/// `Next request · 11 in, 9 left out · 1.1k of 1.3k · ≈ $0.0003`
-fn title(view: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
+/// `Next request · 11 in, 9 left out · 1.1k of 1.3k · ≈ $0.0003`, without the parts for which `room` columns are too
+/// few. The size is also in the meter below the title.
+fn title(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Line {
     let name = overlay.sent().map_or_else(|| "Next request".to_owned(), view_sent::name);
-    let mut line = Line::of(Ink::Heading, &name);
-    let dot = format!(" {} ", view.theme.glyphs.dot);
-    let counts = &overlay.counts;
+    let mut parts = vec![(0, Line::of(Ink::Heading, &name))];
+    let dot = |rank: u8, ink: Ink, words: &str| {
+        (rank, Line::of(Ink::Text, &format!(" {} ", view.theme.glyphs.dot)).with(ink, words))
+    };
+    let (included, out) = (overlay.counts.included, text::number(overlay.counts.out));
     match &overlay.content {
         None => {}
         Some(Content::Plan(plan)) => {
-            line.push(Ink::Text, &format!("{dot}{} in, {} left out{dot}", counts.included, text::number(counts.out)));
-            line.push(next_request::meter_ink(plan.est_total, plan.budget.prompt), &next_request::total(plan));
+            let ink = next_request::meter_ink(plan.est_total, plan.budget.prompt);
+            parts.push(dot(1, Ink::Text, &format!("{included} in, {out} left out")));
+            parts.push(dot(2, ink, &next_request::total(plan)));
         }
         Some(Content::Blocked(blocked)) => {
-            let out = text::number(counts.out);
-            line.push(Ink::Text, &format!("{dot}{} required, {out} left out{dot}", counts.included));
             let sizes = [blocked.needed, blocked.budget.prompt].map(|tokens| text::short(u64::from(tokens)));
-            line.push(Ink::Danger, &format!("{} of {}, does not fit", sizes[0], sizes[1]));
+            parts.push(dot(2, Ink::Text, &format!("{included} required, {out} left out")));
+            parts.push(dot(1, Ink::Danger, &format!("{} of {}, does not fit", sizes[0], sizes[1])));
         }
     }
     let shown = view.model.plan.shown.as_ref().map(|shown| &shown.solved);
@@ -106,18 +108,17 @@ fn title(view: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
         }
         (None, _) => None,
     };
-    line.push(Ink::Text, &cost.map_or_else(String::new, |cost| format!("{dot}{cost}")));
+    parts.extend(cost.map(|cost| dot(3, Ink::Text, &cost)));
     if overlay.filtering || !overlay.filter.is_empty() {
-        line.push(Ink::Accent, &format!("  / {}", overlay.filter));
+        parts.push((0, Line::of(Ink::Accent, &format!("  / {}", overlay.filter))));
     }
     if !overlay.selection.is_empty() {
         let (count, tokens) = (overlay.selection.len() as u64, text::short(overlay.selected_tokens()));
-        line.push(Ink::Pinned, &format!("  {} selected, {tokens} tokens", text::number(count)));
+        parts.push((0, Line::of(Ink::Pinned, &format!("  {} selected, {tokens} tokens", text::number(count)))));
     }
-    if let Some(words) = overlay.arrangement.description() {
-        line.push(Ink::Dim, &format!("  {words}"));
-    }
-    line
+    let words = overlay.arrangement.description();
+    parts.extend(words.map(|words| (4, Line::of(Ink::Dim, &format!("  {words}")))));
+    Line::of_parts(parts, room).fit(room, view.theme.glyphs.ellipsis)
 }
 
 fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line {
@@ -150,8 +151,8 @@ fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
     let height = head_height(overlay, area.height);
     let mut rows = area.rows().take(usize::from(height));
     let Some(top) = rows.next() else { return };
-    paint::line(view.theme, &title(view, overlay), top, buf);
     let room = usize::from(area.width);
+    paint::line(view.theme, &title(view, overlay, room), top, buf);
     let below = match &overlay.content {
         None => match overlay.sent() {
             None => vec![Line::of(Ink::Dim, "Planning the request")],
@@ -246,22 +247,21 @@ fn budget(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let budget = &plan.budget;
     // A cap that is smaller than the model's room is shown as it was set, which explains the smaller prompt budget.
     let cap = budget.cap.filter(|cap| *cap < budget.most() && *cap == budget.prompt + budget.safety);
-    let mut words = format!(
-        "budget {} of this model's {} context",
-        size(cap.unwrap_or(budget.prompt)),
-        size(budget.context_window)
-    );
-    if cap.is_some() {
-        let _ = write!(words, ", less a safety margin of {}", size(budget.safety));
+    let part = |rank: u8, words: String| (rank, Line::of(Ink::Dim, &words));
+    let (shown, window) = (size(cap.unwrap_or(budget.prompt)), size(budget.context_window));
+    let mut parts = vec![part(0, format!("budget {shown} of this model's {window} context"))];
+    if cap.is_none() && budget.reserved_output > 0 {
+        parts.push(part(1, format!(", {} reserved for the answer", size(budget.reserved_output))));
     }
+    parts.push(part(2, format!(", {} safety margin", size(budget.safety))));
     if budget.results > 0 {
-        let _ = write!(words, ", {} for this turn's results", size(budget.results));
+        parts.push(part(3, format!(", {} for this turn's results", size(budget.results))));
     }
     if budget.cap.is_some() {
         let key = |action| view.key_in(action, When::Overlay);
-        let _ = write!(words, "; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp));
+        parts.push(part(0, format!("; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp))));
     }
-    paint::cut(view.theme, Ink::Dim, &words, room)
+    Line::of_parts(parts, room).fit(room, view.theme.glyphs.ellipsis)
 }
 
 fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut Buffer) {

@@ -39,12 +39,12 @@ pub struct PendingModuleSummary {
 }
 
 impl PendingModuleSummary {
-    /// Describes its progress: `summarizing src/engine: 120 est. tokens so far`
+    /// Describes its progress: `summarizing src/engine: 120 tokens (estimated) so far`
     pub fn sentence(&self) -> String {
         let path = &self.path;
         match (self.files, self.tokens) {
             _ if self.stopping => format!("stopping the summary of {path}"),
-            (_, 1..) => format!("summarizing {path}: {} est. tokens so far", grouped(u64::from(self.tokens))),
+            (_, 1..) => format!("summarizing {path}: {} tokens (estimated) so far", grouped(u64::from(self.tokens))),
             ((done, of), 0) if done < of => format!("summarizing {path}: read {done} of {of} files"),
             ((_, of), 0) if of > 0 && self.by == SummaryAuthor::Model => {
                 format!("summarizing {path}: {} sent to the model", counted(of as u64, "file"))

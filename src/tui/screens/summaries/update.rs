@@ -211,13 +211,8 @@ pub(crate) fn arrived(model: &mut Model, branch: BranchId, draft: Option<Arc<Sum
 
 /// Reports that a draft waits, and the key that opens it.
 fn announce(model: &mut Model, draft: &SummaryDraft) {
-    let (from, to) = draft.summary.turns;
     let key = model.keys.key(Action::Draft);
-    let why = draft.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
-    let text = format!(
-        "A summary draft of turns {from}–{to} is ready{why}; {key} opens it. It is not used until \
-        you accept it."
-    );
+    let text = format!("{} {key} opens it. It is not used until you accept it.", draft.waiting_sentence());
     model.status.say(Severity::Notice, text.clone(), model.now);
     model.drafts.last_notice = Some(text);
 }

@@ -151,7 +151,7 @@ fn progress(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Vec<L
     rows
 }
 
-/// Describes the progress: `Summarizing turns 1–7: gpt-4.1-mini: part 2 of 3, 120 est. tokens so far.`
+/// Describes the progress: `Summarizing turns 1–7: gpt-4.1-mini: part 2 of 3, 120 tokens (estimated) so far.`
 fn making_words(view: &ViewContext<'_>, making: &super::model::PendingSummary) -> String {
     let (from, to) = making.turns;
     let by = match (making.by, view.model.session.as_ref().and_then(|session| session.settings())) {
@@ -163,7 +163,7 @@ fn making_words(view: &ViewContext<'_>, making: &super::model::PendingSummary) -
     let part = if of > 1 { format!(": part {} of {of}", (done + 1).min(of)) } else { String::new() };
     let tokens = match making.tokens {
         0 => String::new(),
-        n => format!("{} {} est. tokens so far", if of > 1 { "," } else { ":" }, text::number(u64::from(n))),
+        n => format!("{} {} tokens (estimated) so far", if of > 1 { "," } else { ":" }, text::number(u64::from(n))),
     };
     format!("Summarizing turns {from}–{to}: {by}{part}{tokens}.")
 }
@@ -199,17 +199,20 @@ fn facts(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, wid
     rows
 }
 
-/// Compares the tokens: `4,310 → 512 est. tokens, 8.4 times shorter`
+/// Compares the tokens: `4,310 → 512 tokens (estimated), 8.4 times shorter`
 pub(crate) fn tokens_words(view: &ViewContext<'_>, summary: &Summary, wide: bool) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let becomes = view.theme.glyphs.becomes;
     let ratio = summary.ratio_milli();
-    let mut words = format!("{} {becomes} {} est. tokens", number(summary.original_tokens), number(summary.tokens));
-    if let Some(known) = view.model.plan.calibration().filter(|_| wide) {
-        let after = known.to_text(summary.tokens).replace('±', view.theme.glyphs.within);
-        words = format!("{words} ({} {becomes} {after})", number(known.apply(summary.original_tokens)));
-    }
-    format!("{words}, {}.{} times shorter", ratio / 1_000, ratio % 1_000 / 100)
+    let words = format!("{} {becomes} {} tokens", number(summary.original_tokens), number(summary.tokens));
+    let certainty = match view.model.plan.calibration().filter(|_| wide) {
+        Some(known) => {
+            let after = known.to_text(summary.tokens).replace('±', view.theme.glyphs.within);
+            format!("{} {becomes} {after}", number(known.apply(summary.original_tokens)))
+        }
+        None => "estimated".to_owned(),
+    };
+    format!("{words} ({certainty}), {}.{} times shorter", ratio / 1_000, ratio % 1_000 / 100)
 }
 
 /// Who wrote a summary: `by gpt-4.1-mini`.
@@ -267,7 +270,7 @@ fn text_of(
     buf: &mut Buffer,
 ) -> usize {
     let summary = &draft.summary;
-    let words = format!("Draft, {} est. tokens", text::number(u64::from(summary.tokens)));
+    let words = format!("Draft, {} tokens (estimated)", text::number(u64::from(summary.tokens)));
     let room = heading(view, &words, other, screen.part == Part::Draft, area, buf);
     let body = summary.text.as_deref().unwrap_or_default();
     let width = room.width.saturating_sub(1).max(1);
@@ -288,7 +291,8 @@ fn sources(
     buf: &mut Buffer,
 ) -> (usize, usize) {
     let turns = text::counted(draft.sources.len() as u64, "turn");
-    let words = format!("Sources: {turns}, {} est. tokens", text::number(u64::from(draft.summary.original_tokens)));
+    let words =
+        format!("Sources: {turns}, {} tokens (estimated)", text::number(u64::from(draft.summary.original_tokens)));
     let room = heading(view, &words, other, screen.part == Part::Sources, area, buf);
     let width = room.width.saturating_sub(1).max(1);
     let of = CacheKey::Text(draft.summary.source_hash, true);

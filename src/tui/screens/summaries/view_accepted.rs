@@ -59,7 +59,7 @@ fn one(view: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer)
     }
     let ratio = card.summary.ratio_milli();
     let value = format!(
-        "{} est. tokens, {}.{} times shorter",
+        "{} tokens, {}.{} times shorter",
         text::number(u64::from(card.summary.tokens)),
         ratio / 1_000,
         ratio % 1_000 / 100

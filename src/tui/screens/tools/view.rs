@@ -1,9 +1,9 @@
 //! Draws tools and their servers, each with its state and its tokens, and the details of the selected line.
 //!
 //! ```text
-//! ┌ Tools and servers ───── 20 tools, 2,310 est. tokens a call ┐
+//! ┌ Tools and servers ───── 20 tools, 2,310 tokens (estimated) a call ┐
 //! │ ▸ pleach       6 tools 912 │ everything/get-sum             │
-//! │ ▾ everything  13 tools 1,398│ 88 est. tokens · read only     │
+//! │ ▾ everything  13 tools 1,398│ 88 tokens (estimated) · read only     │
 //! │   ✓ echo               71  │ Returns the sum of two numbers │   below 90 columns stacked
 //! │   ✗ get-env            64  │ { "type": "object", …          │
 //! └ keys ───────────────────────────────────────────────────────┘
@@ -98,7 +98,7 @@ fn head(all: &ToolList) -> (String, Ink) {
         _ => String::new(),
     };
     let tokens = text::number(u64::from(all.tokens));
-    (format!("{} in every request: {tokens} est. tokens{more}", text::counted(goes as u64, "tool")), Ink::Text)
+    (format!("{} in every request: {tokens} tokens (estimated){more}", text::counted(goes as u64, "tool")), Ink::Text)
 }
 
 fn list(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) {
@@ -285,7 +285,7 @@ fn server_rows(view: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec
 fn tool_rows(view: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", view.theme.glyphs.dot);
     let mut rows = TextRows::plain(&tool.name, width, Ink::Heading);
-    let mut facts = vec![format!("{} est. tokens in every request", text::number(u64::from(tool.tokens)))];
+    let mut facts = vec![format!("{} tokens (estimated) in every request", text::number(u64::from(tool.tokens)))];
     let hints = tool.hints.to_text();
     if !hints.is_empty() {
         facts.push(format!("according to the server: {hints}"));

@@ -231,17 +231,17 @@ pub(crate) struct Back {
     pub(crate) part: usize,
     /// The message about what happened.
     pub(crate) seen: &'static str,
-    /// Whether the step begins anew with the branches as they are.
-    pub(crate) anew: bool,
+    /// Whether the step starts again with the branches as they are.
+    pub(crate) restarts: bool,
 }
 
 /// The part of the current step to go back to, because a person sent the message or closed the screen that the current
 /// part needs; None if nothing is lost.
 pub(crate) fn lost(model: &Model, tour: &Tour) -> Option<Back> {
-    let back = |lost: bool, part, seen| lost.then_some(Back { part, seen, anew: false });
+    let back = |lost: bool, part, seen| lost.then_some(Back { part, seen, restarts: false });
     let open_request = model.layers.all::<RequestScreen>().next().is_some();
     match tour.at {
-        (1, _) if sent(model, tour) => Some(Back { part: 0, seen: "That question was sent too.", anew: true }),
+        (1, _) if sent(model, tour) => Some(Back { part: 0, seen: "That question was sent too.", restarts: true }),
         (1, 2..) => back(!open_request, 1, "The request is closed."),
         (2, 1) => back(!open_request && !excluded(model, tour), 0, "Nothing is left out yet."),
         (3, 1) => {

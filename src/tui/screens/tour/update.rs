@@ -33,7 +33,7 @@ fn step(model: &Model, tour: &mut Tour) {
     if let Some(back) = lost(model, tour) {
         tour.at.1 = back.part;
         tour.seen = back.seen;
-        if back.anew {
+        if back.restarts {
             (tour.before, tour.first) = (Some((here, shape(model))), None);
         }
     }

@@ -45,7 +45,12 @@ pub(crate) fn draw(
     buf: &mut Buffer,
 ) -> FrameRows {
     let mut measured = FrameRows { wanted: Vec::new(), seen: (0, 0), page: 0 };
-    let inside = view.screen(title(view, screen), hints(view, screen, usize::from(area.width)), area, buf);
+    let inside = view.screen(
+        title(view, screen, usize::from(area.width.saturating_sub(2))),
+        hints(view, screen, usize::from(area.width)),
+        area,
+        buf,
+    );
     let Some(session) = view.model.session.as_ref().filter(|_| !inside.is_empty()) else { return measured };
     let noticed = view.model.status.shown().is_some() && inside.height > 4;
     let inside = Rect { height: inside.height - u16::from(noticed), ..inside };
@@ -98,30 +103,30 @@ fn places(screen: &Traces, inside: Rect) -> (Option<Rect>, Option<Rect>) {
     (Some(Rect { height: top, ..inside }), Some(below))
 }
 
-fn title(view: &ViewContext<'_>, screen: &Traces) -> Line {
+fn title(view: &ViewContext<'_>, screen: &Traces, room: usize) -> Line {
     let branch = view.model.branch().map_or_else(String::new, |branch| format!(" of {}", branch.name));
     let of = if screen.whole { " of the whole session".to_owned() } else { branch };
-    let mut line = Line::of(Ink::Heading, &format!("Tool calls{of}"));
+    let mut parts = vec![(0, Line::of(Ink::Heading, &format!("Tool calls{of}")))];
+    let mut part = |rank: u8, ink: Ink, words: &str| parts.push((rank, Line::of(ink, words)));
     let (all, failed) = screen.counts;
     let fixed = screen.links.len();
     let dot = view.theme.glyphs.dot;
     if all > 0 {
-        line.push(Ink::Dim, &format!(" {all}"));
+        part(0, Ink::Dim, &format!(" {all}"));
     }
     if screen.whole && view.model.session.as_ref().is_some_and(|session| session.traces.len() >= MAX_CALLS) {
-        line.push(Ink::Dim, " (the newest; pleach traces lists all)");
+        part(2, Ink::Dim, " (the newest; pleach traces lists all)");
     }
     if failed > 0 {
         let fixed = if fixed > 0 { format!(", {fixed} of them fixed later") } else { String::new() };
-        line.push(Ink::Dim, &format!(" {dot} {failed} failed{fixed}"));
+        part(1, Ink::Dim, &format!(" {dot} {failed} failed{fixed}"));
     }
     if screen.filtering || !screen.filter.is_empty() {
-        line.push(Ink::Accent, &format!(" {dot} / {}", screen.filter));
-        if screen.filtering {
-            line.push(Ink::Accent, "_");
-        }
+        let cursor = if screen.filtering { "_" } else { "" };
+        part(0, Ink::Accent, &format!(" {dot} / {}{cursor}", screen.filter));
     }
-    line.with(Ink::Dim, &format!(" {dot} est. tokens"))
+    part(3, Ink::Dim, &format!(" {dot} tokens (estimated)"));
+    Line::of_parts(parts, room)
 }
 
 fn hints(view: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
@@ -312,7 +317,7 @@ impl CallDetail<'_> {
         facts.extend(trace.exit.map(|exit| format!("exit {exit}")));
         facts.extend(trace.status.map(|_| text::duration(trace.duration_ms)));
         facts.push(format!("{} bytes", text::number(trace.bytes)));
-        facts.push(format!("{} est. tokens", text::number(u64::from(trace.est_tokens))));
+        facts.push(format!("{} tokens (estimated)", text::number(u64::from(trace.est_tokens))));
         facts.push(time::clock(trace.at, self.view.model.facts.offset));
         facts.push(trace.id());
         rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));

@@ -70,8 +70,8 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
         model.layers.pop();
         return model.status.say(Severity::Notice, "Nothing was changed.", model.now);
     };
-    let here = model.branch().filter(|branch| branch.id == screen.branch);
-    let Some(overrides) = here.map(|branch| variant::merge(&branch.overrides, &chosen)) else { return };
-    model.layers.pop();
-    branches::set_overrides(model, overrides, out);
+    if model.is_current(screen.branch) {
+        model.layers.pop();
+        branches::choose(model, |overrides| *overrides = variant::merge(overrides, &chosen), out);
+    }
 }

@@ -27,6 +27,7 @@ const BUDGET: usize = 11;
 #[derive(Clone, Copy)]
 #[allow(clippy::struct_excessive_bools, reason = "one flag per column")]
 struct Columns {
+    sides: bool,
     change: bool,
     room: bool,
     cost: bool,
@@ -35,14 +36,22 @@ struct Columns {
 
 impl Columns {
     fn of(width: u16, priced: bool) -> Self {
-        Self { change: width >= 52, cost: priced && width >= 64, cached: width >= 76, room: width >= 100 }
+        Self {
+            sides: width >= 34,
+            change: width >= 52,
+            cost: priced && width >= 64,
+            cached: width >= 76,
+            room: width >= 100,
+        }
     }
 }
 
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, buf: &mut Buffer) {
     let words = [(Action::Open, "apply to this branch"), (Action::DetailDown, "more"), (Action::Leave, "close")];
     let keys = view.keys_line(When::Variants, &words, usize::from(area.width));
-    let inside = view.screen(Line::of(Ink::Heading, "What if: the next request under other settings"), keys, area, buf);
+    let title = ["What if", ": the next request", " under other settings"].map(|part| Line::of(Ink::Heading, part));
+    let title = Line::of_parts((0..).zip(title).collect(), usize::from(area.width.saturating_sub(2)));
+    let inside = view.screen(title, keys, area, buf);
     let inside = Rect { width: inside.width.min(WIDTH), ..inside };
     let Some(present) = screen.line(0).map(|(_, result)| result) else {
         let words = "Planning the request under other modes, policies, models, and budgets. Nothing changes until \
@@ -85,7 +94,11 @@ fn header(columns: Columns) -> Line {
             words = format!("{words}{title:>width$}");
         }
     }
-    words.push_str(if columns.change { "  items in/out " } else { "   in  out " });
+    words.push_str(match (columns.change, columns.sides) {
+        (true, _) => "  items in/out ",
+        (false, true) => "   in  out ",
+        (false, false) => " ",
+    });
     Line::of(Ink::Dim, &words)
 }
 
@@ -119,6 +132,9 @@ fn one(
     }
     if columns.cached {
         value.push(Ink::Dim, &format!("{:>8}", known.same_text()));
+    }
+    if !columns.sides {
+        return paint::pair(view.theme, &label, &value.with(Ink::Text, " "), row, buf);
     }
     let [gained, lost] = known.sums.map(|(count, _)| count);
     let side = |sign: &str, count: u32| if count == 0 { "0".to_owned() } else { format!("{sign}{count}") };
@@ -155,7 +171,11 @@ fn detail(
         Ok(known) => known,
         Err(why) => return paint::lines(view.theme, &TextRows::plain(&why.to_string(), width, Ink::Warn), room, buf),
     };
-    let words = if screen.cursor == 0 { describe_current(known) } else { describe_variant(title, known) };
+    let present = screen.line(0).and_then(|(_, result)| result.as_ref().ok());
+    let words = match present.filter(|_| screen.cursor > 0) {
+        Some(present) => describe_variant(title, known, present),
+        None => describe_current(known),
+    };
     let mut head = TextRows::plain(&words, width, Ink::Heading);
     head.truncate(usize::from(room.height));
     paint::lines(view.theme, &head, room, buf);
@@ -185,19 +205,24 @@ fn named(item: &MovedItem, sign: &str, ink: Ink) -> Line {
 fn describe_current(known: &PlanFigures) -> String {
     let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.room)));
     let items = text::counted(u64::from(known.items), "item");
-    format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another row.")
+    format!(
+        "Current: {items}, {est} of {room} tokens. Nothing changes until you apply another row. The budgets in the \
+        table are less their safety margins."
+    )
 }
 
-/// Describes a variant: `mode Off: adds nothing, removes 4 items of 2,212 tokens; 2 moved or shortened.`
-fn describe_variant(title: &str, known: &PlanFigures) -> String {
+/// Describes a variant: `mode Off: adds nothing, removes 4 items of 2,212 tokens; 2 changed by -88 tokens.`
+fn describe_variant(title: &str, known: &PlanFigures, present: &PlanFigures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),
         _ => format!("{} of {} tokens", text::counted(u64::from(count), "item"), text::number(u64::from(tokens))),
     };
-    let [gained, lost] = known.sums.map(side);
-    let other = match known.changed {
-        0 => String::new(),
-        n => format!("; {n} moved or shortened"),
+    let without = (known.est + known.sums[1].1).saturating_sub(known.sums[0].1);
+    let other = match (known.changed, signed(present.est, without)) {
+        (0, _) => String::new(),
+        (n, by) if by == "0" => format!("; {n} moved"),
+        (n, by) => format!("; {n} changed by {by} tokens"),
     };
+    let [gained, lost] = known.sums.map(side);
     format!("{title}: adds {gained}, removes {lost}{other}.")
 }

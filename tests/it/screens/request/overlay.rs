@@ -58,7 +58,7 @@ fn the_budget_is_named_as_it_was_set() {
     let planned = Answer::Planned(fixture::planned(plan));
     stage.reply(|request| matches!(request, Request::Plan(PlanRequest::Replan { .. })), planned);
     let screen = stage.press("ctrl-o").screen(140, 40);
-    assert!(screen.contains("budget 1,200 of this model's 33k context, less a safety margin of 150"), "{screen}");
+    assert!(screen.contains("budget 1,200 of this model's 33k context, 150 safety margin"), "{screen}");
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn the_request_of_a_past_message_shows_the_rows_of_its_call() {
         screen.contains("Request of turn 2, round 2 of 3 · 5 in, 2 left out · 5,213 of 8,000 · $0.0011"),
         "{screen}"
     );
-    assert!(screen.contains("3 shown, 1 used") && !screen.contains("cache breaks"), "{screen}");
+    assert!(screen.contains("1 of 3 items used") && !screen.contains("cache breaks"), "{screen}");
     stage.press("g j j");
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Used by the answer: quoted, named."), "{screen}");
@@ -252,7 +252,7 @@ fn a_call_in_progress_is_shown_and_brought_up_to_date() {
     assert_eq!(asked(&stage).len(), count + 1);
     shows(&mut stage, found());
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("complete · 3 shown, 1 used"), "{screen}");
+    assert!(screen.contains("complete · 1 of 3 items used"), "{screen}");
 }
 
 #[test]

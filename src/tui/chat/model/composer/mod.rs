@@ -8,6 +8,7 @@ use super::complete::named;
 use super::history::History;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::base::safe_text::Safe;
+use crate::domain::call::tokens::{counted, grouped};
 use crate::domain::planning::draft::{Draft, DraftKind};
 use crate::domain::planning::mode::SearchChoice;
 use std::collections::HashMap;
@@ -176,18 +177,17 @@ impl Composer {
     /// folded into a placeholder.
     pub fn paste(&mut self, raw: &str) {
         let text = line_ends(raw);
-        let lines = text.split('\n').count();
+        let lines = text.lines().count().max(1);
         let chars = text.chars().count();
-        let odd = text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') || Safe::hidden(&text) > 0;
+        let odd = Safe::is_marked(&text);
         let quotes = self.pastes.iter().any(|paste| text.contains(&paste.chip));
-        if !odd && !quotes && chars <= FOLD_CHARS && lines <= FOLD_LINES {
+        if !odd && !quotes && chars <= FOLD_CHARS && text.matches('\n').count() < FOLD_LINES {
             self.edit().insert_str(&text);
             return;
         }
         let hidden = if odd { ", with control characters" } else { "" };
-        let count = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
         // The no-break space distinguishes a placeholder from the same words typed by a person.
-        let sizes = format!("{count}, {chars}\u{a0}characters{hidden}");
+        let sizes = format!("{}, {}\u{a0}characters{hidden}", counted(lines as u64, "line"), grouped(chars as u64));
         let is_taken = |chip: &String| {
             self.pastes.iter().any(|paste| paste.chip == *chip)
                 || self.area.lines().iter().any(|line| line.contains(chip))
@@ -302,8 +302,10 @@ mod tests {
         composer.paste("see: ");
         composer.paste(&long);
         assert_eq!(composer.area().lines().len(), 1);
-        assert!(composer.first_line().starts_with("see: [pasted 100001 lines"));
+        assert!(composer.first_line().starts_with("see: [pasted 100,000 lines"));
         assert_eq!(&*composer.text(), format!("see: {}", long.replace("\r\n", "\n")));
+        composer.paste("\u{1f469}\u{200d}\u{1f467} \u{2764}\u{fe0f} ok");
+        assert!(composer.first_line().ends_with(" ok"), "joined emoji are ordinary text");
         composer.paste("\x1b[31mred");
         assert!(!composer.first_line().contains('\x1b'));
         assert!(composer.text().contains("\x1b[31mred"));
