@@ -15,8 +15,8 @@ use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::TurnFacts;
 use crate::domain::planning::input::{
-    ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, CoveredTurn, Gap, MESSAGE_FRAMING, MessageInput, Offer, OfferLimit, PlanInput,
-    RequestShape, SendBarrier, SummaryInput, TurnInput,
+    ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, CoveredTurn, Gap, MESSAGE_FRAMING, MessageInput, Offer, OfferLimit,
+    PlanInput, RequestShape, SendBarrier, SummaryInput, TurnInput,
 };
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{
@@ -206,7 +206,7 @@ proptest! {
             let further = (floor..old.start).find(reaches);
             let expected = further.map_or(old, |start| Window { start, refilled: true, ..old });
             let alone = with_newest((expected.start, expected.form));
-            let expected = if alone.0 == expected.start { expected } else { new(alone, false) };
+            let expected = if alone.0 == expected.start { expected } else { new(alone, expected.refilled) };
             prop_assert_eq!(chosen, expected, "it stays while it fits and is full enough");
         } else if rest > room {
             prop_assert_eq!(chosen, new(fresh, false), "the anchor leaves no way");

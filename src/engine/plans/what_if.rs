@@ -120,13 +120,9 @@ impl Core {
             Ok((snapshot, price, same_model)) => {
                 Trial { overrides, snapshot: Some(snapshot), price, same_model, result: None }
             }
-            Err(failure) => Trial {
-                overrides,
-                snapshot: None,
-                price: None,
-                same_model: false,
-                result: Some(Err(failure)),
-            },
+            Err(failure) => {
+                Trial { overrides, snapshot: None, price: None, same_model: false, result: Some(Err(failure)) }
+            }
         }
     }
 
