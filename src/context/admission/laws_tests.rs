@@ -206,7 +206,7 @@ proptest! {
             let further = (floor..old.start).find(reaches);
             let expected = further.map_or(old, |start| Window { start, refilled: true, ..old });
             let alone = with_newest((expected.start, expected.form));
-            let expected = if alone.0 == expected.start { expected } else { new(alone, false) };
+            let expected = if alone.0 == expected.start { expected } else { new(alone, expected.refilled) };
             prop_assert_eq!(chosen, expected, "it stays while it fits and is full enough");
         } else if rest > room {
             prop_assert_eq!(chosen, new(fresh, false), "the anchor leaves no way");

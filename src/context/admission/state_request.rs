@@ -34,10 +34,10 @@ pub(in crate::context) fn admit<T>(
     let mut decided = asking(input, request);
     let reason = match admit::admit(&decided) {
         Ok(with) => {
-            let unsummed = (with.summed.used.is_empty() && !without.summed.used.is_empty()).then(|| unsummed(input));
-            let unsummed = unsummed.transpose()?;
+            let has_lost_summary = with.summed.used.is_empty() && !without.summed.used.is_empty();
+            let unsummed = has_lost_summary.then(|| unsummed(input)).transpose()?;
             let other = unsummed.as_ref().unwrap_or(&without);
-            if sends_turns(&with) || !sends_turns(other) {
+            if sends_turns(&with) || !with.summed.used.is_empty() || !sends_turns(other) {
                 return Ok(read(&with));
             }
             // The request leaves neither the last turn nor a summary of it. Both are sent if that takes no more tokens
