@@ -115,7 +115,7 @@ impl ChangeReason {
             Self::Named { user: false } => "the answer mentioned it".into(),
             Self::Renewed(times) => format!("mentioned again, renewal {times}"),
             Self::OverCap(milli) => {
-                format!("the cap for leases is reached, and the activation of this item is {}", Milli(milli))
+                format!("the limit for leases is reached, and the activation of this item is {}", Milli(milli))
             }
             Self::MovedOn => "the questions moved to another subject".into(),
         }

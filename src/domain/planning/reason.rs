@@ -310,7 +310,7 @@ impl Reason {
             Self::UserExcluded { once: false } => "You left this out.".into(),
             Self::UserExcluded { once: true } => "You left this out of the next request.".into(),
             Self::TtlExpired => "Its lease ended.".into(),
-            Self::LeaseCap { cap } => format!("All leases together exceed their cap of {} tokens.", count(*cap)),
+            Self::LeaseCap { cap } => format!("All leases together exceed their limit of {} tokens.", count(*cap)),
             Self::OffPath => "Inactive mark: the message is not on this branch.".into(),
             Self::Hidden => "Hidden in the imported file.".into(),
             Self::ForeignInstructions => "An imported system prompt; left out unless you include it.".into(),
