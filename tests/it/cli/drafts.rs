@@ -86,7 +86,7 @@ fn discarded_draft_is_not_made_again() {
     let plain = home.with_input(&["--plain"], b"/summary draft\n/summary discard\nAnd then?\n/summary draft\n/quit\n");
     assert!(plain.code == 0 && !plain.err.contains("draft"), "{}", plain.err);
     assert!(
-        plain.out.contains("A summary draft is waiting: turns ") && plain.out.contains("No summary draft is waiting"),
+        plain.out.contains("A summary draft of turns ") && plain.out.contains("No summary draft is waiting"),
         "{}",
         plain.out
     );
