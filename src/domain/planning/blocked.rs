@@ -162,7 +162,8 @@ impl Warning {
             Self::FocusUnknown { name } => {
                 format!("The code focus names {name}, but no file, folder, or symbol has that name.")
             }
-            Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
+            Self::ResultsMade { count: 1 } => "1 missing tool result is sent as canceled.".into(),
+            Self::ResultsMade { count } => format!("{count} missing tool results are sent as canceled."),
             Self::NotSearched => "Older messages are not searched for this call, as you chose.".into(),
             Self::WindowAdjusted { tokens, complexity, task, times, limited } => {
                 let limit = if *limited { ", at most one step per turn" } else { "" };

@@ -85,7 +85,7 @@ impl ItemPlace {
         }
     }
 
-    /// Returns the place as text, such as `recent turns, 412 est. tokens`, `suggested`, or `out`.
+    /// Returns the place as text, such as `recent turns, 412 tokens (estimated)`, `suggested`, or `out`.
     pub fn to_text(&self) -> String {
         let form = match self.form {
             Form::Cut(_) | Form::Elided | Form::Gone if self.included => ", shortened",
@@ -94,7 +94,7 @@ impl ItemPlace {
         };
         match self.section {
             Some(section) => {
-                format!("{}, {} est. tokens{form}", section.title(), grouped(u64::from(self.tokens)))
+                format!("{}, {} tokens (estimated){form}", section.title(), grouped(u64::from(self.tokens)))
             }
             None if matches!(self.reason, Reason::PinSuggested | Reason::PinEarned { .. }) => "suggested".to_owned(),
             None => "out".to_owned(),
@@ -215,7 +215,7 @@ impl ItemDiff {
         sent(&self.after) - sent(&self.before)
     }
 
-    /// Returns the change as text, such as `recent turns, 412 est. tokens → absent`; `becomes` is the arrow.
+    /// Returns the change as text, such as `recent turns, 412 tokens (estimated) → absent`; `becomes` is the arrow.
     pub fn to_text(&self, becomes: &str) -> String {
         let text = |place: &Option<ItemPlace>| place.as_ref().map_or_else(|| "absent".to_owned(), ItemPlace::to_text);
         let (from, to) = (text(&self.before), text(&self.after));
@@ -334,9 +334,9 @@ mod tests {
     fn item_places_as_text() {
         let (recent, mattered) = (Some(Section::Recent), Reason::PinMattered);
         for (section, form, reason, words) in [
-            (recent, Form::Full, mattered.clone(), "recent turns, 1,412 est. tokens"),
-            (recent, Form::Elided, mattered.clone(), "recent turns, 1,412 est. tokens, shortened"),
-            (recent, Form::Placeholder, mattered.clone(), "recent turns, 1,412 est. tokens, partly left out"),
+            (recent, Form::Full, mattered.clone(), "recent turns, 1,412 tokens (estimated)"),
+            (recent, Form::Elided, mattered.clone(), "recent turns, 1,412 tokens (estimated), shortened"),
+            (recent, Form::Placeholder, mattered.clone(), "recent turns, 1,412 tokens (estimated), partly left out"),
             (None, Form::Elided, Reason::PinSuggested, "suggested"),
             (None, Form::Full, mattered, "out"),
         ] {

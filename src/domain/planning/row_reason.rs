@@ -52,8 +52,8 @@ impl Row {
         let sentence = self.reason.sentence();
         match self.left_out_parts().as_slice() {
             [] => sentence,
-            [part] => format!("{sentence} You left out its {part}."),
-            parts => format!("{sentence} You left out {} of its messages.", parts.len()),
+            [part] => format!("{sentence} You left out the {part} of this turn."),
+            parts => format!("{sentence} You left out {} messages of this turn.", parts.len()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Moves a cursor in a list, and scrolls rows.
+//! The cursor of a list and the scroll position of rows: how every list of the workbench moves.
 //! Not for: the contents of lists.
 
 /// Moves an index by `by` steps, at most to `last`.
@@ -6,6 +6,49 @@ pub(crate) fn shift(at: usize, by: i64, last: usize) -> usize {
     let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
     let to = if by < 0 { at.saturating_sub(step) } else { at.saturating_add(step) };
     to.min(last)
+}
+
+/// The cursor of a list, for a move: the selected row, the number of rows, and what depends on the selected row.
+pub struct ListCursor<'a> {
+    at: &'a mut usize,
+    rows: usize,
+    details: Option<&'a mut usize>,
+    can: Option<Box<dyn Fn(usize) -> bool + 'a>>,
+}
+
+impl<'a> ListCursor<'a> {
+    /// Borrows the selected row of a list of `rows` rows.
+    pub fn new(at: &'a mut usize, rows: usize) -> Self {
+        Self { at, rows, details: None, can: None }
+    }
+
+    /// Adds the scroll position of the selected row's details, which starts again when the cursor moves.
+    #[must_use]
+    pub fn with_details(self, scroll: &'a mut usize) -> Self {
+        Self { details: Some(scroll), ..self }
+    }
+
+    /// Selects only rows that `can` accepts; the cursor passes over the others.
+    #[must_use]
+    pub fn only(self, can: impl Fn(usize) -> bool + 'a) -> Self {
+        Self { can: Some(Box::new(can)), ..self }
+    }
+
+    /// Moves the cursor by `by` rows.
+    pub fn step(self, by: i64) {
+        let to = shift(*self.at, by, usize::MAX);
+        self.put(to);
+    }
+
+    /// Moves the cursor to a row, at most to the last.
+    pub fn put(self, row: usize) {
+        let (from, to) = (*self.at, row.min(self.rows.saturating_sub(1)));
+        let way = if row < from { -1 } else { 1 };
+        *self.at = self.can.map_or(to, |can| nearest(to, self.rows, way, can));
+        if let Some(scroll) = self.details.filter(|_| *self.at != from) {
+            *scroll = 0;
+        }
+    }
 }
 
 /// The scroll position of rows.
@@ -39,7 +82,23 @@ pub(crate) fn nearest(at: usize, count: usize, way: i64, can: impl Fn(usize) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{ListCursor, nearest};
+
+    #[test]
+    fn the_cursor_stays_in_the_list_and_passes_over_headings() {
+        let (mut at, mut scroll) = (0, 7);
+        let mut step = |by: i64| {
+            ListCursor::new(&mut at, 5).with_details(&mut scroll).only(|row| row % 2 == 1).step(by);
+            let seen = (at, scroll);
+            scroll = 7;
+            seen
+        };
+        assert_eq!([step(1), step(1), step(9), step(1)], [(1, 0), (3, 0), (3, 7), (3, 7)]);
+        assert_eq!([step(-2), step(i64::MIN)], [(1, 0), (1, 7)], "details start again only at another row");
+        let mut none = 0;
+        ListCursor::new(&mut none, 0).put(3);
+        assert_eq!(none, 0);
+    }
 
     #[test]
     fn the_nearest_index_is_sought_in_both_directions() {

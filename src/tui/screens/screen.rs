@@ -5,6 +5,7 @@ use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::model::Model;
 use crate::tui::model::keys::{Chord, Key, When};
+use crate::tui::model::list::{ListCursor, Scroll};
 use crate::tui::model::session::Session;
 use crate::tui::msg::Cmd;
 use crate::tui::view::ViewContext;
@@ -119,8 +120,24 @@ pub trait Screen: Any + Debug {
         None
     }
 
+    /// The cursor of the screen's list, if the screen is one.
+    fn list_cursor(&mut self) -> Option<ListCursor<'_>> {
+        None
+    }
+
+    /// The text that pages scroll, if the screen has one beside its list.
+    fn paged_text(&mut self) -> Option<&mut Scroll> {
+        None
+    }
+
     /// Moves by `by` rows: a line, a page, or to an end.
-    fn travel(&mut self, _stride: Stride, _by: i64) {}
+    fn travel(&mut self, stride: Stride, by: i64) {
+        if let Some(text) = self.paged_text().filter(|_| stride == Stride::Page) {
+            text.by(by);
+        } else if let Some(list) = self.list_cursor() {
+            list.step(by);
+        }
+    }
 
     /// Handles the mouse wheel, turned by `rows` rows.
     fn wheel(&mut self, rows: i64) {
@@ -131,7 +148,11 @@ pub trait Screen: Any + Debug {
     fn detail(&mut self, _way: i64) {}
 
     /// Handles a click on a row of the list.
-    fn select(&mut self, _row: usize) {}
+    fn select(&mut self, row: usize) {
+        if let Some(list) = self.list_cursor() {
+            list.put(row);
+        }
+    }
 
     /// The line of text that is being typed, if any.
     fn line(&mut self) -> Option<&mut String> {
@@ -298,7 +319,7 @@ pub(crate) fn half(page: usize) -> i64 {
 pub(crate) mod prelude {
     pub(crate) use super::{Copied, ListEdit, MissingContents, Outcome, PANEL, Run, Screen, Stride, TYPING, by, half};
     pub(crate) use crate::tui::model::keys::{Chord, When};
-    pub(crate) use crate::tui::model::list::shift;
+    pub(crate) use crate::tui::model::list::{ListCursor, Scroll, shift};
     pub(crate) use crate::tui::view::{ViewContext, cache::Cache};
     pub(crate) use ratatui::{buffer::Buffer, layout::Rect};
 }

@@ -1,7 +1,7 @@
 //! Moves the cursor and scrolls in the topmost screen, or else in the focused pane; moves the focus between panes.
 //! Not for: what a screen does with a move (`screens`).
 
-use crate::tui::model::list::shift;
+use crate::tui::model::list::{ListCursor, shift};
 use crate::tui::screens::approval::{self, model::ApprovalScreen};
 use crate::tui::screens::screen::Stride;
 use crate::tui::update::prelude::*;
@@ -47,10 +47,12 @@ fn travel_pane(model: &mut Model, stride: Stride, by: i64) {
         }
         Focus::Branches => {
             model.panel.wheeled = None;
-            model.panel.cursor = shift(model.panel.cursor, by, model.panel.len().saturating_sub(1));
+            let rows = model.panel.len();
+            ListCursor::new(&mut model.panel.cursor, rows).step(by);
         }
         Focus::Tools => {
-            model.tools.selected = shift(model.tools.selected, by, model.tool_calls().len().saturating_sub(1));
+            let rows = model.tool_calls().len();
+            ListCursor::new(&mut model.tools.selected, rows).step(by);
         }
         Focus::Context => {}
     }

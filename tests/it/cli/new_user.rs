@@ -24,7 +24,10 @@ fn a_message_left_out_of_a_turn_is_named() {
     let answer = home.json(&["message", "list"])[1]["id"].as_str().unwrap().to_owned();
     home.ok(&["exclude", &answer, "--message"]);
     let text = home.ok(&["plan", "Third"]);
-    assert!(text.contains("You left out its answer.") && text.contains("answer of turn 1: An answer"), "{text}");
+    assert!(
+        text.contains("You left out the answer of this turn.") && text.contains("answer of turn 1: An answer"),
+        "{text}"
+    );
     let plan = home.json(&["plan", "Third"]);
     let rows = |part: &str| plan[part].as_array().unwrap().clone();
     let parts: Vec<Value> = rows("included").iter().filter_map(|row| row.get("left_out").cloned()).collect();

@@ -36,7 +36,6 @@ use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
 use crate::tui::update::prelude::*;
 use crate::tui::update::{actions, panels, settings};
-use std::sync::Arc;
 
 /// A function that resolves a name to a message.
 type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
@@ -59,14 +58,11 @@ fn refused(text: &str) -> Way {
     Way::Refused(text.to_owned())
 }
 
-/// Handles Enter on a slash command. The composer is cleared, whether the command runs or is refused, so that the next
-/// message is never added to the line; the history has the line.
+/// Handles Enter on a slash command: moves the line to the history, whether the command runs or is refused.
 pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     let typed = read::read(line);
-    model.composer.sent(&Arc::from(line));
-    if typed.is_ok() {
-        model.input.recent_commands.remember(line);
-    }
+    model.composer.sent(&line.into());
+    model.input.recent_commands.remember(line);
     match typed {
         Ok(Typed::Action(action)) => actions::run(model, action, None, out),
         Ok(Typed::Help(text)) => model.layers.push(Reader::new(line, text, true)),

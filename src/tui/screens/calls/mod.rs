@@ -19,12 +19,8 @@ impl Screen for Calls {
         Vec::new()
     }
 
-    fn travel(&mut self, _stride: Stride, by: i64) {
-        self.step(by);
-    }
-
-    fn select(&mut self, row: usize) {
-        self.step(by(self.cursor, row));
+    fn list_cursor(&mut self) -> Option<ListCursor<'_>> {
+        Some(ListCursor::new(&mut self.cursor, self.cards.len()).with_details(&mut self.scroll))
     }
 
     fn detail(&mut self, way: i64) {
@@ -59,12 +55,8 @@ impl Screen for DiffView {
         Some(self.page.into())
     }
 
-    fn travel(&mut self, _stride: Stride, by: i64) {
-        self.step(by);
-    }
-
-    fn select(&mut self, row: usize) {
-        self.step(by(self.cursor, row));
+    fn list_cursor(&mut self) -> Option<ListCursor<'_>> {
+        Some(self.cursor())
     }
 
     fn detail(&mut self, way: i64) {

@@ -4,7 +4,7 @@
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::diff::{DiffKind, ItemDiff, ItemHistory, PlanDiff};
-use crate::tui::model::list::{Scroll, nearest, shift};
+use crate::tui::model::list::{ListCursor, Scroll};
 
 /// The list of calls.
 #[derive(Clone, Debug)]
@@ -48,12 +48,6 @@ impl Calls {
     /// The call under the cursor.
     pub fn selected(&self) -> Option<&RunCard> {
         self.cards.get(self.cursor)
-    }
-
-    /// Moves the cursor by `by` lines.
-    pub fn step(&mut self, by: i64) {
-        self.cursor = shift(self.cursor, by, self.cards.len().saturating_sub(1));
-        self.scroll = 0;
     }
 
     /// Marks the call under the cursor for comparing, or unmarks it.
@@ -121,12 +115,11 @@ impl DiffView {
         }
     }
 
-    /// Moves the cursor by `by` lines, skipping headings.
-    pub fn step(&mut self, by: i64) {
-        self.cursor = shift(self.cursor, by, self.entries.len().saturating_sub(1));
-        self.scroll = 0;
-        let acts = |at: usize| matches!(self.entries[at], Entry::Delta(_));
-        self.cursor = nearest(self.cursor, self.entries.len(), by, acts);
+    /// The cursor, which passes over headings.
+    pub fn cursor(&mut self) -> ListCursor<'_> {
+        let entries = &self.entries;
+        let list = ListCursor::new(&mut self.cursor, entries.len()).with_details(&mut self.scroll);
+        list.only(|at| matches!(entries[at], Entry::Delta(_)))
     }
 }
 

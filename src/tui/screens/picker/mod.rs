@@ -23,16 +23,12 @@ impl Screen for Picker {
         false
     }
 
-    fn travel(&mut self, _stride: Stride, by: i64) {
-        self.cursor = shift(self.cursor, by, self.shown.len().saturating_sub(1));
+    fn list_cursor(&mut self) -> Option<ListCursor<'_>> {
+        Some(ListCursor::new(&mut self.cursor, self.shown.len()))
     }
 
     fn wheel(&mut self, rows: i64) {
         self.travel(Stride::Row, rows.signum());
-    }
-
-    fn select(&mut self, row: usize) {
-        self.cursor = row.min(self.shown.len().saturating_sub(1));
     }
 
     fn line(&mut self) -> Option<&mut String> {

@@ -26,11 +26,12 @@ impl Screen for Question {
         Some(self.scroll.seen.1)
     }
 
-    fn travel(&mut self, stride: Stride, by: i64) {
-        match stride {
-            Stride::Page => self.scroll.by(by),
-            Stride::Row | Stride::End => self.cursor = shift(self.cursor, by, self.choices.len().saturating_sub(1)),
-        }
+    fn list_cursor(&mut self) -> Option<ListCursor<'_>> {
+        Some(ListCursor::new(&mut self.cursor, self.choices.len()))
+    }
+
+    fn paged_text(&mut self) -> Option<&mut Scroll> {
+        Some(&mut self.scroll)
     }
 
     fn wheel(&mut self, rows: i64) {
@@ -39,10 +40,6 @@ impl Screen for Question {
         } else {
             self.travel(Stride::Row, rows.signum());
         }
-    }
-
-    fn select(&mut self, row: usize) {
-        self.cursor = row.min(self.choices.len().saturating_sub(1));
     }
 
     fn type_in(&mut self, chord: Chord) -> Outcome {

@@ -23,12 +23,8 @@ impl Screen for RawRequestScreen {
         Some(self.page)
     }
 
-    fn travel(&mut self, _stride: Stride, by: i64) {
-        self.step(by);
-    }
-
-    fn select(&mut self, row: usize) {
-        self.step(by(self.cursor, row));
+    fn list_cursor(&mut self) -> Option<ListCursor<'_>> {
+        Some(ListCursor::new(&mut self.cursor, self.rows.len()))
     }
 
     fn line(&mut self) -> Option<&mut String> {

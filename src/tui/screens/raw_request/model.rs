@@ -5,7 +5,6 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::request::{self, Block, BlockKind, RawPart, RawRequest};
 use crate::domain::planning::draft::Draft;
-use crate::tui::model::list::shift;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -214,11 +213,6 @@ impl RawRequestScreen {
         self.by_section = !self.by_section;
         self.rebuild_blocks();
         self.follow = at;
-    }
-
-    /// Moves the selection by `by` rows.
-    pub fn step(&mut self, by: i64) {
-        self.cursor = shift(self.cursor, by, self.rows.len().saturating_sub(1));
     }
 
     /// Searches for the typed text, ignoring the case of ASCII letters, and goes to the first match.

@@ -40,12 +40,8 @@ impl Screen for RequestScreen {
         Some(self.page.into())
     }
 
-    fn travel(&mut self, _stride: Stride, by: i64) {
-        self.step(by);
-    }
-
-    fn select(&mut self, row: usize) {
-        self.step(by(self.cursor, row));
+    fn list_cursor(&mut self) -> Option<ListCursor<'_>> {
+        Some(self.cursor())
     }
 
     fn detail(&mut self, way: i64) {
@@ -58,7 +54,7 @@ impl Screen for RequestScreen {
 
     fn line_changed(&mut self) -> Outcome {
         self.rebuild();
-        self.skip_headings(1);
+        self.cursor().step(0);
         Outcome::Done
     }
 

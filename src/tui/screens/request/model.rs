@@ -14,7 +14,7 @@ use crate::domain::planning::diff::ItemHistory;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Item, Row, RowKind, Verdict};
 use crate::domain::planning::policy::Section;
 use crate::domain::tool::cards::ToolCost;
-use crate::tui::model::list::{nearest, shift};
+use crate::tui::model::list::ListCursor;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -259,7 +259,7 @@ impl RequestScreen {
         if let Some(at) = found {
             self.cursor = at;
         }
-        self.skip_headings(1);
+        self.cursor().step(0);
     }
 
     /// Moves the cursor to the message that the request asks, if it is listed.
@@ -284,7 +284,7 @@ impl RequestScreen {
             self.selection.insert(atom);
         }
         self.selection_version += 1;
-        self.step(1);
+        self.cursor().step(1);
         Ok(())
     }
 
@@ -354,20 +354,12 @@ impl RequestScreen {
         self.selection.iter().all(|atom| rows.iter().any(|row| row.atom == *atom && same(row.pin)))
     }
 
-    /// Moves the cursor by `by` lines, skipping headings.
-    pub fn step(&mut self, by: i64) {
-        self.cursor = shift(self.cursor, by, self.entries.len().saturating_sub(1));
-        self.detail_scroll = 0;
-        self.skip_headings(if by < 0 { -1 } else { 1 });
-    }
-
-    /// If the cursor is on a heading, moves it to the next line that can be selected, first in direction `way`.
-    pub fn skip_headings(&mut self, way: i64) {
-        let acts = |at: usize| {
-            use Entry as E;
-            matches!(self.entries[at], E::Row(_) | E::Item(..) | E::RangeTurn(..) | E::Tools(_) | E::Tool(_))
-        };
-        self.cursor = nearest(self.cursor, self.entries.len(), way, acts);
+    /// The cursor, which passes over headings.
+    pub fn cursor(&mut self) -> ListCursor<'_> {
+        use Entry as E;
+        let entries = &self.entries;
+        let list = ListCursor::new(&mut self.cursor, entries.len()).with_details(&mut self.detail_scroll);
+        list.only(|at| matches!(entries[at], E::Row(_) | E::Item(..) | E::RangeTurn(..) | E::Tools(_) | E::Tool(_)))
     }
 
     /// The row under the cursor, with the index of the message if the cursor is on one.

@@ -22,16 +22,12 @@ impl Screen for SearchScreen {
         Some(self.page + 1)
     }
 
-    fn travel(&mut self, _stride: Stride, by: i64) {
-        self.cursor = shift(self.cursor, by, self.found.messages.len().saturating_sub(1));
+    fn list_cursor(&mut self) -> Option<ListCursor<'_>> {
+        Some(ListCursor::new(&mut self.cursor, self.found.messages.len()))
     }
 
     fn wheel(&mut self, rows: i64) {
         self.travel(Stride::Row, rows.signum());
-    }
-
-    fn select(&mut self, row: usize) {
-        self.cursor = row.min(self.found.messages.len().saturating_sub(1));
     }
 
     fn line(&mut self) -> Option<&mut String> {

@@ -256,12 +256,6 @@ impl SummaryList {
     pub fn selected(&self) -> Option<&SummaryCard> {
         self.cards.get(self.cursor)
     }
-
-    /// Moves the cursor by `by` lines.
-    pub fn step(&mut self, by: i64) {
-        self.cursor = shift(self.cursor, by, self.cards.len().saturating_sub(1));
-        self.scroll = 0;
-    }
 }
 
 /// The purpose of a request about summaries.

@@ -18,19 +18,17 @@ impl Screen for ToolsScreen {
         Vec::new()
     }
 
-    fn travel(&mut self, stride: Stride, by: i64) {
-        match stride {
-            Stride::Page => self.scroll.by(by),
-            Stride::Row | Stride::End => self.step(by),
-        }
+    fn list_cursor(&mut self) -> Option<ListCursor<'_>> {
+        let rows = self.entries().len();
+        Some(ListCursor::new(&mut self.cursor, rows).with_details(&mut self.scroll.top))
+    }
+
+    fn paged_text(&mut self) -> Option<&mut Scroll> {
+        Some(&mut self.scroll)
     }
 
     fn detail(&mut self, way: i64) {
         self.scroll.by(way * 8);
-    }
-
-    fn select(&mut self, row: usize) {
-        self.step(by(self.cursor, row));
     }
 
     fn open(&mut self) -> Outcome {

@@ -3,7 +3,7 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, ToolList};
-use crate::tui::model::list::{Scroll, shift};
+use crate::tui::model::list::Scroll;
 use std::collections::BTreeSet;
 
 /// A line of the list.
@@ -128,15 +128,6 @@ impl ToolsScreen {
         self.cursor = found.unwrap_or(if first { 0 } else { self.cursor }).min(entries.len().saturating_sub(1));
     }
 
-    /// Moves the cursor by `by` lines.
-    pub fn step(&mut self, by: i64) {
-        let last = self.entries().len().saturating_sub(1);
-        let to = shift(self.cursor, by, last);
-        if to != self.cursor {
-            (self.cursor, self.scroll.top) = (to, 0);
-        }
-    }
-
     /// Shows or hides the tools of the selected server, and moves the cursor to the server.
     pub fn fold(&mut self) {
         let Some((entry, key)) = self.entry().and_then(|entry| Some((entry, self.server(entry)?.key.clone()))) else {
@@ -210,7 +201,7 @@ mod tests {
             screen.entries(),
             [ListEntry::Server(0), ListEntry::Server(1), ListEntry::Tool(1, 0), ListEntry::Tool(1, 1)]
         );
-        screen.step(9);
+        screen.cursor = 3;
         assert_eq!(screen.tool(ListEntry::Tool(1, 1)).map(|tool| tool.tool.as_str()), Some("t1"));
         screen.show(tool_list(vec![card("own", 3), card("b", 1), card("a", 2)]));
         assert_eq!(screen.entry(), Some(ListEntry::Tool(2, 1)), "also after another server was added before it");

@@ -27,12 +27,8 @@ impl Screen for TreeScreen {
         Some(self.page)
     }
 
-    fn travel(&mut self, _stride: Stride, by: i64) {
-        self.step(by);
-    }
-
-    fn select(&mut self, row: usize) {
-        self.step(by(self.cursor, row));
+    fn list_cursor(&mut self) -> Option<ListCursor<'_>> {
+        Some(ListCursor::new(&mut self.cursor, self.shown.len()))
     }
 
     fn copy(&mut self) -> Copied {

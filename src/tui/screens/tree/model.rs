@@ -8,7 +8,7 @@ use crate::domain::base::plain_text;
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::tag::TagFilter;
 use crate::domain::conversation::tree::{Slot, Tree};
-use crate::tui::model::list::shift;
+use crate::tui::model::list::ListCursor;
 use crate::tui::model::session::Session;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -189,11 +189,6 @@ impl TreeScreen {
         row.below > 0 && !self.folded.is_empty() && self.folded.contains(&tree.head(row.first).id)
     }
 
-    /// Moves the cursor by `by` lines.
-    pub fn step(&mut self, by: i64) {
-        self.cursor = shift(self.cursor, by, self.shown.len().saturating_sub(1));
-    }
-
     /// Hides the segments below the selected one; if there are none or they are hidden, moves to the segment above.
     pub fn fold(&mut self, session: &Session) {
         let Some(row) = self.selected(session) else { return };
@@ -215,7 +210,7 @@ impl TreeScreen {
         if self.folded.remove(&id) {
             self.list(session);
         } else if below > 0 {
-            self.step(1);
+            ListCursor::new(&mut self.cursor, self.shown.len()).step(1);
         }
     }
 

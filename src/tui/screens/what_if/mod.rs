@@ -18,12 +18,9 @@ impl Screen for WhatIfScreen {
         Vec::new()
     }
 
-    fn travel(&mut self, _stride: Stride, by: i64) {
-        self.step(by);
-    }
-
-    fn select(&mut self, row: usize) {
-        self.step(by(self.cursor, row));
+    fn list_cursor(&mut self) -> Option<ListCursor<'_>> {
+        let rows = self.len();
+        Some(ListCursor::new(&mut self.cursor, rows).with_details(&mut self.scroll))
     }
 
     fn detail(&mut self, way: i64) {

@@ -6,7 +6,6 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::draft::Draft;
 use crate::domain::planning::what_if::{PlanFigures, WhatIf};
-use crate::tui::model::list::shift;
 use std::sync::Arc;
 
 /// Previews of the next call under other settings.
@@ -53,11 +52,5 @@ impl WhatIfScreen {
     /// The settings that the selected line changes; None for the current settings.
     pub fn selected_overrides(&self) -> Option<&Overrides> {
         Some(&self.found.as_ref()?.alternatives.get(self.cursor.checked_sub(1)?)?.overrides)
-    }
-
-    /// Moves the cursor by `by` lines.
-    pub fn step(&mut self, by: i64) {
-        self.cursor = shift(self.cursor, by, self.len().saturating_sub(1));
-        self.scroll = 0;
     }
 }

@@ -44,7 +44,7 @@ fn arrived(model: &mut Model, found: &Arc<WhatIf>) {
     for screen in model.layers.all_mut::<WhatIfScreen>() {
         if screen.branch == found.branch {
             screen.found = Some(found.clone());
-            screen.step(0);
+            (screen.cursor, screen.scroll) = (screen.cursor.min(screen.len().saturating_sub(1)), 0);
         }
     }
 }
