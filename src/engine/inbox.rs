@@ -3,7 +3,7 @@
 
 use super::api::{Answer, Request, Ticket};
 use super::branches::state_block::WrittenState;
-use super::calls::race::RaceWork;
+use super::calls::race_work::RaceWork;
 use super::jobs::{CancelToken, Jobs};
 use super::plans::results::{EditedBody, PreviewWork, PreviousRequest, WhatIfWork};
 use super::plans::worker::WorkerEvent;

@@ -312,7 +312,8 @@ fn usage_error(prefix: &str, typed: &[String], words: &[OsString], error: Option
     if prefix == "/" && Action::from_name(&name).is_some() {
         return format!("/{name} takes no arguments.");
     }
-    let similar = similar(&name).map(|name| format!(" Did you mean {prefix}{name}?")).unwrap_or_default();
+    let known = if prefix == "/" { table::all() } else { table::rows() };
+    let similar = similar(&name, known).map(|name| format!(" Did you mean {prefix}{name}?")).unwrap_or_default();
     if prefix == "/" {
         return format!(
             "Unknown command /{name}.{similar} /help lists all commands. To send text that starts with /, type \
@@ -324,8 +325,8 @@ fn usage_error(prefix: &str, typed: &[String], words: &[OsString], error: Option
 
 /// Returns the command whose name differs from an unknown name by the fewest typing errors: at most two, and fewer than
 /// half of its letters.
-fn similar(unknown: &str) -> Option<&'static str> {
-    let names = table::all().iter().filter_map(|row| row.name.split(' ').next());
+fn similar<'a>(unknown: &str, known: &'a [Row]) -> Option<&'a str> {
+    let names = known.iter().filter_map(|row| row.name.split(' ').next());
     let near = names.map(|name| (strsim::damerau_levenshtein(unknown, name), name));
     let best = near.filter(|(errors, name)| *errors <= 2 && errors * 2 < name.len()).min();
     best.map(|(_, name)| name)

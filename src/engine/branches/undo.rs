@@ -12,7 +12,6 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::plan::Anchor;
 use crate::engine::api::{Answer, Event, SessionEvent};
 use crate::engine::core::Core;
-use crate::engine::plans::snapshot;
 use crate::engine::sessions::session::capital;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -49,26 +48,11 @@ impl Core {
             self.carry_out(&op, &changes, true)?;
             self.record_undone_summaries(&op.changes);
             let used_up = if used_up { " A call had used the mark; the previous mark is restored." } else { "" };
-            let undone = skipped.sentence("Undone", "undid", &self.with_turn(&op));
-            return Ok(Answer::Done(format!("{undone} U redoes it.{used_up}")));
+            let undone = skipped.sentence("Undone", "undid", &op.what);
+            let archived = self.archived_messages(&op);
+            return Ok(Answer::Done(format!("{undone} U redoes it.{used_up}{archived}")));
         }
         Ok(Answer::Done(skipped.nothing_left("undo")))
-    }
-
-    /// Returns what an operation did; an act on one mark with the turn of the marked item.
-    fn with_turn(&self, op: &Operation) -> String {
-        let turn = match &op.changes[..] {
-            [Change::Mark { branch, target, .. }] => self.turn_number(*branch, target),
-            _ => None,
-        };
-        turn.map_or_else(|| op.what.clone(), |number| format!("{} (turn {number})", op.what))
-    }
-
-    fn turn_number(&self, branch: BranchId, target: &Atom) -> Option<u32> {
-        let session = self.sessions.of_branch(branch).ok()?;
-        let path = session.paths.get(&session.tree, session.head(session.branch(branch).ok()?));
-        let turn = path.turn_of(&session.tree, snapshot::anchor_key(target)?)?;
-        Some(path.number(turn)).filter(|number| *number > 0)
     }
 
     /// Redoes the oldest undone operation that has something left to redo.
@@ -86,7 +70,7 @@ impl Core {
                 continue;
             }
             self.carry_out(&op, &changes, false)?;
-            return Ok(Answer::Done(skipped.sentence("Redone", "redid", &self.with_turn(&op))));
+            return Ok(Answer::Done(skipped.sentence("Redone", "redid", &op.what)));
         }
         Ok(Answer::Done(skipped.nothing_left("redo")))
     }

@@ -87,6 +87,18 @@ impl Core {
         let name = &session.branch(found).ok()?.name;
         Some(format!("{:?}, because {name} has later messages", capital(&op.what)))
     }
+
+    /// Returns a sentence about the later messages of a branch that undoing its fork archived; empty if it has none.
+    pub(super) fn archived_messages(&self, op: &Operation) -> String {
+        let Ok(session) = self.sessions.current() else { return String::new() };
+        let forked = op.changes.iter().find_map(|change| match change {
+            Change::Forked { branch } if gained(session, *branch, op, &[*branch]) => session.branch(*branch).ok(),
+            _ => None,
+        });
+        forked.map_or_else(String::new, |branch| {
+            format!(" The messages on {} are archived with it; `pleach branch list` lists them.", branch.name)
+        })
+    }
 }
 
 /// The branch that a change archives, if that can strand messages. Undoing a fork other than a race's closes the branch

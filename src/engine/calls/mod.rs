@@ -9,6 +9,7 @@ pub(super) mod meters;
 pub(super) mod plan_diff;
 pub(super) mod quirks;
 pub(super) mod race;
+pub(super) mod race_work;
 pub(super) mod replay;
 pub(super) mod rerun;
 pub(super) mod sent_request;

@@ -2,6 +2,7 @@
 //! branch and archives the others.
 //! Not for: the calls themselves; each branch is asked like any other.
 
+use super::race_work::RaceWork;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, RaceId};
 use crate::domain::call::race::{BranchRun, Config, Limits, RaceUsage};
@@ -14,7 +15,7 @@ use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, PlanReport};
 use crate::engine::plans::input_builder::InputBuilder;
-use crate::engine::plans::snapshot::{self, Snapshot};
+use crate::engine::plans::snapshot;
 use crate::engine::plans::worker::{WorkerTask, try_solve};
 use crate::engine::sessions::session::undoable;
 use crate::engine::startup::rules::Rules;
@@ -25,21 +26,6 @@ use uuid::Uuid;
 
 /// The maximum number of branches in a race. Each branch costs a call.
 const MOST: usize = 8;
-
-/// A race whose requests are planned before its branches are made.
-pub(crate) struct RaceWork {
-    ticket: Ticket,
-    branch: BranchId,
-    /// The branch's revision when planning began.
-    revision: u64,
-    variants: Vec<Overrides>,
-    limits: Limits,
-    draft: Draft,
-    /// The variants that are not planned yet, each with its title.
-    left: VecDeque<(String, Snapshot)>,
-    /// Why the race cannot start.
-    refusal: Option<Failure>,
-}
 
 impl Core {
     /// Plans the draft with the settings of each variant, then makes a branch for each variant at the branch's head.

@@ -10,7 +10,7 @@ use crate::domain::base::ids::{NodeId, SessionId};
 use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::branch::{Branch, StateVersion};
 use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
+use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{Content, End, NodeHead, Role, node_key};
 use crate::domain::conversation::task::TaskSpan;
 use crate::domain::conversation::tree::{Slot, Tree, Turn};
@@ -378,10 +378,11 @@ fn horizon(
 }
 
 /// Returns whether a message is instructions that are sent: a system message that was added here, or an imported one
-/// that the person pinned.
+/// that the person pinned, leased, or included.
 fn is_instructions(head: &NodeHead, marks: &[Mark]) -> bool {
     let target = Atom::Message { node: head.key };
-    let kept = || marks.iter().any(|mark| mark.target == target && mark.kind == MarkKind::Sticky);
+    let includes = |kind: MarkKind| !kind.excludes() && kind != MarkKind::Leased { turns: LeaseTurns::Ended };
+    let kept = || marks.iter().any(|mark| mark.target == target && includes(mark.kind));
     head.role == Role::System && head.end != End::Removed && !head.hidden && (!head.imported || kept())
 }
 

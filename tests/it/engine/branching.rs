@@ -384,7 +384,10 @@ fn undone_fork_returns_with_its_messages() {
     let side = fork(&mut client, main, "side");
     client.say(side, "try");
     let head = branch(&client.open(), side).head;
-    assert_eq!(done(&mut client, SessionRequest::Undo), "Undone: forked side. U redoes it.");
+    assert_eq!(
+        done(&mut client, SessionRequest::Undo),
+        "Undone: forked side. U redoes it. The messages on side are archived with it; `pleach branch list` lists them."
+    );
     assert!(branch(&client.open(), side).archived);
     client.must(Request::Session(SessionRequest::Redo));
     let view = client.open();

@@ -245,7 +245,7 @@ fn race_makes_no_branch_unless_every_request_fits() {
         failure.kind == FailureKind::Blocked && text.starts_with("budget 20: The next request does not fit"),
         "{text}"
     );
-    assert!(text.contains("Nothing was sent, and no branch was made. You can: raise the budget"), "{text}");
+    assert!(text.contains("Nothing was sent, and no branch was created. You can: raise the budget"), "{text}");
     assert_eq!(client.open().branches.len(), 1);
 }
 

@@ -150,7 +150,7 @@ fn doctor_reports_the_embedder() {
     let server = Embeddings::start();
     let doctor = |config: &str| Home::new(config).run(&["doctor"]).out;
     let output = doctor(&settings(&server.base_url()));
-    assert!(output.contains("m of profile vectors computes vectors of 256 dimensions, on this machine"), "{output}");
+    assert!(output.contains("m of profile vectors computes vectors of 256 dimensions (on this machine)"), "{output}");
     assert!(doctor("").contains("searched by words only"));
 }
 

@@ -99,7 +99,8 @@ fn rules_are_shown_excluded_and_written() {
     let set = ProjectAct::Set { branch: MAIN, path: "AGENTS.md".into(), on: None, once: false };
     assert_eq!(*asked(&stage), Request::Tool(ToolRequest::Project(set)));
     stage.reply(|r| matches!(r, Request::Tool(ToolRequest::Project(_))), Answer::Done("Excluded. u undoes it.".into()));
-    assert!(stage.screen(80, 24).contains("Excluded. u undoes it."));
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("Excluded. ") && screen.contains(" undoes it."), "{screen}");
     fill(&mut stage, EditableKind::Rules, rules());
     stage.press("u");
     assert_eq!(*asked(&stage), Request::Session(SessionRequest::Undo));

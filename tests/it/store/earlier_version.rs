@@ -64,7 +64,7 @@ fn work_goes_on_in_a_store_of_an_earlier_version() {
     let before = json(&["message", "list"]);
     for (command, done) in [("undo", "Undone"), ("redo", "Redone")] {
         let output = home.ok(&[command, "--session", &session]);
-        assert!(output.starts_with(&format!("{done}: included in this call.")), "{output}");
+        assert!(output.starts_with(&format!("{done}: included in this call")), "{output}");
     }
     ok(&["ask", "What did we decide?"]);
     let after = json(&["message", "list"]);

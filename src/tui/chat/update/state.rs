@@ -14,6 +14,12 @@ use crate::tui::update::prelude::*;
 /// Opens the state block to read and edit it.
 pub(crate) fn edit(model: &mut Model) {
     let Some(branch) = model.branch() else { return };
+    // Saving would be refused, and the typed text lost.
+    if branch.head.is_none() {
+        let text = "A state block belongs to a message, and this branch has no messages yet. Send a message first.";
+        model.status.say(Severity::Notice, text, model.now);
+        return;
+    }
     let text = branch.state.as_ref().map_or("", |state| state.text.as_str());
     let version = branch.state.as_ref().map_or_else(
         || "none yet: your text here is sent as the state block".to_owned(),
