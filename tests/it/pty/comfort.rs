@@ -268,6 +268,7 @@ fn command_output_opens_on_the_screen() {
     pty.until("the text is closed", |screen| !screen.contains("/message read 1 ─"));
     pty.keys("/plans why 99\r");
     pty.see("There is no turn 99");
+    pty.keys("\x1b[A");
     pty.see("/plans why 99");
     pty.keys("\x03");
     end(pty);
