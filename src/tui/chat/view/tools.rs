@@ -56,10 +56,13 @@ pub(crate) fn panel(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 }
 
 pub(crate) fn draw_empty(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let trusted = view.model.session.as_ref().is_some_and(|session| session.workspace.1);
-    let elsewhere = view.model.session.as_ref().is_some_and(|session| !session.traces.is_empty());
-    let text = if elsewhere {
+    let session = view.model.session.as_ref();
+    let trusted = session.is_some_and(|session| session.workspace.1);
+    let has_calls = session.is_some_and(|session| !session.traces.is_empty());
+    let text = if has_calls && session.is_some_and(|session| session.branches.len() > 1) {
         "No tool calls on this branch. Other branches of the session have some."
+    } else if has_calls {
+        "The first tool call is running or needs approval."
     } else if trusted {
         "No tool calls yet. A call appears here when the model reads a file, searches, or runs a command."
     } else {

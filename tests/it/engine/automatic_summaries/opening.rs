@@ -30,7 +30,10 @@ fn opening_a_branch_drafts_what_is_due() {
     plan(&mut opened, branch);
     let (first, _) = drafted(&mut opened, 0);
     assert_eq!(first.summary.turns.0, 1);
-    assert!(first.cause.as_deref().unwrap().starts_with("turns before the window hold more than an estimated 300"), "{first:?}");
+    assert!(
+        first.cause.as_deref().unwrap().starts_with("turns before the window hold more than an estimated 300"),
+        "{first:?}"
+    );
     opened.stop();
 
     let mut second = client(&bench, &spec);
