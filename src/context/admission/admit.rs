@@ -84,8 +84,8 @@ pub(in crate::context) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<B
 
 /// Admits with exactly these summaries. `most` limits the size of the request that the window may produce, the
 /// program's leases apart. Order: required items (if they do not fit, the call is blocked), a person's leases, the
-/// newest turn in its shortest form, offers that do not spend the allowance, retrieved candidates within the mode's allowance, the
-/// window with the rest of the budget, the program's leases.
+/// newest turn in its shortest form, offers that do not spend the allowance, retrieved candidates within the mode's
+/// allowance, the window with the rest of the budget, the program's leases.
 #[allow(clippy::too_many_lines, reason = "one step for each kind of item, in their order")]
 pub(in crate::context) fn admit_with(
     input: &PlanInput,

@@ -3,9 +3,9 @@
 //! Not for: finding candidates (`engine`), the window (`window`), or the room for offers (`admit`).
 //!
 //! Offers come after everything required and never block a call. Rules, module summaries, and the map of the code take
-//! free room, each offer up to its limit; retrieved candidates share the mode's allowance, in the order of their offers. A candidate that repeats a
-//! turn costs nothing while that turn is in the window, so a single search for the start of the window weighs both, and
-//! tokens that candidates do not spend go to turns.
+//! free room, each offer up to its limit; retrieved candidates share the mode's allowance, in the order of their
+//! offers. A candidate that repeats a turn costs nothing while that turn is in the window, so a single search for the
+//! start of the window weighs both, and tokens that candidates do not spend go to turns.
 
 use super::admit::AllowanceUse;
 use super::choose::SESSION_LEVEL;
@@ -66,8 +66,8 @@ impl<'a> Offers<'a> {
         Self { decided: decided.collect(), kept: 0, spare: summed.spare }
     }
 
-    /// Admits offers that do not spend the allowance, with at most `session` tokens in the session level. Returns the tokens
-    /// taken.
+    /// Admits offers that do not spend the allowance, with at most `session` tokens in the session level. Returns the
+    /// tokens taken.
     pub(in crate::context) fn by_room(&mut self, room: u32, mut session: u32) -> u32 {
         let mut left = room;
         for decided in self.decided.iter_mut().filter(|decided| decided.offer.limit.of_allowance().is_none()) {

@@ -193,7 +193,7 @@ impl Core {
         }
         Err(Failure::new(FailureKind::Stale, "Can't undo: changed since.")
             .kept("Nothing was changed.")
-            .todo("Make the change yourself."))
+            .todo("Undo the later changes first, or make this change by hand."))
     }
 
     /// Whether a branch can be archived: no answer is arriving on it, and another branch is open.

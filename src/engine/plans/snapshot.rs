@@ -408,6 +408,19 @@ mod tests {
     }
 
     #[test]
+    fn an_imported_system_prompt_is_sent_with_every_including_mark() {
+        let imported = NodeHead { imported: true, ..head(1, None, Role::System) };
+        let sent = |kind| {
+            let target = Atom::Message { node: imported.key };
+            let mark = Mark { kind, ..crate::engine::branches::mark_state::pin_on(target) };
+            is_instructions(&imported, &[mark])
+        };
+        assert!(!is_instructions(&imported, &[]));
+        assert!([MarkKind::Sticky, MarkKind::IncludeOnce, MarkKind::leased(2)].into_iter().all(sent));
+        assert!(!sent(MarkKind::Exclude) && !sent(MarkKind::Leased { turns: LeaseTurns::Ended }));
+    }
+
+    #[test]
     fn a_task_begins_and_ends_after_the_last_message_of_that_time() {
         let (tree, path) = chain(&[1, 1, 1], false);
         let key = |at: usize| Some(tree.head(path.slots[at]).key);

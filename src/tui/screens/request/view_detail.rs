@@ -9,7 +9,7 @@ use super::{view_code_set, view_figures, view_sent};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::plan::{BlockedRemedy, Item, Row, RowKind, Verdict};
+use crate::domain::planning::plan::{BlockedRemedy, Item, Reason, Row, RowKind, Verdict};
 use crate::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
 use crate::domain::tool::cards::ToolCost;
 use crate::tui::screens::calls::view_diff;
@@ -176,6 +176,11 @@ fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
         Some(remedy) => {
             let key = view.model.keys.key_named(&remedy.action);
             let words = if known { format!("{key} {}.", remedy.does) } else { remedy.sentence(&key) };
+            rows.extend(TextRows::plain(&words, room, Ink::Text));
+        }
+        None if row.reason == Reason::ForeignInstructions => {
+            let [once, pin] = [Action::IncludeOnce, Action::Pin].map(|action| view.key_in(action, When::Panel));
+            let words = format!("{once} includes it in the next request; {pin} sends it with every request.");
             rows.extend(TextRows::plain(&words, room, Ink::Text));
         }
         None => rows.push(Line::of(Ink::Dim, "No action includes this item.")),
