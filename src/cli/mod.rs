@@ -178,8 +178,9 @@ impl Run<'_, '_> {
             Some(Command::Branch(command)) => sessions::branch(self, command),
             Some(Command::Session(command)) => sessions::session(self, command),
             Some(Command::Import { file, keep_instructions }) => files::import(self, file, *keep_instructions),
-            Some(Command::Export { format, all, mask, output }) => {
-                files::export(self, *format, *all, *mask, output.as_deref())
+            Some(Command::Export { file, format, all, mask, output }) => {
+                let to = (file.as_deref(), output.as_deref());
+                files::export(self, *format, *all, *mask, to)
             }
             Some(Command::Models) => program::models(self),
             Some(Command::Doctor { forget, .. }) => program::doctor(self, *forget),

@@ -73,13 +73,21 @@ fn keep_instructions(run: &mut Run<'_, '_>, session: SessionId) -> Result<usize,
     Ok(kept)
 }
 
+/// `export [FILE]`. `to` is FILE, and the file of `--output`.
 pub(crate) fn export(
     run: &mut Run<'_, '_>,
-    format: Format,
+    format: Option<Format>,
     all: bool,
     mask: bool,
-    output: Option<&Path>,
+    to: (Option<&Path>, Option<&Path>),
 ) -> Result<(), Stop> {
+    let output = to.0.or(to.1);
+    let format = format.or_else(|| output.and_then(Format::of_file));
+    if let (Some(file), None) = (to.0, format) {
+        let text = format!("The ending of {} names no format.", file.display());
+        return Err(Failure::user(text).todo("Use .md, .json, or .jsonl, or give --format.").into());
+    }
+    let format = format.unwrap_or(Format::Jsonl);
     let view = run.open(false)?;
     let (session, branch) = (Some(view.card.id.to_string()), (!all).then_some(view.current));
     let transcript = expect_answer!(run, Transcript, SessionRequest::Transcript { session, branch });
@@ -144,6 +152,19 @@ mod tests {
         assert_eq!(printed.out, "sk-secret\\u001b\n");
         assert!(printed.err.contains("looks like a secret"));
         assert_eq!(execute(&["export", "--mask"], transcript).out, "masked\n");
+        let folder = tempfile::tempdir().unwrap();
+        for (name, markdown) in [("talk.md", true), ("talk.JSONL", false), ("talk.json", false)] {
+            for flag in [&[][..], &["--output"]] {
+                let file = folder.path().join(format!("{}{name}", flag.len()));
+                let path = file.to_str().unwrap();
+                let printed = execute(&[&["export"], flag, &[path]].concat(), transcript);
+                assert!(printed.code == 0 && printed.out.is_empty(), "{}", printed.err);
+                let json = std::fs::read_to_string(&file).unwrap().contains("\\u001b");
+                assert_eq!(json, !markdown, "{path}");
+            }
+        }
+        let printed = execute(&["export", "talk.html"], transcript);
+        assert!(printed.code == 1 && printed.err.contains("names no format"), "{}", printed.err);
         let printed = execute(&["export", "--all", "--format", "markdown"], transcript);
         assert!(matches!(
             printed.seen.last(),

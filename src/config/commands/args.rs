@@ -29,6 +29,7 @@ NO_COLOR, NO_MOTION.";
 /// contains.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "pleach", version, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(mut_subcommand("export", hide_unused))]
 pub struct Args {
     /// Flags that every command accepts.
     #[command(flatten)]
@@ -39,6 +40,16 @@ pub struct Args {
     /// The command; without one, the workbench opens.
     #[command(subcommand)]
     pub command: Option<Command>,
+}
+
+/// The flags of all commands that an export accepts without effect; its help does not list them.
+const UNUSED_IN_EXPORT: [&str; 8] = ["mode", "policy", "layout", "budget", "model", "profile", "allow", "json"];
+
+/// Hides the flags of all commands that have no effect on this command.
+fn hide_unused(command: clap::Command) -> clap::Command {
+    let all = Global::augment_args(clap::Command::new("all"));
+    let unused = all.get_arguments().filter(|arg| UNUSED_IN_EXPORT.contains(&arg.get_id().as_str()));
+    command.args(unused.map(|arg| arg.clone().hide(true)))
 }
 
 /// Flags that every command accepts.
@@ -276,6 +287,8 @@ mod tests {
         "export --format jsonl --all",
         "export --format markdown --mask",
         "export --format md",
+        "export talk.md --mask",
+        "export --output talk.md --json --mode off",
         "models",
         "doctor",
         "doctor --repair",
@@ -315,10 +328,24 @@ mod tests {
             "frobnicate",
             "doctor --yes",
             "export --format pdf",
+            "export talk.md --output talk.md",
             "branch rename a b c",
         ] {
             assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
         }
+    }
+
+    #[test]
+    fn the_help_of_export_lists_the_options_that_it_uses() {
+        let help = parse("export --help").unwrap_err().render().to_string();
+        for flag in ["--store", "--session", "--branch", "--escape", "--format", "--output", "--mask", "--all"] {
+            assert!(help.contains(flag), "{flag}: {help}");
+        }
+        for flag in UNUSED_IN_EXPORT {
+            assert!(!help.contains(&format!("--{flag}")), "{flag}: {help}");
+        }
+        let args = parse("export --model m --json").unwrap();
+        assert_eq!((args.global.model.as_deref(), args.global.json), (Some("m"), true), "still accepted");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::setting::SettingCommand;
 use super::system::{ConfigCommand, Forget, McpCommand, ProjectCommand, RulesCommand, Traces};
 use crate::domain::conversation::message::Role;
 use clap::{Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The commands.
 #[derive(Subcommand, Clone, Debug)]
@@ -280,11 +280,14 @@ pub enum Command {
         keep_instructions: bool,
     },
     /// Export a conversation.
-    #[command(after_help = example("export --format markdown --output talk.md"))]
+    #[command(after_help = example("export talk.md"))]
     Export {
-        /// The format.
-        #[arg(long, value_enum, default_value_t = Format::Jsonl)]
-        format: Format,
+        /// Write to this file, in the format of its ending: `.md`, `.json`, or `.jsonl`. Only you can read the file.
+        #[arg(conflicts_with = "output")]
+        file: Option<PathBuf>,
+        /// The format; the default is the format of the file's ending, or else jsonl.
+        #[arg(long, value_enum)]
+        format: Option<Format>,
         /// Export the whole tree of the session, not only the branch.
         #[arg(long)]
         all: bool,
@@ -352,6 +355,18 @@ pub enum Format {
     /// Text for readers.
     #[value(alias = "md")]
     Markdown,
+}
+
+impl Format {
+    /// Returns the format of a file name's ending, if the ending names one.
+    pub fn of_file(file: &Path) -> Option<Self> {
+        let ending = file.extension()?.to_str()?.to_lowercase();
+        match ending.as_str() {
+            "md" | "markdown" => Some(Self::Markdown),
+            "json" | "jsonl" => Some(Self::Jsonl),
+            _ => None,
+        }
+    }
 }
 
 fn role(text: &str) -> Result<Role, String> {

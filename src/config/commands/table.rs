@@ -237,7 +237,8 @@ fn collect(command: &Command, path: &str, rows: &mut Vec<Row>) {
 
 fn row(name: &str, command: &Command) -> Row {
     let text = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string).unwrap_or_default();
-    let (positionals, flags): (Vec<&Arg>, Vec<&Arg>) = command.get_arguments().partition(|arg| arg.is_positional());
+    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let (positionals, flags): (Vec<&Arg>, Vec<&Arg>) = shown.partition(|arg| arg.is_positional());
     let words: Vec<String> = positionals.into_iter().chain(flags).map(argument_usage).collect();
     let example = text(command.get_after_help());
     Row {

@@ -199,7 +199,7 @@ actions! {
     NewerVersion Session free "newer-version" "Go to the next version.",
     TurnView View free "turn-view" "Cycle the view: changes since the previous version, changes since the first, whole \
     text.",
-    ChooseCall Calls free "choose-call" "Select or deselect the call for comparison.",
+    ChooseCall Calls free "choose-call" "Mark or unmark the call for comparison.",
     PlanDiff Calls free "plan-diff" "Compare with the last call: changes to the request and their causes.",
     ItemHistory Context free "item-history" "Show the item's history: calls, forms, reasons, and changes with their \
     authors.",

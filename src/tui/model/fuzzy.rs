@@ -43,6 +43,41 @@ impl Fuzzy {
     }
 }
 
+/// How a text contains words literally, best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Literal {
+    /// Each of them begins a word of the text.
+    Start,
+    /// The text contains each of them.
+    Inside,
+}
+
+/// The words of a query: runs of letters and digits, without case.
+#[derive(Clone, Debug)]
+pub struct Words(Vec<String>);
+
+impl Words {
+    /// Splits a query into its words.
+    #[must_use]
+    pub fn new(wanted: &str) -> Self {
+        Self(words(&wanted.to_lowercase()).map(str::to_owned).collect())
+    }
+
+    /// How a text contains the words; None if it lacks one of them, or if there are none.
+    pub fn find(&self, text: &str) -> Option<Literal> {
+        let text = text.to_lowercase();
+        let begins = |wanted: &String| words(&text).any(|word| word.starts_with(wanted.as_str()));
+        if self.0.is_empty() || !self.0.iter().all(|wanted| text.contains(wanted.as_str())) {
+            return None;
+        }
+        Some(if self.0.iter().all(begins) { Literal::Start } else { Literal::Inside })
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +95,15 @@ mod tests {
         assert_eq!(best("hm", &["rhythm", "hide-members"]), "hide-members");
         assert_eq!(best("context hide", &["hide the context", "hide the tools"]), "hide the context");
         assert_eq!(best("zzz", &actions), "");
+    }
+
+    #[test]
+    fn words_are_found_literally() {
+        let find = |wanted: &str, text: &str| Words::new(wanted).find(text);
+        assert_eq!(find("Exp", "/export  A conversation"), Some(Literal::Start));
+        assert_eq!(find("budget-up", "budget-up"), Some(Literal::Start));
+        assert_eq!(find("port", "/export"), Some(Literal::Inside));
+        assert_eq!([find("ept", "/export"), find("export z", "/export"), find(" …", "…")], [None; 3]);
     }
 
     #[test]

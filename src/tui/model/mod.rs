@@ -87,6 +87,8 @@ pub struct InputState {
     pub clear_at: Option<u64>,
     /// Actions that run once the current message has been handled.
     pub next_actions: VecDeque<Action>,
+    /// Lines of commands that run after those actions.
+    pub next_commands: VecDeque<String>,
     /// Actions last chosen from the list of all actions, newest first.
     pub recent_actions: Vec<Action>,
     /// Commands run by typing them.
@@ -129,6 +131,8 @@ pub struct Jumps {
 pub struct EngineState {
     /// The report on servers, for the start page.
     pub findings: Vec<Finding>,
+    /// The models that each profile's server lists, as far as the start page asked for them.
+    pub listed_models: HashMap<String, Vec<String>>,
     /// How many older messages are indexed, and of how many; None when indexing is done.
     pub indexing: Option<(usize, usize)>,
     /// Whether the store cannot be written now.

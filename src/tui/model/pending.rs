@@ -81,8 +81,10 @@ from_families!(
 /// The purpose of a request about a session or its branches.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SessionPending {
-    /// To open or create a session.
+    /// To open a session.
     Open,
+    /// To create a session.
+    New,
     /// To fork a branch and, if there is a draft, send it on the fork.
     Fork(Option<Draft>),
     /// To switch to another branch.
@@ -98,6 +100,8 @@ pub enum ProgramPending {
     Doctor,
     /// To show the folder's own settings file.
     FolderSettings,
+    /// To list the models of a profile, for the start page.
+    Models,
 }
 
 /// The pending requests, by their ticket numbers.

@@ -6,12 +6,13 @@ use super::rich::RichText;
 use super::{Line, width};
 use crate::tui::theme::Ink;
 use pulldown_cmark::Alignment;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// The least width of a column; a table that needs less becomes a list.
 const MIN_COLUMN: usize = 5;
 
-/// The maximum width that a column gets for its longest word; longer words, such as addresses, are broken.
-const MAX_WORD: usize = 24;
+/// Text up to this width without a space is not broken, even at a slash or a dash.
+const MAX_UNBROKEN: usize = 24;
 
 /// A table being parsed.
 #[derive(Debug, Default)]
@@ -32,15 +33,15 @@ impl Table {
     /// The table's rows in `room` columns.
     pub(super) fn lines(&self, room: usize, signs: TableBorders) -> Vec<Line> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let between = columns.saturating_sub(1) * 3;
-        match self.widths(columns, room.saturating_sub(between)) {
+        match self.widths(columns, room) {
             Some(widths) => self.grid(&widths, signs),
             None => self.list(room),
         }
     }
 
     /// Widths of the columns; None if there is too little room for a grid.
-    fn widths(&self, columns: usize, room: usize) -> Option<Vec<usize>> {
+    fn widths(&self, columns: usize, whole: usize) -> Option<Vec<usize>> {
+        let room = whole.saturating_sub(columns.saturating_sub(1) * 3);
         let mut natural = vec![1; columns];
         for row in &self.rows {
             for (at, cell) in row.iter().enumerate() {
@@ -51,8 +52,9 @@ impl Table {
             return Some(natural);
         }
         // The widest columns are reduced until the rest fits: all columns above a common limit get that limit, but at
-        // least the width of their longest word.
-        let least = self.least(&natural);
+        // least the width of their longest word. If not even the longest words fit side by side, the table becomes a
+        // list, in which each word has a whole row.
+        let least = self.least(&natural, whole);
         if least.iter().sum::<usize>() > room {
             return None;
         }
@@ -72,13 +74,17 @@ impl Table {
         Some(widths)
     }
 
-    /// The smallest width of each column that breaks no word, except very long words.
-    fn least(&self, natural: &[usize]) -> Vec<usize> {
+    /// The smallest width of each column that breaks no word. A word wider than `room`, which a list would break too,
+    /// counts no more than [`MAX_UNBROKEN`].
+    fn least(&self, natural: &[usize], room: usize) -> Vec<usize> {
         let mut least: Vec<usize> = natural.iter().map(|wide| (*wide).min(MIN_COLUMN)).collect();
         for row in &self.rows {
             for (at, cell) in row.iter().enumerate() {
-                let longest = cell.text.split_whitespace().map(width).max().unwrap_or(0);
-                least[at] = least[at].max(longest.min(MAX_WORD));
+                for text in cell.text.split_whitespace() {
+                    let words = text.split_word_bounds().map(width).filter(|wide| *wide <= room);
+                    let wide = words.max().unwrap_or(0).max(width(text).min(MAX_UNBROKEN));
+                    least[at] = least[at].max(wide);
+                }
             }
         }
         least
@@ -147,5 +153,47 @@ impl Table {
             out.extend(heads.iter().flat_map(|head| head.lines(room, Ink::Heading)));
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn table(rows: &[Vec<String>]) -> Table {
+        let cell = |raw: &String| {
+            let mut cell = RichText::default();
+            cell.push(raw, None, None);
+            cell
+        };
+        let rows = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+        Table { sides: Vec::new(), rows }
+    }
+
+    /// The words of `rows` that no line has as a whole, in the lines of a grid or of a list.
+    fn broken(rows: &[Vec<String>], lines: &[Line]) -> Vec<String> {
+        let shown: Vec<String> = lines.iter().map(Line::plain).collect();
+        let whole = |word: &str| shown.iter().any(|line| line.split([' ', '│', ':']).any(|part| part == word));
+        let words = rows.iter().flatten().flat_map(|cell| cell.split(' '));
+        words.filter(|word| !word.is_empty() && !whole(word)).map(str::to_owned).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_grid_breaks_no_word_that_a_list_shows_whole(
+            rows in proptest::collection::vec(
+                proptest::collection::vec("[a-zA-Z0-9]{1,40}( [a-zA-Z0-9]{1,12}){0,6}", 5), 2..5),
+            columns in 1usize..=5,
+            room in 4usize..160,
+        ) {
+            let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row[..columns].to_vec()).collect();
+            let table = table(&rows);
+            let signs = TableBorders { pipe: "│", rule: "─", cross: "┼" };
+            let listed = broken(&rows, &table.list(room));
+            for word in broken(&rows, &table.lines(room, signs)) {
+                prop_assert!(listed.contains(&word), "{word} is broken at {room} columns");
+            }
+        }
     }
 }

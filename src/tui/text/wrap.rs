@@ -59,28 +59,29 @@ impl LineWrapper {
             self.next_row();
             return;
         }
+        let fresh = self.room - self.indent;
+        if wide > fresh {
+            // No row has room for the whole word, so it begins where the text is.
+            return self.split(word);
+        }
         if self.used > 0 {
-            let tail = self.glued(word);
+            let tail = self.glued(word, fresh - wide);
             self.next_row();
             self.used = width(&tail);
             self.row = tail;
         }
-        if self.used + wide <= self.limit() {
-            self.row.push_str(word);
-            self.used += wide;
-        } else {
-            self.split(word);
-        }
+        self.row.push_str(word);
+        self.used += wide;
     }
 
     /// Takes the text directly before the next word off the row, so that both move to the new row: an opening quote or
-    /// bracket, or the word before a comma or period.
-    fn glued(&mut self, next: &str) -> String {
+    /// bracket, or the word before a comma or period. The text has at most `room` columns.
+    fn glued(&mut self, next: &str, room: usize) -> String {
         let start = self.row.rfind(' ').map_or(0, |at| at + 1);
         let glued = &self.row[start..];
         let follows = next.starts_with([',', '.', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`', '’', '”']);
         let most = if follows { self.room / 2 } else { 4 };
-        if start == 0 || width(glued) > most {
+        if start == 0 || width(glued) > most.min(room) {
             return String::new();
         }
         let tail = glued.to_owned();
@@ -113,6 +114,8 @@ mod tests {
         assert_eq!(rows("- one two three four", 12, 2), ["- one two", "three four"]);
         assert_eq!(rows("日本語の文", 4, 0), ["日本", "語の", "文"]);
         assert_eq!(rows("groq, openai, more", 12, 0), ["groq,", "openai, more"]);
+        assert_eq!(rows("a verylongword here", 6, 0), ["a very", "longwo", "rd", "here"]);
+        assert_eq!(rows("see (abcdef)", 6, 0), ["see (", "abcdef", ")"]);
         assert_eq!(rows("", 4, 0), [""]);
         assert_eq!(rows("日", 1, 0), ["?"]);
     }

@@ -49,6 +49,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         // The message being written.
         A::Send => {
             if let Some(line) = ask::enter(model, out) {
+                model.composer.sent(&line.as_str().into());
                 commands::typed(model, &line, out);
             }
         }
@@ -167,7 +168,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
 
         // Sessions, models, search, tree.
         A::Sessions => picker::update::sessions(model, String::new(), out),
-        A::NewSession => drop(send(model, SessionRequest::New { title: String::new() }, SessionPending::Open, out)),
+        A::NewSession => drop(send(model, SessionRequest::New { title: String::new() }, SessionPending::New, out)),
         A::RenameSession => branches::title_prompt(model),
         A::Models => picker::update::models(model, out),
         A::Memories => memories::update::open(model, out),

@@ -1,7 +1,7 @@
 //! Events of the engine, and their effect on the model.
 //! Not for: answers to requests (`answers`).
 
-use super::answers;
+use super::{answers, settings};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::run::{RunCard, RunStatus};
@@ -74,6 +74,7 @@ fn session(model: &mut Model, event: SessionEvent, out: &mut Vec<Cmd>) {
             if let Some(session) = &mut model.session {
                 session.settings.insert(branch, *settings);
             }
+            settings::ask_for_models(model, out);
         }
     }
 }

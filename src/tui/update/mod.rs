@@ -23,7 +23,7 @@ mod travel;
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{ProgramRequest, SessionRequest};
 use crate::tui::chat::model::pending::MessagePending;
-use crate::tui::chat::update::{ask, completing, composing, planning, printed, quit};
+use crate::tui::chat::update::{ask, commands, completing, composing, planning, printed, quit};
 use crate::tui::model::Model;
 use crate::tui::model::pending::{ProgramPending, SessionPending};
 use crate::tui::model::status::Severity;
@@ -48,6 +48,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     }
     while let Some(action) = model.input.next_actions.pop_front() {
         actions::run(model, action, None, &mut out);
+    }
+    while let Some(line) = model.input.next_commands.pop_front() {
+        commands::typed(model, &line, &mut out);
     }
     completing::follow(model, &mut out);
     composing::save_when_due(model, &mut out);

@@ -21,6 +21,13 @@ pub(super) fn answered(
 ) {
     match (pending, result) {
         (SessionPending::Open, Ok(Answer::Opened(view))) => opened(model, &view, out),
+        (SessionPending::New, Ok(Answer::Opened(view))) => {
+            let (before, key) = (model.session.is_some(), model.keys.key_of(Action::Sessions));
+            opened(model, &view, out);
+            if let (true, Some(key)) = (before, key) {
+                model.status.say(Severity::Notice, format!("New session. {key} opens the one before."), model.now);
+            }
+        }
         (SessionPending::Fork(draft), Ok(Answer::Branch(branch))) => forked(model, *branch, draft, out),
         (SessionPending::Switch, Ok(Answer::Branch(branch))) => {
             if let Some(session) = &mut model.session {
@@ -28,7 +35,9 @@ pub(super) fn answered(
                 model.refresh();
             }
         }
-        (SessionPending::Open | SessionPending::Fork(_) | SessionPending::Switch, result) => show_answer(model, result),
+        (SessionPending::Open | SessionPending::New | SessionPending::Fork(_) | SessionPending::Switch, result) => {
+            show_answer(model, result);
+        }
     }
 }
 

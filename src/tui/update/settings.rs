@@ -31,9 +31,31 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
         }
         (ProgramPending::Doctor, Ok(Answer::Doctor(findings))) => model.engine.findings = findings,
         (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::arrived(model, card.as_deref()),
-        (ProgramPending::Reload(_) | ProgramPending::Doctor | ProgramPending::FolderSettings, result) => {
-            show_answer(model, result);
+        (ProgramPending::Models, Ok(Answer::Models(by_profile))) => {
+            let listed = by_profile.into_iter().filter_map(|(profile, models)| Some((profile, models.ok()?)));
+            let names = listed.map(|(profile, all)| (profile, all.into_iter().map(|model| model.name).collect()));
+            model.engine.listed_models.extend(names);
         }
+        // The page says nothing about a server that cannot be asked; the report on servers does.
+        (ProgramPending::Models, Err(_)) => {}
+        (
+            ProgramPending::Reload(_)
+            | ProgramPending::Doctor
+            | ProgramPending::FolderSettings
+            | ProgramPending::Models,
+            result,
+        ) => show_answer(model, result),
+    }
+}
+
+/// Asks for the models of the current profile while the start page is shown, once for each profile.
+pub(super) fn ask_for_models(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(session) = model.session.as_ref().filter(|session| session.tree.is_empty()) else { return };
+    let Some(settings) = session.settings().filter(|settings| settings.ready.is_ok()) else { return };
+    let profile = settings.profile.clone();
+    if !model.engine.listed_models.contains_key(&profile) {
+        model.engine.listed_models.insert(profile.clone(), Vec::new());
+        send(model, ProgramRequest::Models { profile: Some(profile), unready: false }, ProgramPending::Models, out);
     }
 }
 

@@ -104,6 +104,7 @@ fn panes(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas,
         (Focus::Conversation, areas.conversation),
         (Focus::Composer, areas.composer),
     ];
+    let notice = areas.notice.map_or(0, |notice| notice.height);
     for (pane, area) in panes {
         view.hit(area.unwrap_or_default(), Target::Pane(pane));
     }
@@ -120,10 +121,10 @@ fn panes(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas,
         chat::view::next_request::draw(&view, area, buf);
     }
     if let Some(area) = areas.conversation {
-        chat::view::conversation::draw(&view, cache, area, buf);
+        chat::view::conversation::draw(&view, cache, area, notice, buf);
     }
     if let Some(area) = areas.composer {
-        chat::view::composer::draw(&view, area, areas.notice.map_or(0, |notice| notice.height), buf);
+        chat::view::composer::draw(&view, area, notice, buf);
     }
     if let Some(area) = areas.notice {
         chat::view::composer::notice(&view, area, buf);

@@ -183,11 +183,58 @@ fn two_calls_are_compared() {
     );
     pictures("item_history", &mut stage);
     stage.press("esc esc space j enter");
-    assert_eq!(diffs(&stage).last(), Some(&(Some(id(2)), id(1))), "the marked call against the selected one");
+    assert_eq!(diffs(&stage).last(), Some(&(Some(id(1)), id(2))), "the marked call against the selected one");
     let ticket = stage.sent.last().unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::user("The plan of that call was deleted.")) });
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Call history"), "the empty screen closes: {screen}");
+}
+
+/// The calls that are marked, newest first.
+fn marked(stage: &mut Stage) -> Vec<bool> {
+    let screen = stage.screen(120, 35);
+    let calls = screen.lines().filter(|line| line.contains("2026-11-22")).take(3);
+    calls.map(|line| line.trim_start_matches(['│', ' ']).starts_with('●')).collect()
+}
+
+#[test]
+fn two_marked_calls_are_compared_and_a_third_replaces_the_older_mark() {
+    let (mut stage, nodes) = (listed(), fixture::story());
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(fixture::run(3, &nodes[4], &nodes[5])))));
+    let footer = |stage: &mut Stage, words: &str| {
+        let screen = stage.screen(120, 35);
+        assert!(screen.contains(words), "{words}: {screen}");
+    };
+    stage.press("home");
+    footer(&mut stage, "compare with the previous call");
+    stage.press("space");
+    footer(&mut stage, "compare with the previous call");
+    stage.press("j");
+    footer(&mut stage, "compare with the marked call");
+    stage.press("space");
+    footer(&mut stage, "compare the two marked calls");
+    assert_eq!(marked(&mut stage), [true, true, false]);
+    stage.press("j enter");
+    assert_eq!(diffs(&stage).last(), Some(&(Some(id(2)), id(3))), "wherever the cursor is");
+    stage.press("esc space");
+    assert_eq!(marked(&mut stage), [false, true, true]);
+    stage.press("space enter");
+    assert_eq!(diffs(&stage).last(), Some(&(Some(id(1)), id(2))), "a mark is removed by the same key");
+}
+
+#[test]
+fn the_groups_of_a_comparison_add_up_to_its_difference() {
+    for (before, after, row) in [(1_204, 888, None), (1_204, 912, Some("+24")), (1_204, 880, Some("-8"))] {
+        let mut stage = listed();
+        stage.press("enter");
+        let mut diff = plan_diff("Why does it fail?");
+        (diff.before.tokens, diff.after.tokens) = (before, after);
+        stage.reply(|r| matches!(r, Request::Call(CallRequest::DiffPlans { .. })), Answer::Diff(diff));
+        let screen = stage.screen(120, 35);
+        let line = screen.lines().find(|line| line.contains("message overhead and tools"));
+        assert_eq!(line.is_some(), row.is_some(), "{screen}");
+        assert!(line.zip(row).is_none_or(|(line, row)| line.contains(row)), "{screen}");
+    }
 }
 
 #[test]

@@ -549,7 +549,11 @@ fn every_action_can_be_reached() {
     stage.press("ctrl-p");
     let keys = Keymap::built_in();
     let palette = pleach::tui::screens::picker::model::Picker::palette(&keys, &[]);
-    assert_eq!(palette.entries.len(), Action::ALL.len());
+    let listed = palette
+        .entries
+        .iter()
+        .filter(|entry| matches!(entry.choice, pleach::tui::screens::picker::model::Choice::Action(_)));
+    assert_eq!(listed.count(), Action::ALL.len());
     let bare: Vec<&str> = Action::ALL
         .iter()
         .filter(|action| keys.key_of(**action).is_none())
@@ -557,6 +561,41 @@ fn every_action_can_be_reached() {
         .filter(|name| choices(&format!("/{name}"), &RecentCommands::default()).iter().all(|c| c.name != *name))
         .collect();
     assert!(bare.is_empty(), "{bare:?}");
+}
+
+#[test]
+fn the_palette_writes_a_command_with_arguments_and_runs_others() {
+    let mut stage = fixture::opened();
+    stage.type_text("a draft").press("ctrl-p").type_text("export").press("enter");
+    assert!(stage.model.layers.is_empty());
+    assert_eq!(stage.model.composer.first_line(), "/export ");
+    assert!(stage.screen(120, 30).contains("restores your message"), "{}", stage.screen(120, 30));
+    stage.type_text("talk.md").press("enter");
+    assert_eq!(stage.kept, ["run /export talk.md"]);
+    stage.press("up up");
+    assert_eq!(stage.model.composer.first_line(), "a draft");
+    stage.press("ctrl-p").type_text("config check").press("enter");
+    assert_eq!(stage.kept.last().map(String::as_str), Some("run /config check"));
+    assert_eq!(
+        stage.model.composer.first_line(),
+        "a draft",
+        "a command without arguments leaves the composer as it is"
+    );
+}
+
+#[test]
+fn an_export_without_a_file_says_how_to_write_one() {
+    let mut stage = fixture::opened();
+    for line in ["/export", "/export --all"] {
+        let printed = Printed { code: 0, out: "# Talk\n\nFirst.\n".into(), err: String::new() };
+        stage.msg(Msg::Done(Done::Printed(line.into(), printed)));
+        let screen = stage.screen(120, 30);
+        assert!(screen.contains("/export talk.md") && screen.contains("# Talk"), "{screen}");
+        stage.press("esc");
+    }
+    let printed = Printed { code: 0, out: String::new(), err: "2 messages written to talk.md".into() };
+    stage.msg(Msg::Done(Done::Printed("/export talk.md".into(), printed)));
+    assert!(stage.screen(120, 30).contains("2 messages written to talk.md"));
 }
 
 #[test]

@@ -338,6 +338,7 @@ fn regenerating_an_earlier_answer_asks_first() {
     assert_eq!(asked(&stage), []);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Regenerate an earlier answer?"), "{screen}");
+    assert!(screen.contains("Enter choose  Esc close"), "{screen}");
     assert!(screen.contains("The 4 messages after the question are"), "{screen}");
     stage.press("enter");
     assert_eq!(asked(&stage), [], "the first choice does nothing");

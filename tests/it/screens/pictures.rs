@@ -5,6 +5,7 @@ use super::fixture::{self, MAIN, RETRY, run_id};
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::call::run::RunCard;
 use pleach::domain::call::tokens::Certainty;
+use pleach::domain::planning::plan::Warning;
 use pleach::engine::api::{
     Answer, Event, Finding, PlanRequest, ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest,
     TurnEvent, TurnRequest,
@@ -195,4 +196,73 @@ fn plain_signs() {
     let screen = stage.screen(120, 30);
     assert!(screen.contains("[TITLE~]"), "{screen}");
     only_ascii(screen);
+}
+
+/// A stage whose session has no messages.
+fn start_page() -> Stage {
+    fixture::open(Vec::new(), fixture::view(&[], vec![fixture::branch(MAIN, "main", None, None)]))
+}
+
+/// A notice takes rows from the pane, but the page stays where it is.
+#[test]
+fn the_start_page_stays_in_its_place_beside_a_notice() {
+    for (width, height) in [(80, 24), (120, 35), (200, 50)] {
+        let mut stage = start_page();
+        let row = |stage: &mut Stage| {
+            let screen = stage.screen(width, height);
+            screen.lines().position(|line| line.contains("take the tour")).unwrap_or_else(|| panic!("{screen}"))
+        };
+        let before = row(&mut stage);
+        stage.press("alt-q");
+        assert!(stage.model.status.shown().is_some(), "there is a notice");
+        assert_eq!(row(&mut stage), before, "at {width}x{height}");
+    }
+}
+
+#[test]
+fn the_start_page_says_once_that_the_folder_is_not_trusted() {
+    let mut stage = start_page();
+    let mut plan = fixture::plan(&fixture::story());
+    plan.warnings.push(Warning::RulesUntrusted { count: 1 });
+    let generation = stage.model.plan.generation;
+    stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(plan) });
+    for size in [(120, 35), (120, 14), (200, 50)] {
+        let screen = stage.screen(size.0, size.1);
+        assert_eq!(screen.matches("not trusted").count(), 1, "{screen}");
+    }
+    stage.press("ctrl-o esc").model.focus = pleach::tui::model::focus::Focus::Context;
+    let narrow = stage.screen(80, 24);
+    assert!(narrow.contains("this folder is not trusted"), "where the page is not visible: {narrow}");
+}
+
+#[test]
+fn the_start_page_says_that_the_profile_has_no_such_model() {
+    let mut stage = start_page();
+    let asked =
+        |r: &Request| matches!(r, Request::Program(ProgramRequest::Models { profile: Some(p), .. }) if p == "openai");
+    assert_eq!(stage.sent.iter().filter(|(_, request)| asked(request)).count(), 1);
+    let text = "The profile openai has no model gpt-4.1-mini. F4 lists its models.";
+    assert!(!stage.screen(120, 35).contains(text), "nothing is known yet");
+    let other = pleach::domain::call::model::ModelInfo { name: "gpt-4.1".into(), ..fixture::settings().model };
+    stage.reply(asked, Answer::Models(vec![("openai".into(), Ok(vec![other.clone()]))]));
+    for size in [(120, 35), (120, 14)] {
+        let screen = stage.screen(size.0, size.1);
+        assert!(screen.contains(text), "{screen}");
+    }
+    let settings = pleach::engine::api::Settings { model: other, ..fixture::settings() };
+    stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(settings) }));
+    assert!(!stage.screen(120, 35).contains("has no model"));
+    assert_eq!(stage.sent.iter().filter(|(_, request)| asked(request)).count(), 1, "it is asked once");
+}
+
+#[test]
+fn a_new_session_says_how_the_one_before_opens() {
+    let mut stage = fixture::opened();
+    stage.type_text("/clear").press("enter");
+    let view = fixture::view(&[], vec![fixture::branch(MAIN, "main", None, None)]);
+    stage.reply(
+        |request| matches!(request, Request::Session(SessionRequest::New { .. })),
+        Answer::Opened(std::sync::Arc::new(view)),
+    );
+    assert!(stage.screen(120, 35).contains("New session. F3 opens the one before."), "{}", stage.screen(120, 35));
 }

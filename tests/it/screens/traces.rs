@@ -124,6 +124,18 @@ fn calls_and_their_links() {
     assert!(chat.contains("resolves the"), "{chat}");
 }
 
+#[test]
+fn ids_and_bytes_of_a_call_are_details() {
+    let mut stage = opened();
+    stage.press("ctrl-t");
+    let hidden = stage.screen(120, 35);
+    assert!(!hidden.contains("1,300 bytes") && hidden.contains("Tool calls · main · "), "{hidden}");
+    stage.press("v");
+    assert!(stage.screen(120, 35).contains("1,300 bytes"), "{}", stage.screen(120, 35));
+    stage.press("v");
+    assert_eq!(stage.screen(120, 35), hidden);
+}
+
 /// The note on a result counts the failures that the call resolved.
 #[test]
 fn resolved_failures_are_counted() {
@@ -159,7 +171,7 @@ fn filtered_and_grouped() {
     stage.press("esc /").type_text("nothing is so");
     assert!(stage.screen(120, 35).contains("No call matches"));
     stage.press("esc a");
-    assert!(stage.screen(120, 35).contains("of the whole session"));
+    assert!(stage.screen(120, 35).contains("Tool calls · whole session"));
     stage.press("esc");
     assert!(stage.model.layers.is_empty());
 }
@@ -300,7 +312,7 @@ fn panel_opens_the_screen() {
     assert!(stage.screen(160, 40).contains("git push"), "the call that was selected there");
     stage.press("esc esc");
     stage.type_text("/traces").press("enter");
-    assert!(stage.screen(100, 30).contains("Tool calls of main"));
+    assert!(stage.screen(100, 30).contains("Tool calls · main"));
 }
 
 /// The panel lists the calls of the branch in view.

@@ -11,6 +11,7 @@ use pleach::domain::planning::blocked::Blocked;
 use pleach::engine::api::{Answer, CallRequest, Event, Planned, Request, TurnEvent};
 use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::msg::{Input, Msg};
+use pleach::tui::screens::calls::model::Calls;
 use pleach::tui::theme::Theme;
 use std::sync::Arc;
 
@@ -76,7 +77,7 @@ fn charts_for_any_number_of_calls() {
     let mut tiny = opened(23);
     picture("ledger", (40, 12), &mut tiny);
     tiny.press("j j j j");
-    assert!(tiny.screen(40, 12).contains("est. error"), "j scrolls to the charts below");
+    assert!(tiny.screen(40, 12).contains("estimate off"), "j scrolls to the charts below");
     let mut plain = opened(23);
     plain.theme = Theme::built_in("none", true);
     let screen = plain.screen(120, 35);
@@ -118,7 +119,8 @@ fn selecting_a_call_and_the_whole_session() {
     let runs = (1..=31).map(card).collect();
     stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(runs));
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("Call history") && screen.contains(&run_id(18).to_string()), "{screen}");
+    let selected = stage.model.layers.top::<Calls>().and_then(Calls::selected).map(|card| card.id);
+    assert!(screen.contains("Call history") && selected == Some(run_id(18)), "{selected:?} {screen}");
     stage.press("esc f10");
     assert!(stage.model.layers.is_empty(), "the same key closes it");
 }

@@ -155,7 +155,7 @@ fn queue_stops_after_a_failure_or_stop() {
         assert!(stage.screen(100, 30).contains("Send the queued messages?"), "{}", stage.screen(100, 30));
         stage.press("enter");
         assert_eq!(asks(&stage), [""; 0], "the first choice sends nothing");
-        assert!(stage.screen(100, 30).contains("held 1: next"));
+        assert!(stage.screen(100, 30).contains("queued 1: next"));
         stage.press("enter");
         assert_eq!(asks(&stage), ["next"], "Enter in an empty composer sends it");
     }

@@ -58,10 +58,9 @@ fn refused(text: &str) -> Way {
     Way::Refused(text.to_owned())
 }
 
-/// Handles Enter on a slash command: moves the line to the history, whether the command runs or is refused.
+/// Runs a slash command, or says why it is refused.
 pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     let typed = read::read(line);
-    model.composer.sent(&line.into());
     model.input.recent_commands.remember(line);
     match typed {
         Ok(Typed::Action(action)) => actions::run(model, action, None, out),
@@ -476,7 +475,9 @@ fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> W
             return Way::Print;
         }
     };
-    send(model, Request::Session(request), SessionPending::Open, out);
+    let pending =
+        if matches!(request, SessionRequest::New { .. }) { SessionPending::New } else { SessionPending::Open };
+    send(model, Request::Session(request), pending, out);
     Way::Done
 }
 

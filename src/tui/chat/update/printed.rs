@@ -3,6 +3,7 @@
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
+use crate::config::commands::command::{Command, Format};
 use crate::config::commands::read::{self, Typed, slashed};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::prelude::*;
@@ -16,6 +17,9 @@ pub(crate) fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec
         args.global.session = Some(session.card.id.to_string());
         args.global.branch = Some(session.current.to_string());
     }
+    if let Some(Command::Export { file: None, output: None, format, .. }) = &mut args.command {
+        format.get_or_insert(Format::Markdown);
+    }
     out.push(Cmd::Run(line.to_owned(), Box::new(args)));
 }
 
@@ -24,6 +28,15 @@ pub(crate) fn line(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     if let Ok(Typed::Command(args)) = read::read(line) {
         print(model, line, *args, out);
     }
+}
+
+/// The line above an exported conversation that is only shown.
+const HOW_TO_EXPORT: &str = "To write this to a file, name the file: /export talk.md (or .jsonl, which /import reads).";
+
+/// Whether a line exports a conversation without a file.
+fn shows_export(line: &str) -> bool {
+    let Ok(Typed::Command(args)) = read::read(line) else { return false };
+    matches!(args.command, Some(Command::Export { file: None, output: None, .. }))
 }
 
 /// Returns the beginning of an id.
@@ -39,6 +52,7 @@ pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
         let whole = format!("{err}\n{out}").trim().to_owned();
         if whole.lines().count() > 1 || whole.chars().count() > NOTICE {
             let title = line.strip_prefix("/plans show ").map(|call| format!("What call {} sent", shortened(call)));
+            let whole = if shows_export(line) { format!("{HOW_TO_EXPORT}\n\n{whole}") } else { whole };
             model.layers.push(Reader::new(title.as_deref().unwrap_or(line), whole, true));
         } else {
             let text = if whole.is_empty() { "Done.".to_owned() } else { whole };

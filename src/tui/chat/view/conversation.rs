@@ -289,7 +289,8 @@ impl Walk<'_> {
     }
 }
 
-pub(crate) fn draw(view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+/// Draws the pane. `notice` is the number of rows that a notice takes from it.
+pub(crate) fn draw(view: &ViewContext<'_>, cache: &mut Cache, area: Rect, notice: u16, buf: &mut Buffer) {
     let focus = view.focused(Focus::Conversation);
     if area.is_empty() {
         return;
@@ -298,7 +299,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &
     let maker = BlockBuilder { model: view.model, session, theme: view.theme, width: text_width(area) };
     let count = maker.count();
     if count == 0 {
-        return empty::chat(view, session, area, buf);
+        return empty::chat(view, session, area, notice, buf);
     }
     let mut walk = Walk { maker: &maker, cache, page: usize::from(area.height) };
     let (mut block, mut row) = walk.top(view.model.conversation.place);

@@ -1,6 +1,7 @@
 //! Draws the empty conversation: the purpose of the program, the first steps, and the model servers found.
 //! Not for: empty panels, which draw their own text.
 
+use crate::domain::base::failure::Failure;
 use crate::tui::model::session::Session;
 use crate::tui::view::prelude::*;
 
@@ -26,9 +27,11 @@ const FIRST_STEPS: [(Action, &str); 3] =
     [(Action::Tour, TOUR), (Action::Models, "choose a model"), (Action::Help, "show all keys")];
 const TOUR: &str = "take the tour: nine steps, a few minutes, offline, not saved";
 
-pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
+/// Draws the page. A notice takes `notice` rows from the pane; the page stays at the place that it has without one.
+pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, notice: u16, buf: &mut Buffer) {
+    let whole = Rect { height: area.height + notice, ..area };
     let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
-    let room = usize::from(area.height);
+    let room = usize::from(whole.height);
     let mut rows = page(view, session, width);
     if rows.len() > room {
         rows = short_page(view, session, width);
@@ -39,15 +42,41 @@ pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, buf: &
     }
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
     let wide = u16::try_from(width).unwrap_or(u16::MAX);
-    paint::lines(view.theme, &rows, paint::centered(area, wide, height), buf);
+    let place = paint::centered(whole, wide, height);
+    let y = place.y.min(area.bottom().saturating_sub(height)).max(area.y);
+    paint::lines(view.theme, &rows, Rect { y, height: height.min(area.height), ..place }, buf);
+}
+
+/// Says that the folder is not trusted.
+const NOT_TRUSTED: &str = "This folder is not trusted: no tools, code, or rules. /trust-folder changes that.";
+
+/// Whether the page is shown and says that the folder is not trusted.
+pub(crate) fn says_not_trusted(view: &ViewContext<'_>) -> bool {
+    let model = view.model;
+    let page = model.conversation.path.is_empty() && model.live_here().is_none() && model.side_by_side();
+    page && model.session.as_ref().is_some_and(|session| !session.workspace.1 && problem(session).is_none())
+}
+
+/// Why no model can be called now.
+fn problem(session: &Session) -> Option<&Failure> {
+    session.settings().and_then(|settings| settings.ready.as_ref().err())
+}
+
+/// Says that the profile does not list the model, if its server was asked.
+fn unlisted_model(view: &ViewContext<'_>, session: &Session) -> Option<String> {
+    let settings = session.settings()?;
+    let names = view.model.engine.listed_models.get(&settings.profile).filter(|names| !names.is_empty())?;
+    (!names.contains(&settings.model.name)).then(|| {
+        let key = view.key(Action::Models);
+        format!("The profile {} has no model {}. {key} lists its models.", settings.profile, settings.model.name)
+    })
 }
 
 /// The page where the usual one does not fit: the purpose, and one row for each step.
 fn short_page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Line> {
     let mut rows = TextRows::plain(PURPOSE, width, Ink::Heading);
-    let settings = session.settings();
-    let problem = settings.and_then(|settings| settings.ready.as_ref().err()).map(|failure| &failure.what);
-    rows.extend(problem.map(|what| Line::of(Ink::Warn, what)));
+    let problem = problem(session).map(|failure| failure.what.clone());
+    rows.extend(problem.clone().or_else(|| unlisted_model(view, session)).map(|what| Line::of(Ink::Warn, &what)));
     let steps = [
         (Action::Tour, "take the tour"),
         (Action::UseOffline, "use the offline model"),
@@ -58,6 +87,9 @@ fn short_page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Li
     steps.push((view.key_in(Action::Send, When::Composer), "send a message: type it below"));
     let wide = steps.iter().map(|(key, _)| text::width(key)).max().unwrap_or(0);
     rows.extend(steps.iter().map(|(key, text)| Line::of(Ink::Accent, &format!("{key:wide$}  ")).with(Ink::Text, text)));
+    if problem.is_none() && !session.workspace.1 {
+        rows.push(Line::of(Ink::Dim, NOT_TRUSTED));
+    }
     rows.into_iter().map(|row| row.fit(width, view.theme.glyphs.ellipsis)).collect()
 }
 
@@ -68,7 +100,7 @@ fn page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Line> {
     say(PURPOSE, Ink::Heading);
     say("Branch the conversation anywhere; compare, go back, undo.", Ink::Dim);
     say("", Ink::Text);
-    if let Some(Err(failure)) = session.settings().map(|settings| settings.ready.clone()) {
+    if let Some(failure) = problem(session) {
         say(&failure.what, Ink::Warn);
         for text in [&failure.kept, &failure.todo].into_iter().filter(|text| !text.is_empty()) {
             say(&with_bound_keys(&view.model.keys, IN_CONVERSATION, text), Ink::Text);
@@ -76,6 +108,10 @@ fn page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Line> {
         say("", Ink::Text);
         rows.extend(steps(view, &NOT_SET_UP, width));
     } else {
+        if let Some(text) = unlisted_model(view, session) {
+            say(&text, Ink::Warn);
+            say("", Ink::Text);
+        }
         rows.extend(steps(view, &FIRST_STEPS, width));
         let then = if session.settings().is_some_and(|settings| settings.profile == "offline") {
             "the built-in offline model answers"
@@ -85,8 +121,7 @@ fn page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Line> {
         let key = view.key_in(Action::Send, When::Composer);
         rows.extend(TextRows::plain(&format!("Or type a message and press {key}: {then}."), width, Ink::Text));
         if !session.workspace.1 {
-            let text = "This folder is not trusted: no tools, no code. /trust-folder changes that.";
-            rows.extend(TextRows::plain(text, width, Ink::Dim));
+            rows.extend(TextRows::plain(NOT_TRUSTED, width, Ink::Dim));
         }
     }
     rows

@@ -360,7 +360,7 @@ impl BlockBuilder<'_> {
             let (ink, what) = match queued.state {
                 QueueState::Waiting => (Ink::Accent, "queued"),
                 QueueState::Sending => (Ink::Accent, "sending"),
-                QueueState::Held => (Ink::Warn, "held"),
+                QueueState::Held => (Ink::Warn, "queued"),
             };
             let mut line = Line::of(ink, &format!("{} {what} {}: ", self.theme.glyphs.folded, at + 1));
             let room = width.saturating_sub(line.width());

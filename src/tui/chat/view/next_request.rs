@@ -2,11 +2,13 @@
 //! and warnings.
 //! Not for: actions on items (`screens::request`).
 
+use super::empty;
 use super::meter::{self, Part};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{Blocked, ContextPlan, Reason, Row, Verdict, Warning};
 use crate::domain::planning::policy::Section;
+use crate::domain::planning::reason::DecidedBy;
 use crate::tui::chat::model::plan::ReusedPrefix;
 use crate::tui::model::focus::Focus;
 use crate::tui::screens::request::model_counts::RowCounts;
@@ -162,6 +164,7 @@ fn item(view: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
         Some(MarkKind::Leased { .. } | MarkKind::Ephemeral) => (Ink::Leased, glyphs.lease),
         Some(MarkKind::IncludeOnce) => (Ink::Accent, glyphs.once),
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => (Ink::Excluded, glyphs.out),
+        None if is_forced_out(row) => (Ink::Warn, "!"),
         None => (Ink::Dim, glyphs.dot),
     };
     let value = Line::of(Ink::Dim, &text::short(u64::from(row.tokens)));
@@ -176,6 +179,11 @@ fn item(view: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
     (label, value)
 }
 
+/// Whether a limit forced the row out.
+pub(crate) fn is_forced_out(row: &Row) -> bool {
+    matches!(row.verdict, Verdict::Out { .. }) && row.reason.decided_by() == DecidedBy::Limit
+}
+
 /// The rows below the items: priority levels, suggested pins, the cached prefix, and warnings.
 fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     let mut rows: Vec<Pair> = levels(plan);
@@ -185,7 +193,11 @@ fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
         rows.push((Line::of(Ink::Accent, &format!("Suggested pins ({suggested}):")), key));
     }
     rows.extend(cached(view, width));
-    let others = plan.warnings.iter().filter(|warning| !warning.is_about_decision());
+    let said = empty::says_not_trusted(view);
+    let others = plan
+        .warnings
+        .iter()
+        .filter(|warning| !(warning.is_about_decision() || said && matches!(warning, Warning::RulesUntrusted { .. })));
     let unmet = unmet(view, |reason| *reason != Reason::OffPath);
     let warnings = others.map(Warning::sentence).chain(unmet);
     for text in warnings {

@@ -17,8 +17,8 @@ pub struct Calls {
     pub cursor: usize,
     /// Rows of the detail that are scrolled off its top.
     pub scroll: usize,
-    /// The call that is marked for comparing.
-    pub chosen: Option<RunId>,
+    /// The calls that are marked for comparing, at most two, the one marked first at the front.
+    pub chosen: Vec<RunId>,
     /// The call to move the cursor to once the list is loaded.
     pub wanted: Option<RunId>,
 }
@@ -50,17 +50,36 @@ impl Calls {
         self.cards.get(self.cursor)
     }
 
-    /// Marks the call under the cursor for comparing, or unmarks it.
+    /// Marks the call under the cursor for comparing, or unmarks it. A third mark replaces the oldest mark.
     pub fn choose(&mut self) {
-        let id = self.selected().map(|card| card.id);
-        self.chosen = if self.chosen == id { None } else { id };
+        let Some(id) = self.selected().map(|card| card.id) else { return };
+        if let Some(at) = self.chosen.iter().position(|chosen| *chosen == id) {
+            self.chosen.remove(at);
+            return;
+        }
+        self.chosen.push(id);
+        if self.chosen.len() > 2 {
+            self.chosen.remove(0);
+        }
+    }
+
+    /// The calls that Enter compares, the earlier one first: the two marked calls, or the marked call and the call under
+    /// the cursor. None if Enter compares the call under the cursor with the previous call.
+    pub fn compared(&self) -> Option<(RunId, RunId)> {
+        let (a, b) = match *self.chosen.as_slice() {
+            [a, b] => (a, b),
+            [a] => (a, self.selected()?.id),
+            _ => return None,
+        };
+        let place = |id: RunId| self.cards.iter().position(|card| card.id == id);
+        (a != b).then(|| if place(a) > place(b) { (a, b) } else { (b, a) })
     }
 }
 
 impl Default for Calls {
     /// An empty list that is being loaded.
     fn default() -> Self {
-        Self { cards: Vec::new(), loading: true, cursor: 0, scroll: 0, chosen: None, wanted: None }
+        Self { cards: Vec::new(), loading: true, cursor: 0, scroll: 0, chosen: Vec::new(), wanted: None }
     }
 }
 
@@ -71,6 +90,8 @@ pub enum Entry {
     Kind(DiffKind, usize, i64),
     /// An item that differs, by its index in the diff's `deltas`.
     Delta(usize),
+    /// The tokens that the message overhead and the tool definitions add.
+    Overhead(i64),
 }
 
 /// The differences between the plans of two calls.
@@ -94,16 +115,19 @@ impl DiffView {
     /// Stores the differences and builds the list.
     pub fn show(&mut self, diff: Box<PlanDiff>) {
         self.entries.clear();
+        let mut overhead = i64::from(diff.after.tokens) - i64::from(diff.before.tokens);
         for kind in DiffKind::ALL {
             let (count, tokens) = diff.sum(kind);
+            overhead -= tokens;
             if count > 0 {
                 self.entries.push(Entry::Kind(kind, count, tokens));
                 let own = diff.deltas.iter().enumerate().filter(|(_, delta)| delta.kind() == kind);
                 self.entries.extend(own.map(|(at, _)| Entry::Delta(at)));
             }
         }
+        self.entries.extend((overhead != 0).then_some(Entry::Overhead(overhead)));
         self.diff = Some(diff);
-        self.cursor = usize::from(!self.entries.is_empty());
+        self.cursor = self.entries.iter().position(|entry| matches!(entry, Entry::Delta(_))).unwrap_or(0);
         self.scroll = 0;
     }
 
@@ -111,7 +135,7 @@ impl DiffView {
     pub fn selected(&self) -> Option<&ItemDiff> {
         match self.entries.get(self.cursor)? {
             Entry::Delta(at) => self.diff.as_ref()?.deltas.get(*at),
-            Entry::Kind(..) => None,
+            Entry::Kind(..) | Entry::Overhead(_) => None,
         }
     }
 

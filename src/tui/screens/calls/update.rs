@@ -63,13 +63,13 @@ pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Handles Enter on a call: compares it with the marked call, or else with the previous call of its branch.
+/// Handles Enter on a call: compares the marked calls, or else the call with the previous call of its branch.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(calls) = model.layers.top::<Calls>() else { return };
     let Some(selected) = calls.selected().map(|card| card.id) else { return };
-    let other = calls.chosen.filter(|chosen| *chosen != selected);
-    let before = other.map(|id| CallSelector::Named(id.to_string()));
-    open_diff(model, before, CallSelector::Named(selected.to_string()), out);
+    let (before, after) = calls.compared().map_or((None, selected), |(before, after)| (Some(before), after));
+    let named = |id: RunId| CallSelector::Named(id.to_string());
+    open_diff(model, before.map(named), named(after), out);
 }
 
 /// Opens the request of the selected call.

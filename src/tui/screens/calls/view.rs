@@ -9,12 +9,13 @@ use crate::tui::view::prelude::*;
 
 /// Returns the scroll position of the detail, at most to its last row.
 pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) -> usize {
-    let enter = match (calls.chosen, calls.selected()) {
-        (Some(chosen), Some(card)) if chosen != card.id => "compare the two",
-        _ => "compare with the previous call",
+    let enter = match (calls.compared(), calls.chosen.len()) {
+        (None, _) => "compare with the previous call",
+        (Some(_), 1) => "compare with the marked call",
+        (Some(_), _) => "compare the two marked calls",
     };
     let words =
-        [(Action::Open, enter), (Action::ChooseCall, "select"), (Action::Details, "request"), (Action::Leave, "close")];
+        [(Action::Open, enter), (Action::ChooseCall, "mark"), (Action::Details, "request"), (Action::Leave, "close")];
     let words = if calls.cards.is_empty() { &words[3..] } else { &words };
     let keys = view.keys_line(When::Calls, words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, "Call history"), keys, area, buf);
@@ -61,7 +62,7 @@ fn sign(view: &ViewContext<'_>, status: RunStatus) -> (Ink, &'static str) {
 
 fn one(view: &ViewContext<'_>, calls: &Calls, card: &RunCard, area: Rect, buf: &mut Buffer) {
     let glyphs = &view.theme.glyphs;
-    let taken = if calls.chosen == Some(card.id) { glyphs.branch } else { " " };
+    let taken = if calls.chosen.contains(&card.id) { glyphs.branch } else { " " };
     let offset = view.model.facts.offset;
     let wide = area.width >= 70;
     let day = if wide { format!("{} ", time::date(card.at, offset)) } else { String::new() };
@@ -125,7 +126,6 @@ fn detail(view: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     sums.extend(card.total_ms.map(text::duration));
     sums.extend(card.uses.map(|uses| uses.to_text()));
     rows.extend(TextRows::plain(&sums.join(&dot), room, Ink::Dim));
-    rows.extend(TextRows::plain(&format!("run {}{dot}plan {}", card.id, card.plan.short()), room, Ink::Dim));
     rows.extend(card.error.iter().flat_map(|error| TextRows::plain(error, room, Ink::Danger)));
     for diagnostic in &card.diagnostics {
         rows.extend(TextRows::plain(&diagnostic.what, room, Ink::Warn));

@@ -116,6 +116,10 @@ fn entries(view: &ViewContext<'_>, screen: &DiffView, diff: &PlanDiff, area: Rec
                 let label = Line::of(ink(kind), &format!("{} {count}", kind.title()));
                 paint::pair(view.theme, &label, &Line::of(Ink::Dim, &signed(tokens)), row, buf);
             }
+            Entry::Overhead(tokens) => {
+                let label = Line::of(Ink::Accent, "message overhead and tools");
+                paint::pair(view.theme, &label, &Line::of(Ink::Dim, &signed(tokens)), row, buf);
+            }
             Entry::Delta(index) => {
                 if let Some(delta) = diff.deltas.get(index) {
                     one(view, delta, row, buf);

@@ -7,7 +7,7 @@ use crate::tui::view::prelude::*;
 /// Width of the column with the keys.
 const KEYS: usize = 24;
 
-/// Keys that the text area handles itself, because the key table leaves them to it.
+/// Keys that the text area handles itself, because the key table leaves them to it: those of a shell.
 const WRITING: [(&str, &str); 8] = [
     ("Ctrl+A, Ctrl+E", "Go to the start or the end of the line."),
     ("Ctrl+←, Ctrl+→", "Move one word back or forward; Alt+B and Alt+F too."),
@@ -64,13 +64,13 @@ fn rows(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
             let chords: Vec<String> = here.map(|b| b.on.to_string()).collect();
             put(&mut rows, &chords.join(", "), action.sentence());
         }
+        if when == When::Composer {
+            for (keys, does) in WRITING {
+                put(&mut rows, keys, does);
+            }
+        }
         rows.push(Line::new());
     }
-    rows.push(Line::of(Ink::Heading, "In the composer, as in a shell"));
-    for (keys, does) in WRITING {
-        put(&mut rows, keys, does);
-    }
-    rows.push(Line::new());
     let unbound = Action::ALL.iter().filter(|action| keys.key_of(**action).is_none());
     rows.push(Line::of(Ink::Heading, "Without a key (use the palette, or type / and the name)"));
     for action in unbound {

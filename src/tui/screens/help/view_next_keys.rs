@@ -42,8 +42,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 /// One place in the hint.
 #[derive(Clone, PartialEq, Debug)]
 enum Cell {
-    /// The heading of a group of actions.
-    Heading(&'static str),
+    /// The heading of a group of actions, and whether the group continues from the column before.
+    Heading(&'static str, bool),
     /// A key with a short description of its action.
     Key {
         /// The key, with an ellipsis if more keys follow.
@@ -56,14 +56,17 @@ enum Cell {
 impl Cell {
     fn width(&self) -> usize {
         match self {
-            Self::Heading(title) => text::width(title),
+            Self::Heading(title, _) => text::width(title),
             Self::Key { key, does } => text::width(key).max(3) + 2 + text::width(does),
         }
     }
 
     fn line(&self, room: usize, ellipsis: &str) -> Line {
         match self {
-            Self::Heading(title) => Line::of(Ink::Heading, title),
+            Self::Heading(title, continued) => {
+                let line = Line::of(Ink::Heading, title).with(Ink::Dim, if *continued { " (continued)" } else { "" });
+                line.fit(room, ellipsis)
+            }
             Self::Key { key, does } => {
                 let key = format!("{key:>3}  ");
                 let does = text::fit(does, room.saturating_sub(text::width(&key)), ellipsis);
@@ -81,34 +84,47 @@ struct KeyGroup {
 
 impl KeyGroup {
     fn cells(&self) -> impl Iterator<Item = Cell> {
-        self.heading.map(Cell::Heading).into_iter().chain(self.keys.iter().cloned())
+        self.heading.map(|title| Cell::Heading(title, false)).into_iter().chain(self.keys.iter().cloned())
     }
 }
 
+/// How many rows more than needed the columns may have so that no group is divided.
+const WHOLE_GROUPS: usize = 4;
+
 /// Arranges the groups in columns, with as few rows as `across` columns allow, at most `most`; groups that do not fit
-/// are in additional columns. A group that continues in another column repeats its heading there.
+/// are in additional columns. A group is divided only if that saves many rows; it repeats its heading where it continues.
 fn columns(groups: &[KeyGroup], across: usize, most: usize) -> Vec<Vec<Cell>> {
-    let arranged = |rows: usize| {
+    let arranged = |rows: usize, whole: bool| {
         let mut columns: Vec<Vec<Cell>> = vec![Vec::new()];
         for group in groups {
-            let heading = group.heading.filter(|_| rows > 1).map(Cell::Heading);
+            let heading = group.heading.filter(|_| rows > 1);
             for (at, key) in group.keys.iter().enumerate() {
                 let used = columns.last().map_or(0, Vec::len);
-                let needed = if at == 0 { 1 + usize::from(heading.is_some()) } else { 1 };
+                let keys = if whole && at == 0 { group.keys.len() } else { 1 };
+                let needed = keys + usize::from(at == 0 && heading.is_some());
                 let next = used > 0 && used + needed > rows;
                 if next {
                     columns.push(Vec::new());
                 }
                 if let Some(column) = columns.last_mut() {
-                    column.extend(heading.clone().filter(|_| next || at == 0));
+                    let shown = heading.filter(|_| next || at == 0);
+                    column.extend(shown.map(|title| Cell::Heading(title, at > 0)));
                     column.push(key.clone());
                 }
             }
         }
         columns
     };
-    let fits = (1..most).map(arranged).find(|columns| columns.len() <= across);
-    fits.unwrap_or_else(|| arranged(most))
+    let fits = |columns: &Vec<Vec<Cell>>| columns.len() <= across;
+    let divided = (1..most).map(|rows| arranged(rows, false)).find(fits).unwrap_or_else(|| arranged(most, false));
+    let is_divided =
+        |columns: &Vec<Vec<Cell>>| columns.iter().any(|cells| matches!(cells[..], [Cell::Heading(_, true), ..]));
+    if !is_divided(&divided) {
+        return divided;
+    }
+    let high = divided.iter().map(Vec::len).max().unwrap_or(0) + WHOLE_GROUPS;
+    let mut whole = (1..=most.min(high)).map(|rows| arranged(rows, true));
+    whole.find(|columns| fits(columns) && !is_divided(columns)).unwrap_or(divided)
 }
 
 /// From this number of keys on, they are grouped under headings.
@@ -152,12 +168,21 @@ mod tests {
                 let keys = columns.iter().flatten().filter(|cell| matches!(cell, Cell::Key { .. })).count();
                 assert_eq!(keys, 22, "{most} {across}");
                 for column in &columns {
-                    assert!(column.len() <= most && matches!(column[0], Cell::Heading(_)), "{most} {across}");
+                    assert!(column.len() <= most && matches!(column[0], Cell::Heading(..)), "{most} {across}");
                     assert!(matches!(column[column.len() - 1], Cell::Key { .. }), "{most} {across}");
                 }
             }
         }
         assert_eq!(columns(&groups, 2, 30).iter().map(Vec::len).collect::<Vec<_>>(), [12, 13]);
+        let continued = |groups: &[KeyGroup], most| {
+            let cells = columns(groups, 2, most).into_iter().flatten();
+            cells.filter(|cell| matches!(cell, Cell::Heading(_, true))).count()
+        };
+        let groups = [group(Some("Context"), 6), group(Some("Session"), 6), group(Some("View"), 2)];
+        assert_eq!(continued(&groups, 30), 0, "nine rows in each column would divide Session");
+        assert_eq!(continued(&groups, 9), 1, "there is no room for more rows");
+        let groups = [group(Some("Context"), 20), group(Some("View"), 2)];
+        assert_eq!(continued(&groups, 30), 1, "twelve rows instead of twenty");
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::tool::consent::{Rule, RuleScope};
-use crate::tui::model::fuzzy::{Fuzzy, Score};
+use crate::tui::chat::model::slash::{self, CommandRow};
+use crate::tui::model::fuzzy::{Fuzzy, Literal, Score, Words};
 use crate::tui::model::keys::Action;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub enum Kind {
     Themes,
     /// Rules about tool calls.
     Rules,
-    /// All actions.
+    /// All actions and commands.
     Palette,
     /// Parts of a message that can be copied.
     Copies,
@@ -67,6 +68,8 @@ pub enum Choice {
     Rule(RuleScope, Rule),
     /// Runs an action.
     Action(Action),
+    /// Runs a command, or writes its name into the composer if it takes arguments.
+    Command(&'static CommandRow),
     /// Shows these words, for an entry that cannot be chosen.
     Explain(String),
 }
@@ -165,10 +168,13 @@ impl Picker {
         }
     }
 
-    /// Creates the list of all actions: `recent` ones first, then the others by group.
+    /// Creates the list of all actions: `recent` ones first, then the others by group, then the commands that have no
+    /// action of the same name.
     #[must_use]
     pub fn palette(keys: &crate::tui::model::keys::Keymap, recent: &[Action]) -> Self {
-        let wide = Action::ALL.iter().map(|action| action.name().len()).max().unwrap_or(0);
+        let commands = slash::commands().iter().filter(|row| Action::from_name(&row.name).is_none());
+        let names = Action::ALL.iter().map(|action| action.name().len());
+        let wide = names.chain(commands.clone().map(|row| row.name.len() + 1)).max().unwrap_or(0);
         let entry = |action: &Action| Entry {
             label: format!("{:<wide$}  {}", action.name(), action.short()),
             detail: keys.key_of(*action).unwrap_or_default(),
@@ -183,7 +189,14 @@ impl Picker {
                 picker.headings.push((recent.len() + at, action.group().title()));
             }
         }
-        picker.fill(recent.iter().chain(&others).map(entry).collect());
+        let mut entries: Vec<Entry> = recent.iter().chain(&others).map(entry).collect();
+        picker.headings.push((entries.len(), "Commands"));
+        entries.extend(commands.map(|row| Entry {
+            label: format!("{:<wide$}  {}", format!("/{}", row.name), row.short()),
+            detail: String::new(),
+            choice: Choice::Command(row),
+        }));
+        picker.fill(entries);
         picker
     }
 
@@ -209,17 +222,30 @@ impl Picker {
         if self.kind == Kind::Sessions || self.filter.trim().is_empty() {
             self.shown = (0..self.entries.len()).collect();
         } else {
-            let mut fuzzy = Fuzzy::new(&self.filter);
-            let fits = |(at, entry): (usize, &Entry)| fit(&mut fuzzy, entry).map(|(score, marks)| (score, at, marks));
-            let mut found: Vec<(Score, usize, Vec<usize>)> = self.entries.iter().enumerate().filter_map(fits).collect();
-            let length = |at: usize| self.entries[at].label.split("  ").next().map_or(0, str::len);
-            found.sort_by_key(|(score, at, _)| (std::cmp::Reverse(*score), length(*at), *at));
-            // Scattered letters match most long sentences, so matches far below the best one are dropped.
-            let best = found.first().map_or(0, |(score, ..)| *score);
-            found.retain(|(score, ..)| score * 3 >= best * 2);
-            (self.shown, self.marks) = found.into_iter().map(|(_, at, marks)| (at, marks)).unzip();
+            (self.shown, self.marks) = self.matching().into_iter().map(|found| (found.at, found.marks)).unzip();
         }
         self.cursor = self.cursor.min(self.shown.len().saturating_sub(1));
+    }
+
+    /// The entries that match the filter, best match first.
+    fn matching(&self) -> Vec<Match> {
+        let (mut fuzzy, words) = (Fuzzy::new(&self.filter), Words::new(&self.filter));
+        let fits =
+            |(at, entry)| fit(&mut fuzzy, &words, entry).map(|(rank, score, marks)| Match { at, rank, score, marks });
+        let mut found: Vec<Match> = self.entries.iter().enumerate().filter_map(fits).collect();
+        let length = |at: usize| self.entries[at].label.split("  ").next().map_or(0, str::len);
+        // An action is chosen more often than a command with the same words.
+        let is_command = |at: usize| matches!(self.entries[at].choice, Choice::Command(_));
+        let late = |found: &Match| found.rank != Rank::Scattered && is_command(found.at);
+        found.sort_by_key(|one| (one.rank, late(one), std::cmp::Reverse(one.score), length(one.at), one.at));
+        // Scattered letters match most long sentences, so they count only if no entry contains the words, and matches
+        // far below the best one are dropped.
+        let best = found.first().map_or((Rank::Scattered, 0), |found| (found.rank, found.score));
+        found.retain(|found| {
+            let far = || found.score * 3 < best.1 * 2;
+            if best.0 == Rank::Scattered { !far() } else { found.rank != Rank::Scattered }
+        });
+        found
     }
 
     /// The entry under the cursor.
@@ -228,21 +254,59 @@ impl Picker {
     }
 }
 
-/// Scores an entry and returns the matching positions of its label. Its name counts twice, then its whole label, then
-/// its label with its detail and the action's sentence, which counts half.
-fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
+/// An entry that matches the filter.
+struct Match {
+    /// Index of the entry.
+    at: usize,
+    rank: Rank,
+    score: Score,
+    /// The matching positions of the label.
+    marks: Vec<usize>,
+}
+
+/// How an entry matches the filter, best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Rank {
+    /// The words begin words of the name.
+    Name,
+    /// The words begin words of the label.
+    Label,
+    /// The words begin words of the label, the detail, or the sentence.
+    Sentence,
+    /// These contain the words.
+    Inside,
+    /// The letters of the words occur in order.
+    Scattered,
+}
+
+/// Ranks and scores an entry, and returns the matching positions of its label. Among scattered letters, its name counts
+/// twice, then its whole label, then its label with its detail and its sentence, which counts half.
+fn fit(fuzzy: &mut Fuzzy, words: &Words, entry: &Entry) -> Option<(Rank, Score, Vec<usize>)> {
     let name = entry.label.split("  ").next().unwrap_or_default();
+    let sentence = match &entry.choice {
+        Choice::Action(action) => action.sentence(),
+        Choice::Command(row) => &row.sentence,
+        _ => "",
+    };
+    let whole = format!("{} {} {sentence}", entry.label, entry.detail);
+    let starts = |text: &str| words.find(text) == Some(Literal::Start);
+    let rank = match words.find(&whole) {
+        None => Rank::Scattered,
+        Some(Literal::Inside) => Rank::Inside,
+        Some(Literal::Start) if starts(name) => Rank::Name,
+        Some(Literal::Start) if starts(&entry.label) => Rank::Label,
+        Some(Literal::Start) => Rank::Sentence,
+    };
     if let Some((score, marks)) = fuzzy.find(name) {
-        return Some((score * 2, marks));
+        return Some((rank, score * 2, marks));
     }
-    if let Some(found) = fuzzy.find(&entry.label) {
-        return Some(found);
+    if let Some((score, marks)) = fuzzy.find(&entry.label) {
+        return Some((rank, score, marks));
     }
-    let sentence = if let Choice::Action(action) = &entry.choice { action.sentence() } else { "" };
-    let (score, mut marks) = fuzzy.find(&format!("{} {} {sentence}", entry.label, entry.detail))?;
+    let (score, mut marks) = fuzzy.find(&whole)?;
     let end = entry.label.chars().count();
     marks.retain(|at| *at < end);
-    Some((score / 2, marks))
+    Some((rank, score / 2, marks))
 }
 
 /// The purpose of a request of a list.
@@ -258,6 +322,7 @@ pub enum PickerPending {
 mod tests {
     use super::*;
     use crate::tui::model::keys::Keymap;
+    use std::collections::HashSet;
 
     fn first(wanted: &str) -> (String, usize) {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
@@ -284,31 +349,65 @@ mod tests {
             assert!(count < 25, "{wanted:?} leaves {count}");
         }
         assert_eq!(first("xqzj").1, 0);
-        assert_eq!(first("").1, Action::ALL.len());
+        assert!(first("").1 > Action::ALL.len(), "the commands too");
+    }
+
+    #[test]
+    fn commands_are_found_by_the_start_of_a_word() {
+        for (wanted, name) in [
+            ("export", "/export"),
+            ("expo", "/export"),
+            ("import", "/import"),
+            ("backup", "/backups"),
+            ("delete sess", "/session"),
+        ] {
+            assert_eq!(first(wanted).0, name, "for {wanted:?}");
+        }
+        let mut picker = Picker::palette(&Keymap::built_in(), &[]);
+        picker.filter = "export".into();
+        picker.apply_filter();
+        for at in &picker.shown {
+            let entry = &picker.entries[*at];
+            let sentence = match &entry.choice {
+                Choice::Action(action) => action.sentence(),
+                Choice::Command(row) => &row.sentence,
+                other => panic!("{other:?}"),
+            };
+            assert!(format!("{} {sentence}", entry.label).to_lowercase().contains("export"), "{}", entry.label);
+        }
     }
 
     #[test]
     fn every_action_is_listed_once_under_its_group_after_recent_ones() {
         let recent = [Action::Zen, Action::Fork];
         let mut picker = Picker::palette(&Keymap::built_in(), &recent);
-        assert_eq!(picker.entries.len(), Action::ALL.len());
         let rows = picker.rows();
         assert_eq!(
             rows[..4],
             [PickerRow::Heading("Recent"), PickerRow::Entry(0), PickerRow::Entry(1), PickerRow::Heading("Context"),]
         );
-        let mut heading = "";
+        let (mut heading, mut listed) = ("", HashSet::new());
         for row in rows {
             match row {
                 PickerRow::Heading(title) => heading = title,
-                PickerRow::Entry(at) => {
-                    let Choice::Action(action) = picker.entries[picker.shown[at]].choice else { panic!() };
-                    let expected = if recent.contains(&action) { "Recent" } else { action.group().title() };
-                    assert_eq!(heading, expected, "{action:?}");
-                    assert!(!action.short().is_empty(), "{action:?}");
-                }
+                PickerRow::Entry(at) => match picker.entries[picker.shown[at]].choice {
+                    Choice::Action(action) => {
+                        let expected = if recent.contains(&action) { "Recent" } else { action.group().title() };
+                        assert_eq!(heading, expected, "{action:?}");
+                        assert!(!action.short().is_empty() && listed.insert(action.name()), "{action:?}");
+                    }
+                    Choice::Command(row) => {
+                        assert_eq!(heading, "Commands", "{}", row.name);
+                        assert!(!row.short().is_empty() && listed.insert(&row.name), "{}", row.name);
+                    }
+                    ref other => panic!("{other:?}"),
+                },
             }
         }
+        let all = Action::ALL.iter().map(|action| action.name());
+        let mut all: HashSet<&str> = all.chain(slash::commands().iter().map(|row| row.name.as_str())).collect();
+        all.retain(|name| !listed.contains(name));
+        assert!(all.is_empty(), "not listed: {all:?}");
         picker.filter = "fork".into();
         picker.apply_filter();
         assert!(picker.rows().iter().all(|row| matches!(row, PickerRow::Entry(_))), "a filtered list has no headings");

@@ -9,6 +9,7 @@ use crate::domain::call::model::ModelInfo;
 use crate::domain::call::tokens::{counted, short};
 use crate::domain::conversation::branch::SessionCard;
 use crate::engine::api::{Answer, MemoryAct, ProgramRequest, SessionRequest};
+use crate::tui::chat::model::slash::CommandRow;
 use crate::tui::chat::update::{branches, copying};
 use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
@@ -220,6 +221,10 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             remember(model, action);
             run_next(model, action);
         }
+        Choice::Command(row) => {
+            model.layers.pop();
+            command(model, row);
+        }
         Choice::Session(id) => {
             let request = SessionRequest::Open { session: Some(id.to_string()), branch: None, create: false };
             send(model, request, SessionPending::Open, out);
@@ -237,6 +242,20 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let choice = (Some(profile), Some(name));
             branches::choose(model, |overrides| (overrides.profile, overrides.model) = choice.clone(), out);
         }
+    }
+}
+
+/// Runs a command, or writes its name into the composer if it takes arguments. The composer's text stays, or goes into
+/// the history.
+fn command(model: &mut Model, row: &CommandRow) {
+    let line = format!("/{}", row.name);
+    if row.words.is_empty() {
+        return model.input.next_commands.push_back(line);
+    }
+    model.focus = Focus::Composer;
+    if model.composer.begin_command(&format!("{line} ")) {
+        let key = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
+        model.status.say(Severity::Notice, format!("{key} restores your message."), model.now);
     }
 }
 

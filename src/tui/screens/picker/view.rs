@@ -139,7 +139,7 @@ fn title(kind: Kind) -> &'static str {
         Kind::Copies => "Copy",
         Kind::CompareWith => "Compare with",
         Kind::Rules => "Tool rules",
-        Kind::Palette => "All actions",
+        Kind::Palette => "All actions and commands",
     }
 }
 

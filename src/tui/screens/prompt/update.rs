@@ -33,7 +33,7 @@ pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             memories::update::act(model, id, api::MemoryAct::Edit(Some(text), None), out);
         }
         Purpose::NewSession => {
-            send(model, SessionRequest::New { title: text }, SessionPending::Open, out);
+            send(model, SessionRequest::New { title: text }, SessionPending::New, out);
         }
     }
 }

@@ -20,7 +20,10 @@ pub(crate) fn draw(view: &ViewContext<'_>, question: &Question, area: Rect, buf:
     let fits = rows.len() + 1 + count <= height;
     let listed = if fits { count } else { count.min(height.saturating_sub(LEAST_TEXT).max(1)) };
     let page = if fits { rows.len() } else { height.saturating_sub(listed) };
-    let keys = more(view, question.scroll.top, (rows.len(), page), usize::from(width));
+    let more = more(question.scroll.top, (rows.len(), page));
+    let keys = more.iter().map(|(action, words)| (*action, words.as_str()));
+    let keys: Vec<_> = keys.chain([(Action::Open, "choose"), (Action::Leave, "close")]).collect();
+    let keys = view.keys_line(When::Picker, &keys, usize::from(width));
     let inside = view.screen(Line::of(Ink::Warn, &question.title), keys, place, buf);
     let rows_of = |from: usize, count: usize| {
         let row = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
@@ -43,15 +46,11 @@ pub(crate) fn draw(view: &ViewContext<'_>, question: &Question, area: Rect, buf:
     seen
 }
 
-/// The key that shows more of a text that does not fit; empty for a text that fits.
-fn more(view: &ViewContext<'_>, scroll: usize, (count, page): (usize, usize), width: usize) -> Line {
-    if count <= page {
-        return Line::new();
-    }
+/// The action that shows more of a text that does not fit; None for a text that fits.
+fn more(scroll: usize, (count, page): (usize, usize)) -> Option<(Action, String)> {
     let below = count.saturating_sub(scroll + page);
-    let hint = match below {
+    (count > page).then(|| match below {
         0 => (Action::ScrollUp, "back".to_owned()),
         _ => (Action::ScrollDown, text::counted(below as u64, "more row")),
-    };
-    view.keys_line(When::Picker, &[(hint.0, hint.1.as_str())], width)
+    })
 }

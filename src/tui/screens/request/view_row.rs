@@ -9,6 +9,7 @@ use crate::domain::planning::draft::Planned;
 use crate::domain::planning::plan::{Row, RowKind, Verdict};
 use crate::domain::planning::policy::Section;
 use crate::domain::planning::reason::DecidedBy;
+use crate::tui::chat::view::next_request;
 use crate::tui::view::prelude::*;
 
 /// Columns that the reason leaves to the title.
@@ -30,10 +31,10 @@ fn state_sign(view: &ViewContext<'_>, row: &Row, quoted: bool) -> (Ink, String) 
     }
     match (&row.verdict, row.reason.decided_by()) {
         _ if quoted => (Ink::Dim, format!("{} ", glyphs.kept)),
-        (Verdict::Out { .. }, DecidedBy::Limit) => (Ink::Warn, "! ".to_owned()),
+        _ if next_request::is_forced_out(row) => (Ink::Warn, "! ".to_owned()),
         (Verdict::Suggested, _) => (Ink::Accent, "? ".to_owned()),
         (Verdict::Out { .. }, DecidedBy::Person) => (Ink::Good, format!("{} ", glyphs.out)),
-        (Verdict::Out { .. }, DecidedBy::Program) => (Ink::Dim, "- ".to_owned()),
+        (Verdict::Out { .. }, DecidedBy::Program | DecidedBy::Limit) => (Ink::Dim, "- ".to_owned()),
         (Verdict::In { .. }, DecidedBy::Person) => (Ink::Good, format!("{} ", glyphs.ok)),
         (Verdict::In { .. }, _) => (Ink::Dim, format!("{} ", glyphs.kept)),
     }

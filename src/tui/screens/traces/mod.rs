@@ -52,6 +52,11 @@ impl Screen for Traces {
         Outcome::Then(|model, _| model.sync_screens())
     }
 
+    fn details(&mut self) -> Outcome {
+        self.details = !self.details;
+        Outcome::Done
+    }
+
     fn to_message(&mut self) -> Outcome {
         Outcome::Then(update::to_message)
     }

@@ -65,6 +65,8 @@ pub struct Traces {
     pub cursor: usize,
     /// Whether the selected call is shown alone.
     pub opened: bool,
+    /// Whether the bytes and the id of the selected call are shown.
+    pub details: bool,
     /// The scroll position of the call.
     pub scroll: Scroll,
     /// Height of the list when last drawn, in rows.

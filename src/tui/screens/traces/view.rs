@@ -104,15 +104,15 @@ fn places(screen: &Traces, inside: Rect) -> (Option<Rect>, Option<Rect>) {
 }
 
 fn title(view: &ViewContext<'_>, screen: &Traces, room: usize) -> Line {
-    let branch = view.model.branch().map_or_else(String::new, |branch| format!(" of {}", branch.name));
-    let of = if screen.whole { " of the whole session".to_owned() } else { branch };
+    let dot = view.theme.glyphs.dot;
+    let branch = view.model.branch().map_or_else(String::new, |branch| format!(" {dot} {}", branch.name));
+    let of = if screen.whole { format!(" {dot} whole session") } else { branch };
     let mut parts = vec![(0, Line::of(Ink::Heading, &format!("Tool calls{of}")))];
     let mut part = |rank: u8, ink: Ink, words: &str| parts.push((rank, Line::of(ink, words)));
     let (all, failed) = screen.counts;
     let fixed = screen.links.len();
-    let dot = view.theme.glyphs.dot;
     if all > 0 {
-        part(0, Ink::Dim, &format!(" {all}"));
+        part(0, Ink::Dim, &format!(" {dot} {all}"));
     }
     if screen.whole && view.model.session.as_ref().is_some_and(|session| session.traces.len() >= MAX_CALLS) {
         part(2, Ink::Dim, " (the newest; pleach traces lists all)");
@@ -125,7 +125,9 @@ fn title(view: &ViewContext<'_>, screen: &Traces, room: usize) -> Line {
         let cursor = if screen.filtering { "_" } else { "" };
         part(0, Ink::Accent, &format!(" {dot} / {}{cursor}", screen.filter));
     }
-    part(3, Ink::Dim, &format!(" {dot} tokens (estimated)"));
+    if all > 0 {
+        part(3, Ink::Dim, &format!(" {dot} tokens (estimated)"));
+    }
     Line::of_parts(parts, room)
 }
 
@@ -147,6 +149,7 @@ fn hints(view: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     words.push(if runs { (Action::StopAgain, "stop") } else { (Action::RunAgain, "rerun") });
     words.extend([
         (Action::Leave, "close"),
+        (Action::Details, if screen.details { "fewer details" } else { "details" }),
         (Action::FollowLink, "go to fix"),
         (Action::Pin, "pin"),
         (Action::Exclude, "leave out"),
@@ -316,10 +319,10 @@ impl CallDetail<'_> {
         let mut facts = vec![resolution::state(trace).to_owned()];
         facts.extend(trace.exit.map(|exit| format!("exit {exit}")));
         facts.extend(trace.status.map(|_| text::duration(trace.duration_ms)));
-        facts.push(format!("{} bytes", text::number(trace.bytes)));
+        facts.extend(self.screen.details.then(|| format!("{} bytes", text::number(trace.bytes))));
         facts.push(format!("{} tokens (estimated)", text::number(u64::from(trace.est_tokens))));
         facts.push(time::clock(trace.at, self.view.model.facts.offset));
-        facts.push(trace.id());
+        facts.extend(self.screen.details.then(|| trace.id()));
         rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
         let allowed = match trace.word.as_deref() {
             None if trace.status.is_none() => None,

@@ -45,7 +45,7 @@ impl ChartKind {
             Self::Output => "tokens out",
             Self::Cost => "cost",
             Self::Cached => "cached",
-            Self::Error => "est. error",
+            Self::Error => "estimate off",
         }
     }
 
@@ -126,12 +126,22 @@ impl ChartKind {
             Self::Error => match (sums.error.mean(), sums.mean_signed_error()) {
                 (Some(mean), Some(lean)) => vec![
                     format!("mean {}", percent(mean)),
-                    format!("bias {}", signed_percent(lean)),
+                    lean_words(lean),
                     format!("highest {}", percent(sums.error.most)),
                 ],
                 _ => vec!["unknown".to_owned()],
             },
         }
+    }
+}
+
+/// How the servers count on average, in thousandths of the estimate: `servers count 2.1% more`.
+fn lean_words(lean: i64) -> String {
+    let share = percent(lean.unsigned_abs());
+    match lean {
+        0 => "servers count the same".to_owned(),
+        1.. => format!("servers count {share} more"),
+        _ => format!("servers count {share} less"),
     }
 }
 
@@ -153,14 +163,14 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
     let of = if screen.whole { "the whole session".to_owned() } else { format!("branch {name}") };
     let title = format!("Usage: {of}");
     let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
-    let other = if screen.whole { "this branch only" } else { "whole session" };
+    let other = if screen.whole { "this branch" } else { "whole session" };
     let known = screen.ledger.as_ref().is_some_and(|ledger| ledger.uses.calls > 0);
     let mut words = Vec::new();
     if !screen.calls().is_empty() {
         words.extend([(Action::CallBefore, "previous"), (Action::CallAfter, "next"), (Action::Open, "open it")]);
     }
+    words.extend([(Action::Leave, "close"), (Action::WholeSession, other)]);
     words.extend(known.then_some((Action::Details, "items used")));
-    words.extend([(Action::WholeSession, other), (Action::Leave, "close")]);
     let inside = view.screen(title, view.keys_line(When::Usage, &words, usize::from(area.width)), area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     match &screen.ledger {

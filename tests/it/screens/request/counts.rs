@@ -112,6 +112,28 @@ fn shown(change: impl FnOnce(&mut ContextPlan)) -> Stage {
     stage
 }
 
+/// The panel and the overlay have the same sign for an item that a limit forced out, and another one for other items.
+#[test]
+fn items_forced_out_have_one_sign() {
+    for (reason, forced) in [(Reason::Budget { free: 12 }, true), (Reason::ModeOff, false)] {
+        let mut stage = shown(|plan| {
+            let mut row = plan.rows[6].clone();
+            (row.verdict, row.pin) = (Verdict::Out { needed: 0, remedy: None }, None);
+            (row.atom, row.reason) = (Atom::Message { node: Hash::of(b"out") }, reason.clone());
+            row.title = "forced words".into();
+            plan.rows.push(row);
+        });
+        for overlay in [false, true] {
+            if overlay {
+                stage.press("ctrl-o");
+            }
+            let screen = stage.screen(140, 50);
+            let line = screen.lines().find(|line| line.contains("forced words")).unwrap_or_else(|| panic!("{screen}"));
+            assert_eq!(line.split("forced words").next().unwrap().contains("! "), forced, "{line}");
+        }
+    }
+}
+
 /// An imported message without a text has a row in the plan, but nothing to show.
 #[test]
 fn rows_of_empty_hidden_messages_are_neither_shown_nor_counted() {

@@ -73,6 +73,18 @@ impl Composer {
         self.cleared.push(text);
     }
 
+    /// Replaces the text by the beginning of a command, and moves a text that was not sent to the history. Returns
+    /// whether there was one.
+    pub fn begin_command(&mut self, line: &str) -> bool {
+        self.end_edit();
+        let unsent = !self.is_empty() && !self.commanding();
+        if unsent {
+            self.move_to_history();
+        }
+        self.set(line, DraftKind::Message);
+        unsent
+    }
+
     /// Takes the cleared texts that are not saved yet, oldest first.
     pub fn take_cleared(&mut self) -> Vec<Arc<str>> {
         std::mem::take(&mut self.cleared)
