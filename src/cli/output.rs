@@ -5,6 +5,7 @@
 use super::stop::Stop;
 use crate::config::commands::read::slashed;
 use crate::domain::base::failure::{Failure, FailureKind};
+pub use crate::domain::base::money::money;
 use crate::domain::base::safe_text::Safe;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -358,14 +359,6 @@ pub fn escaped(json: &str) -> String {
 /// Formats a number with commas.
 pub fn number(n: impl Into<u64>) -> String {
     crate::domain::call::tokens::grouped(n.into())
-}
-
-/// Formats millionths of a dollar as dollars.
-pub fn money(micro: u64) -> String {
-    if (1..100).contains(&micro) {
-        return format!("$0.{micro:06}");
-    }
-    format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
 }
 
 /// Formats a time (milliseconds since 1970) in the user's time zone.

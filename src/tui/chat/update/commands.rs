@@ -357,9 +357,10 @@ fn message(model: &mut Model, command: &MessageCommand, out: &mut Vec<Cmd>) -> W
             Way::Done
         }
         MessageCommand::Labels { words, favourites: false } if words.is_empty() => Way::Run(Action::Labels),
-        MessageCommand::Remove { item, yes: false, .. } => {
-            Way::Confirm(format!("Permanently delete the turn of {item}?"))
-        }
+        MessageCommand::Remove { item, yes: false, .. } => match named(model, item, resolve::message) {
+            Ok(_) => Way::Confirm(format!("Permanently delete the turn of {item}?")),
+            Err(way) => way,
+        },
         MessageCommand::List { .. }
         | MessageCommand::Show { .. }
         | MessageCommand::Read { .. }
@@ -454,7 +455,7 @@ fn switch(model: &mut Model, text: &str, out: &mut Vec<Cmd>) -> Way {
             branches::switch(model, id, out);
             Way::Done
         }
-        None => Way::Refused(format!("There is no branch {text:?} in this session. /branch list shows the branches.")),
+        None => Way::Refused(resolve::no_branch(text).to_string()),
     }
 }
 

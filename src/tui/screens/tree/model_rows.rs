@@ -3,8 +3,8 @@
 //! Not for: folding and filtering (`model`).
 //!
 //! A segment ends where the tree forks, at a branch's head, or at a leaf. The continuation on the current branch keeps
-//! the indentation; other continuations come before it, indented by one step. Therefore the depth counts forks, not
-//! messages.
+//! the indentation; other continuations come before it, indented by one step, also those of a branch that starts at the
+//! end of another branch. Therefore the depth counts forks, not messages.
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
@@ -128,7 +128,8 @@ impl TreeRows {
                 self.places[last as usize] = place;
             }
             let ways = tree.children(Some(last));
-            let on = main(ways);
+            // Where a branch ends, only the current branch continues its line.
+            let on = main(ways).filter(|slot| !stands[last as usize] || on_path[*slot as usize]);
             todo.extend(on.map(|slot| (slot, depth, level + 1, false)));
             let others = ways.iter().rev().filter(|slot| Some(**slot) != on);
             todo.extend(others.map(|slot| (*slot, depth + 1, level + 1, true)));
@@ -153,9 +154,14 @@ impl TreeRows {
             let known = self.places.get(above as usize).is_none_or(ends);
             known && tree.children(Some(above)).len() == 1 && !basis.heads.contains_key(&above)
         };
-        // A head that has left the end of a segment must have moved on; no head may be inside a segment.
-        let ended =
-            |slot: &Slot| tree.children(Some(*slot)).len() != 1 || tree.children(Some(*slot))[0] as usize >= old.nodes;
+        // A head that has left the end of a segment must have moved on; no head may be inside a segment. Whether a
+        // branch ends at a fork decides which continuation keeps the indentation.
+        let ended = |slot: &Slot| tree.children(Some(*slot)).iter().all(|child| *child as usize >= old.nodes);
+        let arrived = basis.heads.keys().filter(|slot| !old.heads.contains_key(slot));
+        let mut arrived = arrived.filter(|slot| (**slot as usize) < old.nodes);
+        if arrived.any(|slot| !tree.children(Some(*slot)).is_empty()) {
+            return false;
+        }
         let left = old.heads.keys().filter(|slot| !basis.heads.contains_key(slot));
         let at_end = |slot: &Slot| {
             let known = self.places.get(*slot as usize);
