@@ -5,12 +5,13 @@ use crate::config::commands::read::slashed;
 pub use crate::config::keys::keymap::{Action, Chord, Key, Keymap, Step, When};
 
 /// Phrases of the engine, which does not know the key table: a default key, its effect in words, and its action.
-const PHRASES: [(&str, &str, Action, When); 9] = [
+const PHRASES: [(&str, &str, Action, When); 10] = [
     ("u", "undoes it", Action::Undo, When::Panel),
     ("u", "returns to", Action::Undo, When::Panel),
     ("u", "restores the previous version", Action::Undo, When::Panel),
     ("U", "redoes it", Action::Redo, When::Panel),
     ("U", "restores", Action::Redo, When::Panel),
+    ("h", "shows the earlier version", Action::PrevSibling, When::Conversation),
     ("c", "continues", Action::Continue, When::Conversation),
     ("R", "regenerates the answer", Action::Regenerate, When::Conversation),
     ("a", "adds it to the message", Action::UsePolicy, When::Editors),
