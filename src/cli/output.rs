@@ -310,7 +310,7 @@ pub fn in_commands(text: &str) -> String {
         ("x leaves rules out", "`pleach exclude` leaves rules out"),
         ("x includes it", "`pleach include` includes it"),
         ("U redoes it", "`pleach redo` redoes it"),
-        ("h shows the earlier version", "the workbench shows the earlier version"),
+        ("h in the messages shows the earlier version", "the workbench shows the earlier version"),
         ("/compress N summarizes", "`pleach compress --up-to N` summarizes"),
         ("R regenerates the answer, c continues", "`pleach regenerate` sends the message again"),
         ("/memories lists the", "`pleach memory list` lists the"),

@@ -191,9 +191,10 @@ fn run_action(run: &mut Run<'_, '_>, current: &mut PlainSession, action: Action)
         Action::Reload => run.change(ProgramRequest::Reload, "Settings reloaded; nothing changed.")?,
         other => {
             let name = other.name();
-            return Err(Stop::Usage(read::missing_arguments(name).unwrap_or_else(|| {
-                format!("/{name} works only in the workbench. /help lists all commands.")
-            })));
+            return Err(Stop::Usage(
+                read::missing_arguments(name)
+                    .unwrap_or_else(|| format!("/{name} works only in the workbench. /help lists all commands.")),
+            ));
         }
     }
     Ok(Next::Continue)

@@ -43,9 +43,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Er
     parse(&words).or_else(|error| match error.kind() {
         ErrorKind::MissingSubcommand
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-        | ErrorKind::InvalidSubcommand => {
-            with_bare_name(&words).map_or(Err(error), |words| parse(&words))
-        }
+        | ErrorKind::InvalidSubcommand => with_bare_name(&words).map_or(Err(error), |words| parse(&words)),
         _ => Err(error),
     })
 }
@@ -68,7 +66,14 @@ fn with_bare_name(words: &[OsString]) -> Option<Vec<OsString>> {
 /// # Errors
 /// Returns a sentence about the error, with the usage and the example of the intended command.
 pub fn read(line: &str) -> Result<Typed, String> {
-    let typed = split(line.strip_prefix('/').unwrap_or(line));
+    read_words(split(line.strip_prefix('/').unwrap_or(line)))
+}
+
+/// Parses the words of a line that starts with a slash, without the slash.
+///
+/// # Errors
+/// See [`read`].
+pub fn read_words(typed: Vec<String>) -> Result<Typed, String> {
     let alone = |name: &str| BARE_NAMES.iter().find(|(known, _)| *known == name).map(|(_, means)| split(means));
     let typed = match typed.as_slice() {
         [] => return Err("Type a command after the slash. /help lists all commands.".to_owned()),

@@ -287,7 +287,7 @@ fn alias_row(alias: &Alias) -> Option<Row> {
         words = last.into();
     }
     if !alias.words.is_empty() {
-        words = alias.words.to_owned();
+        alias.words.clone_into(&mut words);
     }
     let example = target.example.strip_prefix(alias.means).map(|rest| format!("{}{rest}", alias.name));
     Some(Row {

@@ -275,7 +275,10 @@ mod tests {
         assert_eq!(known.to_text(5_213), "5,480 cal ±2%");
         assert_eq!(known.sentence(), "1.051 times the estimate ±2% (from 20 calls)");
         let first = Calibration { factor: 1.2, offset: 0, error_pct: None, samples: 1 };
-        assert_eq!((first.to_text(10).as_str(), first.sentence().as_str()), ("12 cal", "1.200 times the estimate (from 1 call)"));
+        assert_eq!(
+            (first.to_text(10).as_str(), first.sentence().as_str()),
+            ("12 cal", "1.200 times the estimate (from 1 call)")
+        );
         let steady = Calibration { factor: 1.0, offset: 0, error_pct: Some(0.31), samples: 4 };
         assert_eq!(steady.to_text(100), "100 cal ±0.3%");
     }

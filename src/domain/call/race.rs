@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(micro("$1.5"), Some(1_500_000));
         assert_eq!((micro("."), micro("1.0000001"), micro("-1")), (None, None, None));
         for cost in (0..18).map(|power| 10_u64.pow(power)).flat_map(|power| [power - 1, power, power * 12 / 10]) {
-            assert_eq!(micro(&dollars(cost)), Some(cost), "{}", dollars(cost));
+            assert_eq!(micro(&exact_money(cost)), Some(cost), "{}", exact_money(cost));
         }
     }
 

@@ -108,9 +108,10 @@ impl Core {
             if slot(*before).is_some_and(|left| left != head && session.tree.contains(left, head)) {
                 let what = format!("Not {done}: {} has later messages.", branch.name);
                 let version = slot(*after).and_then(|old| version_of(session, old, head));
-                let todo = version.map_or_else(|| failure.todo.clone(), |(place, count)| {
-                    format!("h shows the earlier version ({place} of {count}).")
-                });
+                let todo = version.map_or_else(
+                    || failure.todo.clone(),
+                    |(place, count)| format!("h in the messages shows the earlier version ({place} of {count})."),
+                );
                 return Failure { what, todo, ..failure };
             }
         }

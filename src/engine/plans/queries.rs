@@ -195,8 +195,7 @@ impl Core {
             move |cancel| {
                 let asked = cancel.check().ok().and_then(|()| servers.models(&rules.profile).ok());
                 let models = asked.unwrap_or_default();
-                let reported =
-                    models.into_iter().map(|model| complete_model_info(model, &rules.profile, &lookup));
+                let reported = models.into_iter().map(|model| complete_model_info(model, &rules.profile, &lookup));
                 Inbox::Changed(OutsideChange::Models(reported.map(|model| (rules.profile.clone(), model)).collect()))
             },
         );
@@ -327,11 +326,7 @@ fn content_finding(examined: &Result<Examined, StoreError>) -> Finding {
 /// Returns how the models that were called count tokens, compared with the program's estimates.
 fn meter_findings(store: &Store) -> Vec<Finding> {
     let finding = |known: CalibrationEntry| {
-        let text = format!(
-            "the server counts {}, estimated with {}",
-            known.calibration.sentence(),
-            known.encoding
-        );
+        let text = format!("the server counts {}, estimated with {}", known.calibration.sentence(), known.encoding);
         Finding::new(&format!("meter {}/{}", known.profile, known.model), None, text, "")
     };
     learned(store).into_iter().map(finding).collect()

@@ -64,7 +64,8 @@ impl Core {
         pick(text, "session", &cards, |card: &SessionCard| (card.id.to_string(), card.title.clone()))?
             .map(|card| Some(card.id))
             .ok_or_else(|| {
-                Failure::user(format!("There is no session {text:?}.")).todo("`pleach session list` lists the sessions.")
+                Failure::user(format!("There is no session {text:?}."))
+                    .todo("`pleach session list` lists the sessions.")
             })
     }
 

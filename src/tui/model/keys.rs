@@ -11,7 +11,7 @@ const PHRASES: [(&str, &str, Action, When); 10] = [
     ("u", "restores the previous version", Action::Undo, When::Panel),
     ("U", "redoes it", Action::Redo, When::Panel),
     ("U", "restores", Action::Redo, When::Panel),
-    ("h", "shows the earlier version", Action::PrevSibling, When::Conversation),
+    ("h", "in the messages shows the earlier version", Action::PrevSibling, When::Conversation),
     ("c", "continues", Action::Continue, When::Conversation),
     ("R", "regenerates the answer", Action::Regenerate, When::Conversation),
     ("a", "adds it to the message", Action::UsePolicy, When::Editors),
@@ -27,6 +27,7 @@ pub(crate) fn with_bound_keys(keys: &Keymap, places: &[When], sentence: &str) ->
     let named = |text: String, (key, does, action, when): &(&str, &str, Action, When)| {
         let text = text.replace(&format!("`/{}` {does}", action.name()), &format!("{key} {does}"));
         let here = match when {
+            _ if does.starts_with("in the messages") => keys.key_in(*action, *when),
             When::Panel | When::Conversation => key_at(keys, places, *action),
             _ => keys.key_in(*action, *when),
         };

@@ -49,7 +49,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         // The message being written.
         A::Send => {
             if let Some(line) = ask::enter(model, out) {
-                commands::typed(model, &line, out);
+                commands::run(model, &line, out);
             }
         }
         A::Compose => composing::to_editor(model, out),

@@ -56,30 +56,27 @@ fn is_about_message(run: Action) -> bool {
 
 /// Whether an action of the focused pane has something to act on.
 fn can_act(model: &Model, run: Action) -> bool {
+    use Action as A;
     let Some(session) = &model.session else { return true };
-    let asked = || model.conversation.asked_by(&session.tree, model.conversation.cursor).is_some();
-    match run {
-        Action::Pin
-        | Action::Lease
-        | Action::Exclude
-        | Action::ExcludeOnce
-        | Action::IncludeOnce
-        | Action::Reply => acts::selected_item(model, is_about_message(run)).is_some(),
-        Action::Edit | Action::Regenerate => asked(),
-        Action::Continue => {
-            let head = model.conversation.path.last().map(|slot| session.tree.head(*slot));
-            head.is_some_and(|head| head.role == Role::Assistant && !matches!(head.end, End::Complete | End::Removed))
-        }
-        Action::NextSibling | Action::PrevSibling => {
-            let upto = model.conversation.path.get(..=model.conversation.cursor).unwrap_or_default();
-            upto.iter().any(|slot| session.tree.place(*slot).1 > 1)
-        }
-        Action::Fork => session.find(session.current).is_some_and(|branch| branch.head.is_some()),
-        Action::Archive => {
-            let selected = model.panel.selected().and_then(|id| session.find(id));
-            model.focus == Focus::Branches
-                && selected.is_some_and(|branch| branch.archived || branch.id != session.current)
-        }
-        _ => true,
+    if matches!(run, A::Pin | A::Lease | A::Exclude | A::ExcludeOnce | A::IncludeOnce | A::Reply) {
+        return acts::selected_item(model, is_about_message(run)).is_some();
     }
+    if matches!(run, A::Edit | A::Regenerate) {
+        return model.conversation.asked_by(&session.tree, model.conversation.cursor).is_some();
+    }
+    if matches!(run, A::NextSibling | A::PrevSibling) {
+        let upto = model.conversation.path.get(..=model.conversation.cursor).unwrap_or_default();
+        return upto.iter().any(|slot| session.tree.place(*slot).1 > 1);
+    }
+    if run == A::Continue {
+        let head = model.conversation.path.last().map(|slot| session.tree.head(*slot));
+        return head
+            .is_some_and(|head| head.role == Role::Assistant && !matches!(head.end, End::Complete | End::Removed));
+    }
+    if run == A::Archive {
+        let selected = model.panel.selected().filter(|_| model.focus == Focus::Branches);
+        let selected = selected.and_then(|id| session.find(id));
+        return selected.is_some_and(|branch| branch.archived || branch.id != session.current);
+    }
+    run != A::Fork || session.find(session.current).is_some_and(|branch| branch.head.is_some())
 }

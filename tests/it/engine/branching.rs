@@ -345,10 +345,7 @@ fn undoing_a_race_never_strands_later_turns() {
     assert!(sentence.contains("main has later messages ("), "{sentence}");
     assert!(sentence.contains("with the settings of the race (mode Heavy) and archived"), "{sentence}");
     // The exclusion was made on the branch that the race archived: undoing it there would change nothing to see.
-    assert!(
-        sentence.starts_with("Not undone: ") && sentence.contains("its branch is archived"),
-        "{sentence}"
-    );
+    assert!(sentence.starts_with("Not undone: ") && sentence.contains("its branch is archived"), "{sentence}");
     assert_eq!(names(&mut client), before);
     assert_eq!(client.open().current, arms[1]);
 }

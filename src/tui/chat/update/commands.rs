@@ -27,6 +27,7 @@ use crate::domain::summary::draft::{AutoSummaryOverride, SummaryAuthor};
 use crate::engine::api::{
     BranchRequest, CallRequest, Draft, DraftKind, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks,
 };
+use crate::tui::chat::model::slash::SlashLine;
 use crate::tui::model::panels::Shape;
 use crate::tui::model::pending::SessionPending;
 use crate::tui::model::session::Session;
@@ -58,14 +59,19 @@ fn refused(text: &str) -> Way {
     Way::Refused(text.to_owned())
 }
 
-/// Handles Enter on a slash command: moves the line to the history, whether the command runs or is refused.
+/// Runs a line that a screen built.
 pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
-    let typed = read::read(line);
-    model.composer.sent(&line.into());
-    model.input.recent_commands.remember(line);
+    run(model, &SlashLine::new(line), out);
+}
+
+/// Handles Enter on a slash command: moves the line to the history, whether the command runs or is refused.
+pub(crate) fn run(model: &mut Model, line: &SlashLine, out: &mut Vec<Cmd>) {
+    let typed = read::read_words(line.words.clone());
+    model.composer.sent(&line.full.as_str().into());
+    model.input.recent_commands.remember(&line.shown);
     match typed {
         Ok(Typed::Action(action)) => actions::run(model, action, None, out),
-        Ok(Typed::Help(text)) => model.layers.push(Reader::new(line, text, true)),
+        Ok(Typed::Help(text)) => model.layers.push(Reader::new(&line.shown, text, true)),
         Ok(Typed::Command(args)) => command(model, line, &args, out),
         Err(text) => refuse(model, &text),
     }
@@ -77,18 +83,18 @@ fn refuse(model: &mut Model, text: &str) {
     model.status.say(Severity::Trouble, format!("{text} {back} restores the line."), model.now);
 }
 
-fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
+fn command(model: &mut Model, line: &SlashLine, args: &Args, out: &mut Vec<Cmd>) {
     let Some(command) = &args.command else { return };
     match way(model, command, args, out) {
         Way::Done => {}
         Way::Run(action) => actions::run(model, action, None, out),
-        Way::Print if read::split(line).iter().any(|word| word == "-") => {
+        Way::Print if line.words.iter().any(|word| word == "-") => {
             refuse(model, "A single - means standard input, which only the command line has.");
         }
-        Way::Print => printed::print(model, line, args.clone(), out),
+        Way::Print => printed::print(model, &line.shown, args.clone(), out),
         Way::Refused(text) => refuse(model, &text),
         Way::Confirm(title) => {
-            let delete = Act::Command(format!("{line} --yes"));
+            let delete = Act::Command(format!("{} --yes", line.shown));
             let choices = [('n', "no, keep it", Act::Close), ('y', "yes, delete it permanently", delete)];
             questions::open(model, &title, vec!["You can't undo this.".to_owned()], choices);
         }
@@ -152,7 +158,10 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Undo => Way::Run(Action::Undo),
         Command::Redo => Way::Run(Action::Redo),
         Command::Models if args.global.profile.is_none() => Way::Run(Action::Models),
-        Command::Theme { name } => theme(model, name.as_deref(), out),
+        Command::Theme { name } => {
+            settings::choose_theme(model, name.as_deref(), out);
+            Way::Done
+        }
         Command::ModuleSummary { path: None, .. } => Way::Run(Action::Modules),
         Command::ModuleSummary { path: Some(path), by_model, undo: false, redo: false } => {
             let by = if *by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
@@ -301,8 +310,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         SettingCommand::Focus { .. } => focus::show(model),
         SettingCommand::Lane { .. } => {
             let lane = model.session.as_ref().map_or(Lane::Root, Session::lane);
-            let text = format!("Your next message goes to lane {}.", lane.word());
-            model.status.say(Severity::Notice, text, model.now);
+            model.status.say(Severity::Notice, format!("Your next message goes to lane {}.", lane.word()), model.now);
         }
         SettingCommand::Summaries { .. } => {
             let own = model.branch().and_then(|branch| branch.overrides.auto_summaries);
@@ -488,13 +496,5 @@ fn compress(model: &mut Model, wanted: &Compress, out: &mut Vec<Cmd>) -> Way {
     let kind = if wanted.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
     let by = if wanted.by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
     screens::summaries::update::compress(model, kind, wanted.up_to, by, out);
-    Way::Done
-}
-
-fn theme(model: &mut Model, name: Option<&str>, out: &mut Vec<Cmd>) -> Way {
-    match name {
-        Some(name) => settings::keep_theme(model, name, out),
-        None => settings::themes(model),
-    }
     Way::Done
 }

@@ -31,7 +31,8 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn listed(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let Ok(Answer::Models(by_profile)) = result else { return };
     let current = model.session.as_ref().and_then(|session| session.settings()).map(|known| known.model.name.clone());
-    let names: Vec<String> = by_profile.into_iter().filter_map(|(_, found)| found.ok()).flatten().map(|m| m.name).collect();
+    let names: Vec<String> =
+        by_profile.into_iter().filter_map(|(_, found)| found.ok()).flatten().map(|m| m.name).collect();
     for screen in model.layers.all_mut::<WhatIfScreen>().filter(|screen| screen.branch == branch) {
         screen.listed = names.iter().filter(|name| current.as_ref() != Some(name)).cloned().collect();
     }
