@@ -5,6 +5,7 @@
 use super::stop::Stop;
 use crate::config::commands::read::slashed;
 use crate::domain::base::failure::{Failure, FailureKind};
+pub use crate::domain::base::money::money;
 use crate::domain::base::safe_text::Safe;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -309,6 +310,7 @@ pub fn in_commands(text: &str) -> String {
         ("x leaves rules out", "`pleach exclude` leaves rules out"),
         ("x includes it", "`pleach include` includes it"),
         ("U redoes it", "`pleach redo` redoes it"),
+        ("h in the messages shows the earlier version", "the workbench shows the earlier version"),
         ("/compress N summarizes", "`pleach compress --up-to N` summarizes"),
         ("R regenerates the answer, c continues", "`pleach regenerate` sends the message again"),
         ("/memories lists the", "`pleach memory list` lists the"),
@@ -358,14 +360,6 @@ pub fn escaped(json: &str) -> String {
 /// Formats a number with commas.
 pub fn number(n: impl Into<u64>) -> String {
     crate::domain::call::tokens::grouped(n.into())
-}
-
-/// Formats millionths of a dollar as dollars.
-pub fn money(micro: u64) -> String {
-    if (1..100).contains(&micro) {
-        return format!("$0.{micro:06}");
-    }
-    format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
 }
 
 /// Formats a time (milliseconds since 1970) in the user's time zone.

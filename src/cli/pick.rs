@@ -60,9 +60,7 @@ pub(super) fn branch<'a>(view: &'a SessionView, text: Option<&str>) -> Result<&'
     let named = text.unwrap_or("last used");
     match found.as_slice() {
         [only] => Ok(only),
-        [] => Err(Failure::user(format!("No branch {named:?} in this session."))
-            .todo("`pleach branch list` lists the branches.")
-            .into()),
+        [] => Err(resolve::no_branch(named).into()),
         many => Err(Failure::user(format!("{} branches match {named:?}.", many.len()))
             .todo("Use the id of a branch.")
             .into()),

@@ -84,7 +84,7 @@ pub(crate) enum OutsideChange {
     Code,
     /// Rules or skills of the project changed.
     Project,
-    /// The models that servers reported, each with the profile that was used to ask its server.
+    /// All models that servers listed, each with the profile that was used to ask its server.
     Models(Vec<(Profile, ModelInfo)>),
     /// Another window may have written to the store.
     Store,

@@ -94,6 +94,7 @@ pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again
     if let Some(cost) = solved.cost {
         let _ = write!(text, "\n{}", priced(&cost));
     }
+    let text = run.io.as_typed(&text).into_owned();
     run.io.say(&text);
     Ok(())
 }
@@ -105,35 +106,35 @@ fn note(run: &Run<'_, '_>, solved: &Solved) -> Option<&'static str> {
     is_missed.then_some("Code is not searched: this folder is not trusted. `pleach trust` trusts it.")
 }
 
-/// Formats a cost, for example `prompt ≈ $0.0004 est ($0.0009 uncached; cached prefix of 600 tokens) · answer at most
-/// $0.0066`.
+/// Formats a cost, for example `prompt ≈ $0.0004 (estimated; $0.0009 uncached; cached prefix of 600 tokens) · answer at
+/// most $0.0066`.
 fn priced(cost: &PromptCost) -> String {
-    let label = cost.certainty.label();
-    let cached = format!(" ({} uncached; cached prefix of {} tokens)", money(cost.uncached_micro), number(cost.cached));
+    let label = cost.certainty.in_words();
+    let cached = format!("; {} uncached; cached prefix of {} tokens", money(cost.uncached_micro), number(cost.cached));
     let cached = if cost.cached == 0 { String::new() } else { cached };
-    format!("prompt ≈ {} {label}{cached} · answer at most {}", money(cost.micro), money(cost.answer_most_micro))
+    format!("prompt ≈ {} ({label}{cached}) · answer at most {}", money(cost.micro), money(cost.answer_most_micro))
 }
 
 /// Describes a plan as text. For a past call, `uses` adds which items its answer used.
 fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&CallUses>) -> String {
     let uses = uses.map(|uses| uses.by_row(plan)).unwrap_or_default();
     let mut text = String::new();
-    let label = plan.certainty.label();
     let (total, room) = (number(plan.est_total), number(plan.budget.prompt));
     let _ = writeln!(text, "{} · {} ({})", plan.profile, plan.model, plan.encoding.title());
     let (mode, layout) = (plan.mode.title(), plan.layout.name());
     let _ = writeln!(text, "policy {} · mode {mode} · layout {layout} · plan {}", plan.policy, plan.id.short());
     let _ = writeln!(
         text,
-        "{total} of {room} tokens {label} · {} − safety margin {} · message overhead {} {label} · \
-         tool definitions {} {label}",
+        "{total} of {room} tokens ({}) · {} − safety margin {} · message overhead {} · tool definitions {}",
+        plan.certainty.in_words(),
         limit(&plan.budget),
         number(plan.budget.safety),
         number(plan.framing),
         number(plan.tools)
     );
     if let Some(known) = calibration {
-        let _ = writeln!(text, "→ {}: est {}", known.to_text(plan.est_total), known.sentence());
+        let count = number(known.apply(plan.est_total));
+        let _ = writeln!(text, "calibrated: {count} tokens, because the server counts {}", known.sentence());
     }
     if plan.level_budgets.is_some() {
         let level =
@@ -176,11 +177,11 @@ fn limit(budget: &Budget) -> String {
     let window = number(budget.context_window);
     if budget.is_capped() {
         let cap = number(budget.prompt + budget.safety);
-        return format!("window {window}, cap {cap}");
+        return format!("context {window}, cap {cap}");
     }
     match budget.input_limit.filter(|limit| *limit == budget.most()) {
-        Some(limit) => format!("window {window} · input limit {}", number(limit)),
-        None => format!("window {window} − reserved for the answer {}", number(budget.reserved_output)),
+        Some(limit) => format!("context {window} · input limit {}", number(limit)),
+        None => format!("context {window} − reserved for the answer {}", number(budget.reserved_output)),
     }
 }
 
@@ -341,7 +342,7 @@ fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
     }
     let mut text = format!("plan {} · request {}\n", solved.plan.id, solved.digest);
     let (total, room) = (number(solved.plan.est_total), number(solved.plan.budget.prompt));
-    let _ = writeln!(text, "{total} of {room} tokens {}", solved.plan.certainty.label());
+    let _ = writeln!(text, "{total} of {room} tokens ({})", solved.plan.certainty.in_words());
     for (name, value) in request.as_object().into_iter().flatten().filter(|(name, _)| *name != "messages") {
         let _ = writeln!(text, "{name}: {value}");
     }

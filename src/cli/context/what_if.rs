@@ -28,13 +28,12 @@ pub(crate) fn what_if(run: &mut Run<'_, '_>, words: &[String], again: Again<'_>,
 fn describe(found: &WhatIf) -> String {
     let mut all = vec![("current settings", &found.present)];
     all.extend(found.alternatives.iter().map(|variant| (variant.title.as_str(), &variant.result)));
-    let label = all.iter().find_map(|(_, result)| result.as_ref().ok()).map_or("est", |known| known.certainty.label());
     let mut text = format!(
         "{} {:>11} {:>9} {:>9} {:>7} {:>5} {:>5}\n",
         column("", 30),
-        format!("tok {label}"),
-        "of",
-        "cost est",
+        "tokens",
+        "budget",
+        "cost",
         "cached",
         "in",
         "out"

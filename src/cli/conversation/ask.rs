@@ -286,11 +286,13 @@ impl Turn {
         if run.io.json {
             self.print(run, view, &text, failure.as_ref())?;
         }
-        let cards = self.cards.iter();
-        cards.filter_map(|card| card.short_read).for_each(|short| run.io.note(&short_read_warning(short)));
+        if let Some(short) = self.cards.iter().find_map(|card| card.short_read) {
+            run.io.note(&short_read_warning(short));
+        }
         if let Some(card) = last.as_ref().filter(|_| !run.io.json) {
             if run.io.out_tty {
-                run.io.note(&run_line(card));
+                let text = if run.io.joins { run_line(card) } else { spoken_run_line(card) };
+                run.io.note(&text);
             }
             if self.state_missing {
                 run.io.note("the answer has no state block; the previous state block remains in use");
@@ -367,6 +369,13 @@ fn short_read_warning(short: ShortRead) -> String {
 fn run_line(card: &RunCard) -> String {
     let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
     format!("{} · {}{cost} · run {}", card.model, card.usage.to_text(card.est_total, " · "), card.id)
+}
+
+/// Returns the line about a call for a screen reader: `offline: 2,313 tokens in, 284 out, $0.0011.`
+fn spoken_run_line(card: &RunCard) -> String {
+    let cost = card.cost_micro.map_or_else(String::new, |micro| format!(", {}", money(micro)));
+    let used = card.usage.to_text(card.est_total, ", ").replacen(" in", " tokens in", 1);
+    format!("{}: {used}{cost}.", card.model)
 }
 
 #[cfg(test)]

@@ -132,6 +132,7 @@ fn read(run: &mut Run<'_, '_>, count: usize) -> Result<(), Stop> {
 
 fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBackups>) -> Result<(), Stop> {
     let view = run.open(false)?;
+    pick::message(&view, item)?;
     let question = format!("Permanently delete the turn of {item:?} in {:?}?", view.card.title);
     run.io.require_yes(&question, yes, "nothing was deleted")?;
     let item = ItemName::Named { text: item.to_owned(), message: false };

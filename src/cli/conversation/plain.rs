@@ -11,9 +11,9 @@ use crate::config::commands::args::Global;
 use crate::config::commands::command::Command;
 use crate::config::commands::conversation::{BranchCommand, SessionCommand};
 use crate::config::commands::read::{self, Typed};
-use crate::config::commands::table::{row_of, usages};
+use crate::config::commands::table::ACTIONS_AS_COMMANDS;
 use crate::config::keys::keymap::Action;
-use crate::engine::api::{Draft, Planned, ProgramRequest, SessionView};
+use crate::engine::api::{Draft, ProgramRequest, SessionView};
 
 /// The session and the branch of the conversation.
 #[derive(Clone)]
@@ -158,7 +158,7 @@ fn send_message(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
 /// Runs a command, with the grammar of the command line.
 fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Result<Next, Stop> {
     match read::read(line).map_err(Stop::Usage)? {
-        Typed::Action(action) => run_action(run, action),
+        Typed::Action(action) => run_action(run, current, action),
         Typed::Help(text) => {
             run.io.say(text.trim_end());
             Ok(Next::Continue)
@@ -181,19 +181,20 @@ fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Resul
 }
 
 /// Runs an action of the full-screen program that works in plain mode.
-fn run_action(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
+fn run_action(run: &mut Run<'_, '_>, current: &mut PlainSession, action: Action) -> Result<Next, Stop> {
+    if let Some((_, means)) = ACTIONS_AS_COMMANDS.iter().find(|(name, _)| *name == action.name()) {
+        return slash(run, current, &format!("/{means}"));
+    }
     match action {
         Action::Quit | Action::QuitIfEmpty => return Ok(Next::Quit),
         Action::Help => run.io.say(&words::help()),
-        Action::Context => context(run)?,
         Action::Reload => run.change(ProgramRequest::Reload, "Settings reloaded; nothing changed.")?,
         other => {
             let name = other.name();
-            let row = row_of(name).filter(|row| !row.example.is_empty());
-            return Err(Stop::Usage(row.map_or_else(
-                || format!("/{name} works only in the workbench. /help lists all commands."),
-                |row| usages("/", [row]),
-            )));
+            return Err(Stop::Usage(
+                read::missing_arguments(name)
+                    .unwrap_or_else(|| format!("/{name} works only in the workbench. /help lists all commands.")),
+            ));
         }
     }
     Ok(Next::Continue)
@@ -206,14 +207,4 @@ fn switches(command: &Command) -> bool {
         Command::Session(SessionCommand::New { .. } | SessionCommand::Switch { .. } | SessionCommand::Delete { .. })
             | Command::Branch(BranchCommand::Fork { stay: false, .. } | BranchCommand::Switch { .. })
     )
-}
-
-/// Prints the next request item by item, each with the name that commands accept.
-fn context(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let view = run.open(false)?;
-    match run.client.plan(&view, Draft::default(), &mut run.io)? {
-        Planned::Plan { plan, .. } => run.io.say(&words::context(&plan)),
-        Planned::Blocked(blocked) => return Err(Stop::Blocked(blocked)),
-    }
-    Ok(())
 }

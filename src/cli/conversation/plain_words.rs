@@ -1,4 +1,4 @@
-//! The texts of plain mode: the status, the next request with reasons, and messages with their roles.
+//! The texts of plain mode: the help, the status, and messages with their roles.
 //! Not for: the loop (`plain`).
 
 use crate::cli::output::number;
@@ -7,7 +7,6 @@ use crate::cli::stop::Stop;
 use crate::config::commands::table;
 use crate::domain::conversation::message::{Node, Role};
 use crate::domain::conversation::state;
-use crate::domain::planning::plan::{ContextPlan, Row, RowKind, Verdict};
 use crate::engine::api::{Planned, SessionView};
 use std::fmt::Write as _;
 
@@ -40,15 +39,14 @@ pub(crate) fn status(view: &SessionView, plan: Result<Planned, Stop>) -> String 
     let mut text = format!("\nSession {}. Branch {branch}. ", view.card.title);
     match plan {
         Ok(Planned::Plan { plan, .. }) => {
-            let percent = u64::from(plan.est_total) * 100 / u64::from(plan.budget.prompt.max(1));
+            let percent = (u64::from(plan.est_total) * 100).div_ceil(u64::from(plan.budget.prompt.max(1)));
             let _ = write!(
                 text,
-                "Mode {}. Model {}. Context {} of {} tokens ({}), {percent} percent.",
+                "Mode {}. Model {}. Context: {} of {} tokens, {percent} percent.",
                 plan.mode.title(),
                 plan.model,
                 number(plan.est_total),
-                number(plan.budget.prompt),
-                plan.certainty.label()
+                number(plan.budget.prompt)
             );
         }
         Ok(Planned::Blocked(blocked)) | Err(Stop::Blocked(blocked)) => {
@@ -60,51 +58,6 @@ pub(crate) fn status(view: &SessionView, plan: Result<Planned, Stop>) -> String 
         Err(_) => {}
     }
     text
-}
-
-/// Returns the rows of a plan in display order: included items by section, suggested pins, left-out items.
-fn rows(plan: &ContextPlan) -> impl Iterator<Item = &Row> {
-    let sections: Vec<_> = plan.sections().into_iter().map(|(section, _)| section).collect();
-    let included_rows =
-        sections.into_iter().flat_map(|section| plan.included().filter(move |row| row.section() == Some(section)));
-    included_rows.chain(plan.suggested()).chain(plan.excluded())
-}
-
-/// Describes the next request: the items included and left out, each with its name, tokens, and reason.
-pub(crate) fn context(plan: &ContextPlan) -> String {
-    let label = plan.certainty.label();
-    let mut text = format!(
-        "Next request: {} of {} tokens ({label}), policy {}, mode {}, model {}.\n",
-        number(plan.est_total),
-        number(plan.budget.prompt),
-        plan.policy,
-        plan.mode.title(),
-        plan.model
-    );
-    let mut heading = String::new();
-    for row in rows(plan) {
-        let section_title = match (&row.verdict, row.section()) {
-            (Verdict::Suggested, _) => "Suggested pins:".to_owned(),
-            (_, Some(section)) => format!("Included, {}:", section.title()),
-            (_, None) => "Left out:".to_owned(),
-        };
-        if section_title != heading {
-            let _ = writeln!(text, "{section_title}");
-            heading = section_title;
-        }
-        let (name, tokens) = (row.item_name(), number(row.tokens));
-        let turn = if row.kind == RowKind::Turn { "turn " } else { "" };
-        let _ = writeln!(text, "{turn}{name}: {} ({tokens} tokens). {}", row.title, row.reason_sentence());
-        if let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict
-            && let Some(command) = remedy.command(&name)
-        {
-            let _ = writeln!(text, "   {}", remedy.sentence(&format!("/{command}")));
-        }
-    }
-    for warning in &plan.warnings {
-        let _ = writeln!(text, "Warning: {}", warning.sentence());
-    }
-    text.trim_end().to_owned()
 }
 
 /// Formats a message with its role.

@@ -3,7 +3,7 @@
 
 use crate::cli::Run;
 use crate::cli::client::expect_answer;
-use crate::cli::output::{Io, column, in_commands, number};
+use crate::cli::output::{Io, column, in_commands, number, padded};
 use crate::cli::stop::Stop;
 use crate::config::commands::args::Args;
 use crate::config::commands::command::Command;
@@ -62,9 +62,9 @@ fn model_line(model: &ModelInfo, known: Option<Calibration>) -> String {
     let price = model
         .price
         .map_or_else(String::new, |price| format!("  ${} in, ${} out per million tokens", price.input, price.output));
-    let meter = known.map_or_else(String::new, |known| format!("  actual = est {}", known.sentence()));
+    let meter = known.map_or_else(String::new, |known| format!("  counts {}", known.sentence()));
     format!(
-        "  {}  {:>9} tokens ({}){price}{meter}",
+        "  {}  {:>9} tokens of context ({}){price}{meter}",
         column(&model.name, 40),
         number(model.context_window),
         model.source
@@ -95,7 +95,9 @@ pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<()
             Some(false) => "✗",
             None => "·",
         };
-        run.io.say(&format!("{mark} {}  {}", column(&finding.subject, 24), finding.text));
+        let subject = finding.subject.strip_prefix("meter ").map(|model| format!("token count {model}"));
+        let subject = subject.as_deref().unwrap_or(&finding.subject);
+        run.io.say(&format!("{mark} {}  {}", padded(subject, 24), finding.text));
         if !finding.todo.is_empty() {
             // The hint to run the doctor is redundant here.
             run.io.say(&format!("    {}", finding.todo.replace(" `pleach doctor` tries every profile.", "")));

@@ -7,6 +7,7 @@ use super::command::Command;
 use super::table::{self, ACTIONS_AS_COMMANDS, ALIASES, Alias, BARE_NAMES, Row, UNLISTED};
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::memory::MemoryKind;
+use crate::domain::conversation::resolve::LAST;
 use crate::domain::planning::variant::{self, VariantError};
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -40,9 +41,9 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Er
     let words: Vec<OsString> = words.collect();
     let parse = |words: &[OsString]| Args::try_parse_from(std::iter::once(program.clone()).chain(expand(words)));
     parse(&words).or_else(|error| match error.kind() {
-        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            with_bare_name(&words).map_or(Err(error), |words| parse(&words))
-        }
+        ErrorKind::MissingSubcommand
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        | ErrorKind::InvalidSubcommand => with_bare_name(&words).map_or(Err(error), |words| parse(&words)),
         _ => Err(error),
     })
 }
@@ -51,10 +52,11 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Er
 fn with_bare_name(words: &[OsString]) -> Option<Vec<OsString>> {
     let at = command_start(words);
     let is_command = |means: &str| table::rows().iter().any(|row| row.name == means);
+    let is_alone = words.get(at + 1).is_none_or(|word| word.to_string_lossy().starts_with('-'));
     let (_, means) = BARE_NAMES
         .iter()
         .chain(ACTIONS_AS_COMMANDS)
-        .find(|(name, means)| words.get(at).is_some_and(|word| word == name) && is_command(means))?;
+        .find(|(name, means)| is_alone && words.get(at).is_some_and(|word| word == name) && is_command(means))?;
     let means = means.split(' ').map(OsString::from);
     Some(words[..at].iter().cloned().chain(means).chain(words[at + 1..].iter().cloned()).collect())
 }
@@ -64,7 +66,14 @@ fn with_bare_name(words: &[OsString]) -> Option<Vec<OsString>> {
 /// # Errors
 /// Returns a sentence about the error, with the usage and the example of the intended command.
 pub fn read(line: &str) -> Result<Typed, String> {
-    let typed = split(line.strip_prefix('/').unwrap_or(line));
+    read_words(split(line.strip_prefix('/').unwrap_or(line)))
+}
+
+/// Parses the words of a line that starts with a slash, without the slash.
+///
+/// # Errors
+/// See [`read`].
+pub fn read_words(typed: Vec<String>) -> Result<Typed, String> {
     let alone = |name: &str| BARE_NAMES.iter().find(|(known, _)| *known == name).map(|(_, means)| split(means));
     let typed = match typed.as_slice() {
         [] => return Err("Type a command after the slash. /help lists all commands.".to_owned()),
@@ -87,6 +96,15 @@ pub fn read(line: &str) -> Result<Typed, String> {
             action.map(Typed::Action).ok_or_else(|| usage_error("/", &typed, &words, Some(&error)))
         }
     }
+}
+
+/// Returns why a command cannot run without its arguments, with its usage and example; `None` if no command has this
+/// name. For actions of the full-screen program that share their name with a command.
+pub fn missing_arguments(name: &str) -> Option<String> {
+    let words = expand(&[OsString::from(name)]);
+    table::row_of(name).filter(|row| !row.example.is_empty())?;
+    let error = Args::try_parse_from(std::iter::once("pleach".into()).chain(words.iter().cloned())).err()?;
+    Some(usage_error("/", &[name.to_owned()], &words, Some(&error)))
 }
 
 /// Splits a line into words as a shell does: text in quotes at the start of a word is one word. An apostrophe inside a
@@ -130,7 +148,8 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
     }
     if let Some(alias) = ALIASES.iter().chain(UNLISTED).find(named) {
         let own: Vec<OsString> = rest.split_off(alias.name.split(' ').count());
-        let means = alias.means.split(' ').map(OsString::from);
+        let means = if alias.name == "label" && names_message(&own) { "message label" } else { alias.means };
+        let means = means.split(' ').map(OsString::from);
         rest = means.chain(if alias.joins { join(own) } else { own }).collect();
         if alias.name == "remember" {
             expand_memory_kind(&mut rest);
@@ -139,6 +158,17 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
     short_forms(&mut rest);
     before.append(&mut rest);
     before
+}
+
+/// Whether the words after `label` start with a message (a turn number, an id, or `last`) and a label follows.
+fn names_message(words: &[OsString]) -> bool {
+    let [first, second, ..] = words else { return false };
+    let (first, is_flag) = (first.to_string_lossy(), second.to_string_lossy().starts_with("--"));
+    let is_number = first.bytes().all(|byte| byte.is_ascii_digit());
+    let is_id = first.len() >= 8
+        && first.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+        && first.bytes().any(|byte| byte.is_ascii_digit());
+    !is_flag && !first.is_empty() && (is_number || is_id || first == LAST)
 }
 
 /// Returns the index of the command's name, after the flags that every command accepts.
@@ -299,12 +329,15 @@ fn usage_error(prefix: &str, typed: &[String], words: &[OsString], error: Option
     let members: Vec<&Row> = table::rows().iter().filter(|row| row.name.starts_with(&group)).collect();
     if let Some(row) = row.filter(|row| !row.example.is_empty()) {
         let members = members.into_iter().filter(|member| group.trim_end() == row.name && !member.example.is_empty());
-        return format!("{reason} {}", table::usages(prefix, std::iter::once(row).chain(members)))
+        let flag = error.and_then(global_flag).map(|flag| format!(" [{flag}]")).unwrap_or_default();
+        let row = Row { words: format!("{}{flag}", row.words).trim_start().to_owned(), ..row.clone() };
+        return format!("{reason} {}", table::usages(prefix, std::iter::once(&row).chain(members)))
             .trim_start()
             .to_owned();
     }
     let Some(name) = words.first().map(|word| word.to_string_lossy()) else {
-        return format!("{reason} Usage: {prefix}COMMAND. `pleach --help` lists all commands and flags.");
+        let flag = error.and_then(global_flag).map(|flag| format!(" [{flag}]")).unwrap_or_default();
+        return format!("{reason} Usage: {prefix}COMMAND{flag}. `pleach --help` lists all commands and flags.");
     };
     if !members.is_empty() {
         return format!("Unknown command {prefix}{line}. {}", table::usages(prefix, members));
@@ -330,6 +363,14 @@ fn similar<'a>(unknown: &str, known: &'a [Row]) -> Option<&'a str> {
     let near = names.map(|name| (strsim::damerau_levenshtein(unknown, name), name));
     let best = near.filter(|(errors, name)| *errors <= 2 && errors * 2 < name.len()).min();
     best.map(|(_, name)| name)
+}
+
+/// Returns the flag of every command, such as `--budget N`, whose value clap refused; `None` if it refused another part.
+fn global_flag(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let name = shown.split_whitespace().next()?.strip_prefix("--")?;
+    let is_global = Args::description().get_arguments().any(|arg| arg.get_long() == Some(name) && arg.is_global_set());
+    is_global.then(|| shown.replace(['<', '>'], ""))
 }
 
 /// Returns clap's error message as one sentence, without usage and tips.

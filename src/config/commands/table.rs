@@ -71,16 +71,22 @@ pub struct Alias {
     pub joins: bool,
     /// The description, if the short name does less than the command; otherwise empty.
     pub sentence: &'static str,
+    /// The arguments, if they are not those that the command has left; otherwise empty.
+    pub words: &'static str,
 }
 
 impl Alias {
     const fn does(self, sentence: &'static str) -> Self {
         Self { sentence, ..self }
     }
+
+    const fn takes(self, words: &'static str) -> Self {
+        Self { words, ..self }
+    }
 }
 
 const fn alias(name: &'static str, means: &'static str) -> Alias {
-    Alias { name, means, joins: false, sentence: "" }
+    Alias { name, means, joins: false, sentence: "", words: "" }
 }
 
 const fn joined(name: &'static str, means: &'static str) -> Alias {
@@ -104,7 +110,9 @@ pub const ALIASES: &[Alias] = &[
     joined("note", "pin --note"),
     alias("once", "exclude --once"),
     alias("remember", "memory add"),
-    alias("label", "message label last").does("Label the last message."),
+    alias("label", "message label last")
+        .takes("[MESSAGE] [NAME…]")
+        .does("Label a message; without MESSAGE (a turn number, an id, or last), the last message."),
     alias("lanes", "lane list"),
     alias("read", "message read"),
     alias("history", "message list"),
@@ -154,7 +162,8 @@ pub const BARE_NAMES: &[(&str, &str)] = &[
 ];
 
 /// Names that are actions inside the program and stand for commands on the command line.
-pub const ACTIONS_AS_COMMANDS: &[(&str, &str)] = &[("context", "plan")];
+pub const ACTIONS_AS_COMMANDS: &[(&str, &str)] =
+    &[("context", "plan"), ("branches", "branch list"), ("memories", "memory list")];
 
 /// Commands that are listed first, because new users need them.
 const LISTED_FIRST: &[&str] =
@@ -277,6 +286,9 @@ fn alias_row(alias: &Alias) -> Option<Row> {
         && let Some((_, last)) = words.split_once("] ").filter(|(_, last)| !last.starts_with(['[', '-']))
     {
         words = last.into();
+    }
+    if !alias.words.is_empty() {
+        alias.words.clone_into(&mut words);
     }
     let example = target.example.strip_prefix(alias.means).map(|rest| format!("{}{rest}", alias.name));
     Some(Row {

@@ -2,7 +2,7 @@
 //! Not for: what commands do.
 
 use super::args::Args;
-use super::read::{Typed, parse, read, split, usage_on_command_line};
+use super::read::{Typed, missing_arguments, parse, read, split, usage_on_command_line};
 use super::table::{ALIASES, BARE_NAMES, GROUPS, Row, UNLISTED, all, row_of, rows};
 use crate::config::keys::actions::Action;
 use std::collections::BTreeSet;
@@ -126,7 +126,9 @@ fn the_command_line_refuses_with_the_usage_of_the_slash_command() {
         global.contains("'--nope'") && global.ends_with("`pleach --help` lists all commands and flags."),
         "{global}"
     );
-    assert!(parse_command_line("--budget many plan hi").contains("Usage: pleach plan"));
+    let flag = parse_command_line("--budget many plan hi");
+    assert!(flag.contains("Usage: pleach plan [TEXT…]") && flag.contains("[--budget TOKENS]. Example"), "{flag}");
+    assert!(parse_command_line("--budget 0").contains("Usage: pleach COMMAND [--budget TOKENS]."));
 }
 
 #[test]
@@ -134,6 +136,25 @@ fn context_alone_shows_the_plan_on_the_command_line() {
     assert_eq!(parse_command_line("context"), parse_command_line("plan"));
     assert_eq!(parse_command_line("context --json"), parse_command_line("plan --json"));
     assert_eq!(parse_slash_line("context"), "context", "the action of the program");
+}
+
+#[test]
+fn names_of_screens_list_on_the_command_line() {
+    for (name, command) in [("branches", "branch list"), ("memories", "memory list")] {
+        assert_eq!(parse_command_line(name), parse_command_line(command));
+        assert_eq!(parse_command_line(&format!("{name} --json")), parse_command_line(&format!("{command} --json")));
+        assert_eq!(parse_slash_line(name), name, "the action of the program");
+    }
+    assert!(parse_command_line("branches main").starts_with("Unknown command pleach branches."));
+}
+
+#[test]
+fn a_command_that_is_also_an_action_names_its_missing_arguments() {
+    for (name, missing) in [("pin", "ITEM"), ("edit", "MESSAGE, TEXT"), ("replay", "RUN"), ("compare", "A")] {
+        let refusal = missing_arguments(name).unwrap();
+        assert!(refusal.starts_with(&format!("Missing: {missing}. Usage: /{name} ")), "{refusal}");
+    }
+    assert_eq!(missing_arguments("zen"), None);
 }
 
 #[test]
@@ -155,6 +176,11 @@ fn short_names_expand_to_commands() {
         ("compare main \"my branch\"", "branch compare main \"my branch\""),
         ("note don't ask 'why'", "pin --note \"don't ask why\""),
         ("label the fix", "message label last the fix"),
+        ("label 2 the fix", "message label 2 the fix"),
+        ("label 019a7c42 the fix", "message label 019a7c42 the fix"),
+        ("label last the fix", "message label last the fix"),
+        ("label 2", "message label last 2"),
+        ("label 3rd try", "message label last 3rd try"),
         ("remember The port is 8080.", "memory add fact The port is 8080."),
         ("remember preference: short answers", "memory add preference short answers"),
         ("remember note: the gate", "memory add fact note: the gate"),

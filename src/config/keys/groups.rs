@@ -43,6 +43,24 @@ impl Action {
     pub fn short(self) -> &'static str {
         short_clause(self.sentence())
     }
+
+    /// Returns what the action does, in the third person: `excludes the item`, `pins or unpins the item`.
+    pub fn does(self) -> String {
+        let words: Vec<&str> = self.short().trim_end_matches('.').split(' ').collect();
+        let is_verb = |at: usize| at == 0 || at == 2 && matches!(words[1], "or" | "and");
+        let word = |(at, word): (usize, &&str)| if is_verb(at) { third_person(word) } else { (*word).to_owned() };
+        words.iter().enumerate().map(word).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Returns a verb in the third person, in lower case: `excludes`, `denies`, `switches`.
+fn third_person(verb: &str) -> String {
+    let verb = verb.to_lowercase();
+    match verb.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u'])) {
+        Some(stem) => format!("{stem}ies"),
+        None if verb.ends_with(['s', 'x']) || verb.ends_with("ch") || verb.ends_with("sh") => format!("{verb}es"),
+        None => format!("{verb}s"),
+    }
 }
 
 /// Returns a description's first clause; of a longer one than five words, as many phrases as have at most five.
@@ -67,6 +85,20 @@ const ADDITIONS: [&str; 17] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn effects_are_in_the_third_person() {
+        for (action, does) in [
+            (Action::Exclude, "excludes the item"),
+            (Action::Pin, "pins or unpins the item"),
+            (Action::Reply, "replies with a quote"),
+            (Action::RefuseTool, "denies the call"),
+            (Action::AllowAlways, "approves and adds a rule"),
+            (Action::Dismiss, "dismisses the suggestion"),
+        ] {
+            assert_eq!(action.does(), does);
+        }
+    }
 
     #[test]
     fn short_descriptions_have_at_most_five_words() {

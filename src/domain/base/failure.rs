@@ -4,6 +4,9 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// The next step of a failure that concerns a branch without messages or calls.
+const SEND_FIRST: &str = "Send a message first.";
+
 /// The origin of a failure, which determines the exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -99,7 +102,14 @@ impl Failure {
     /// Creates the failure of a request about the calls of a branch that has none.
     #[must_use]
     pub fn no_calls() -> Self {
-        Self::user("There are no calls on this branch yet.").todo("Send a message first.")
+        Self::user("There are no calls on this branch yet.").todo(SEND_FIRST)
+    }
+
+    /// Creates the failure of an edit of the state block on a branch without messages.
+    #[must_use]
+    pub fn no_message_for_state() -> Self {
+        let what = "A state block belongs to a message, and this branch has no messages yet.";
+        Self::user(what).todo(SEND_FIRST)
     }
 
     /// Creates the failure of a request about a call whose record was deleted.

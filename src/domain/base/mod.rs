@@ -1,4 +1,4 @@
-//! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, bar charts, findings of `pleach
+//! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, amounts of money, bar charts, findings of `pleach
 //! doctor`, families of values, enums with names.
 //! Not for: anything about conversations or calls.
 
@@ -11,6 +11,7 @@ pub(crate) mod families;
 pub mod finding;
 pub mod hash;
 pub mod ids;
+pub mod money;
 pub(crate) mod named_enum;
 pub mod plain_text;
 pub mod safe_text;

@@ -3,7 +3,7 @@
 //! Not for: admission, which uses raw counts (`context`), or storing reports (`store`).
 
 use super::model::Price;
-use super::tokens::{Certainty, grouped};
+use super::tokens::{Certainty, counted, grouped};
 use serde::{Deserialize, Serialize};
 
 /// Number of the newest reports of a model that are used.
@@ -79,15 +79,15 @@ impl Calibration {
         format!("{} {}{}", grouped(self.apply(est).into()), Certainty::Calibrated.label(), self.error_text())
     }
 
-    /// Returns the calibration as text, such as `× 1.051 ±2% from 20 calls`.
+    /// Returns the calibration in words, such as `1.051 times the estimate plus 12 tokens ±2% (from 20 calls)`.
     pub fn sentence(&self) -> String {
-        let calls = if self.samples == 1 { "call" } else { "calls" };
         let offset = match self.offset {
             0 => String::new(),
-            offset @ 1.. => format!(" + {offset}"),
-            less => format!(" − {}", less.unsigned_abs()),
+            offset @ 1.. => format!(" plus {}", counted(offset.unsigned_abs().into(), "token")),
+            less => format!(" minus {}", counted(less.unsigned_abs().into(), "token")),
         };
-        format!("× {:.3}{offset}{} from {} {calls}", self.factor, self.error_text(), self.samples)
+        let calls = counted(self.samples.into(), "call");
+        format!("{:.3} times the estimate{offset}{} (from {calls})", self.factor, self.error_text())
     }
 
     fn error_text(&self) -> String {
@@ -264,7 +264,7 @@ mod tests {
         let learned = Calibration::learn(&reports).unwrap();
         assert!((learned.factor - 1.1).abs() < 0.002 && (learned.offset + 300).abs() <= 2, "{learned:?}");
         assert!(learned.error_pct.unwrap() < 0.5 && learned.apply(5_000).abs_diff(5_200) < 8);
-        assert!(learned.sentence().starts_with("× 1.100 − "), "{}", learned.sentence());
+        assert!(learned.sentence().starts_with("1.100 times the estimate minus "), "{}", learned.sentence());
         assert_eq!(learned.apply(0), 0, "never below nothing");
         assert_eq!(Calibration::learn(&reports[..4]).unwrap().offset, 0, "too few to tell");
     }
@@ -273,9 +273,12 @@ mod tests {
     fn calibrated_numbers_are_labeled() {
         let known = Calibration { factor: 1.0512, offset: 0, error_pct: Some(2.04), samples: 20 };
         assert_eq!(known.to_text(5_213), "5,480 cal ±2%");
-        assert_eq!(known.sentence(), "× 1.051 ±2% from 20 calls");
+        assert_eq!(known.sentence(), "1.051 times the estimate ±2% (from 20 calls)");
         let first = Calibration { factor: 1.2, offset: 0, error_pct: None, samples: 1 };
-        assert_eq!((first.to_text(10).as_str(), first.sentence().as_str()), ("12 cal", "× 1.200 from 1 call"));
+        assert_eq!(
+            (first.to_text(10).as_str(), first.sentence().as_str()),
+            ("12 cal", "1.200 times the estimate (from 1 call)")
+        );
         let steady = Calibration { factor: 1.0, offset: 0, error_pct: Some(0.31), samples: 4 };
         assert_eq!(steady.to_text(100), "100 cal ±0.3%");
     }
@@ -405,9 +408,9 @@ mod tests {
         let words = [0.0, 0.04, 0.1, 0.5, 0.94, 0.95, 1.4, 1.6, 12.0].map(percent);
         assert_eq!(words, ["0.1%", "0.1%", "0.1%", "0.5%", "0.9%", "1%", "1%", "2%", "12%"]);
         let text = |offset, samples| Calibration { factor: 0.5, offset, error_pct: None, samples }.sentence();
-        assert_eq!(text(0, 2), "× 0.500 from 2 calls");
-        assert_eq!(text(1, 1), "× 0.500 + 1 from 1 call");
-        assert_eq!(text(-40, 5), "× 0.500 − 40 from 5 calls");
+        assert_eq!(text(0, 2), "0.500 times the estimate (from 2 calls)");
+        assert_eq!(text(1, 1), "0.500 times the estimate plus 1 token (from 1 call)");
+        assert_eq!(text(-40, 5), "0.500 times the estimate minus 40 tokens (from 5 calls)");
         let known = Calibration { factor: 2.0, offset: -30, error_pct: Some(5.0), samples: 5 };
         assert_eq!(([0, 10, 15, 16, 100].map(|est| known.apply(est))), [0, 0, 0, 2, 170]);
         assert_eq!(known.to_text(1_000), "1,970 cal ±5%");

@@ -3,6 +3,7 @@
 
 use super::run::RunStatus;
 use crate::domain::base::ids::{BranchId, RaceId, RunId};
+use crate::domain::base::money::exact_money;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::mode::Mode;
 use serde::{Deserialize, Serialize};
@@ -84,7 +85,7 @@ impl Limits {
         let limits = self.without_zeros();
         let mut words = Vec::new();
         words.extend(limits.tokens.map(|most| format!("{most} tokens")));
-        words.extend(limits.cost_micro.map(dollars));
+        words.extend(limits.cost_micro.map(exact_money));
         words.extend(limits.seconds.map(|most| format!("{most} s")));
         words.join(", ")
     }
@@ -101,12 +102,6 @@ pub fn micro(text: &str) -> Option<u64> {
     let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
     let part: u64 = format!("{part:0<6}").parse().ok()?;
     whole.checked_mul(1_000_000)?.checked_add(part)
-}
-
-fn dollars(micro: u64) -> String {
-    let part = format!("{:06}", micro % 1_000_000);
-    let part = part.trim_end_matches('0');
-    format!("${}.{part:0<2}", micro / 1_000_000)
 }
 
 impl Limit {
@@ -183,7 +178,7 @@ mod tests {
         assert_eq!(micro("$1.5"), Some(1_500_000));
         assert_eq!((micro("."), micro("1.0000001"), micro("-1")), (None, None, None));
         for cost in (0..18).map(|power| 10_u64.pow(power)).flat_map(|power| [power - 1, power, power * 12 / 10]) {
-            assert_eq!(micro(&dollars(cost)), Some(cost), "{}", dollars(cost));
+            assert_eq!(micro(&exact_money(cost)), Some(cost), "{}", exact_money(cost));
         }
     }
 

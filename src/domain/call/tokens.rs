@@ -88,6 +88,15 @@ impl Certainty {
             Self::Actual => "actual",
         }
     }
+
+    /// Returns the certainty in words, for sentences.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Estimated => "estimated",
+            Self::Calibrated => "calibrated",
+            Self::Actual => "counted by the server",
+        }
+    }
 }
 
 /// Returns a number with thousands separators: `1,204`.

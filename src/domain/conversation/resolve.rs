@@ -49,6 +49,10 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
             return Ok(slot);
         }
     }
+    if range(text).is_some() {
+        let what = format!("{text} is a range of turns; a single message is expected here.");
+        return Err(Failure::user(what).todo("Name one message, or leave out --message."));
+    }
     Err(Failure::user(format!("There is no message {text:?} in this session."))
         .todo("`pleach message list` lists the turns and ids."))
 }
@@ -114,6 +118,13 @@ pub fn call<'a>(
         None => "There are no calls on this branch yet.".to_owned(),
     };
     newest.map(|run| Some(run.id)).ok_or_else(|| Failure::user(none()).todo("`pleach plans list` lists the calls."))
+}
+
+/// Returns the failure for a name that no branch of the session has.
+#[must_use]
+pub fn no_branch(text: &str) -> Failure {
+    Failure::user(format!("There is no branch {text:?} in this session."))
+        .todo("`pleach branch list` lists the branches.")
 }
 
 /// Splits `FIRST..LAST` into the names of the first and the last turn of a range; `None` if `text` is not a range.

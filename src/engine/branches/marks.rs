@@ -39,8 +39,8 @@ impl Core {
             return self.reply(&branch, target);
         }
         let marked = self.mark_changes(&branch, items, act)?;
-        if let (0, Some(notice)) = (marked.items, marked.unchanged) {
-            return Ok(Answer::Done(notice.into()));
+        if let (0, Some(notice)) = (marked.items, &marked.unchanged) {
+            return Ok(Answer::Done(notice.clone()));
         }
         let Some(notice) = marked.sentence() else { return Ok(Answer::Done("Select an item first.".into())) };
         let mut writes = Vec::new();
@@ -72,11 +72,11 @@ impl Core {
                 continue;
             }
             let after = self.resulting_mark(branch, before.as_ref(), target, note, act)?;
+            let item = self.item_in_words(branch, &target, after.as_ref().or(before.as_ref()));
             if let Some(notice) = unchanged(before.as_ref(), after.as_ref()) {
-                marked.unchanged = Some(notice);
+                marked.unchanged = Some(notice.replace("the item", &item));
             } else {
                 marked.items += 1;
-                let item = self.item_in_words(branch, &target, after.as_ref().or(before.as_ref()));
                 marked.kinds = Some((before.as_ref().map(|mark| mark.kind), after.as_ref().map(|mark| mark.kind)));
                 marked.item = item;
                 marked.updates.push((MarkUpdate { target, before, after }, "decided by the person"));
@@ -363,7 +363,7 @@ pub(crate) struct MarkChange {
     item: String,
     kinds: Option<(Option<MarkKind>, Option<MarkKind>)>,
     /// The notice about an item whose mark stays as it is.
-    unchanged: Option<&'static str>,
+    unchanged: Option<String>,
 }
 
 impl MarkChange {

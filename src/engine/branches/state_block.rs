@@ -43,10 +43,7 @@ impl Core {
     pub(crate) fn edit_state(&mut self, id: BranchId, text: &str, what: &str) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let slot = session.head(&branch).ok_or_else(|| {
-            Failure::user("A state block belongs to a message, and this branch has no messages yet.")
-                .todo("Send a message first.")
-        })?;
+        let slot = session.head(&branch).ok_or_else(Failure::no_message_for_state)?;
         let head = session.tree.head(slot);
         let before = branch.state.as_ref().filter(|state| state.edited && state.node == head.id).map(|s| s.version);
         let version = state_at(head, session.next_state(), text.trim().to_owned());

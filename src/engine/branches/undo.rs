@@ -2,7 +2,7 @@
 //! and skips marks that calls have used up.
 //! Not for: making operations (`marks`), or which operations are skipped because of later messages (`undo_skips`).
 
-use super::undo_skips::Skipped;
+use super::undo_skips::{Skipped, uncapitalized};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, NodeId};
@@ -12,7 +12,6 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::plan::Anchor;
 use crate::engine::api::{Answer, Event, SessionEvent};
 use crate::engine::core::Core;
-use crate::engine::sessions::session::capital;
 use crate::store::Store;
 use crate::store::types::Write;
 
@@ -36,21 +35,21 @@ impl Core {
                 continue;
             }
             if changes.iter().all(|change| self.is_on_archived_branch(change)) {
-                skipped.stranding.push(format!("{:?}, because its branch is archived", capital(&op.what)));
+                skipped.stranding.push(format!("its branch is archived ({})", uncapitalized(&op.what)));
                 continue;
             }
             // An older change cannot be undone before a skipped operation that later changed the same target.
             let is_changed = |change: &Change| self.ensure_unchanged_since(change, true).is_err();
             if !skipped.stranding.is_empty() && changes.iter().any(is_changed) {
-                skipped.stranding.push(format!("{:?}, because later actions changed it", capital(&op.what)));
+                skipped.stranding.push(format!("later actions changed it ({})", uncapitalized(&op.what)));
                 continue;
             }
             self.carry_out(&op, &changes, true)?;
             self.record_undone_summaries(&op.changes);
             let used_up = if used_up { " A call had used the mark; the previous mark is restored." } else { "" };
-            let undone = skipped.sentence("Undone", "undid", &op.what);
+            let undone = skipped.sentence("undone", &op.what);
             let archived = self.archived_messages(&op);
-            return Ok(Answer::Done(format!("{undone} U redoes it.{used_up}{archived}")));
+            return Ok(Answer::Done(format!("{undone}{used_up}{archived} U redoes it.")));
         }
         Ok(Answer::Done(skipped.nothing_left("undo")))
     }
@@ -70,7 +69,7 @@ impl Core {
                 continue;
             }
             self.carry_out(&op, &changes, false)?;
-            return Ok(Answer::Done(skipped.sentence("Redone", "redid", &op.what)));
+            return Ok(Answer::Done(skipped.sentence("redone", &op.what)));
         }
         Ok(Answer::Done(skipped.nothing_left("redo")))
     }
@@ -116,7 +115,7 @@ impl Core {
 
     fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<(), Failure> {
         for change in changes {
-            self.ensure_unchanged_since(change, undone).map_err(|failure| named(failure, &op.what, undone))?;
+            self.ensure_unchanged_since(change, undone).map_err(|failure| self.refusal(failure, op, change, undone))?;
         }
         let anchors = self.anchors_to_restore(changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
@@ -191,8 +190,7 @@ impl Core {
         if stands {
             return Ok(());
         }
-        Err(Failure::new(FailureKind::Stale, "Can't undo: changed since.")
-            .kept("Nothing was changed.")
+        Err(Failure::new(FailureKind::Stale, "Not undone: later actions changed it.")
             .todo("Undo the later changes first, or make this change by hand."))
     }
 
@@ -379,15 +377,6 @@ fn same_kind(a: Option<&Mark>, b: Option<&Mark>) -> bool {
 fn by_program(op: &Operation) -> bool {
     let own = |mark: &Option<Box<Mark>>| mark.as_ref().is_none_or(|mark| mark.by == Actor::Engine);
     op.changes.iter().all(|change| matches!(change, Change::Mark { before, after, .. } if own(before) && own(after)))
-}
-
-/// Adds to a failure the name of the operation that could not be undone or redone.
-fn named(failure: Failure, what: &str, undone: bool) -> Failure {
-    if failure.kind != FailureKind::Stale {
-        return failure;
-    }
-    let act = if undone { "undo" } else { "redo" };
-    Failure { what: format!("Can't {act} ({what}): changed since."), ..failure }
 }
 
 fn newer(mark: Option<&Mark>, than: Option<u64>) -> Option<Mark> {

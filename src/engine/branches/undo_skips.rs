@@ -2,9 +2,11 @@
 //! marks that calls have used up. Also the sentence that names them.
 //! Not for: carrying out undo and redo (`undo`).
 
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::conversation::tree::Slot;
 use crate::engine::core::Core;
 use crate::engine::sessions::session::{Session, capital};
 
@@ -21,21 +23,23 @@ pub(super) struct Skipped {
 }
 
 impl Skipped {
-    /// Returns one sentence about the operation that was undone or redone (`Undone`, or `undid` after skipped
-    /// operations) and about the skipped ones.
-    pub(super) fn sentence(&self, done: &str, instead: &str, what: &str) -> String {
+    /// Returns the sentences about the operation that was `done` (undone or redone) and about the skipped ones.
+    pub(super) fn sentence(&self, done: &str, what: &str) -> String {
         let what = uncapitalized(what);
         match self.clause() {
-            None => format!("{done}: {what}."),
-            Some(clause) => format!("Skipped {clause}; {instead} instead: {what}."),
+            None => format!("{}: {what}.", capital(done)),
+            Some(clause) => format!("Not {done}: {clause}. {} instead: {what}.", capital(done)),
         }
     }
 
-    /// Returns the sentence for the case that nothing is left to `act` (undo or redo).
+    /// Returns the sentences for the case that nothing is left to `act` (undo or redo).
     pub(super) fn nothing_left(&self, act: &str) -> String {
         match self.clause() {
             None => format!("There is nothing to {act}."),
-            Some(clause) => format!("There is nothing to {act}: skipped {clause}."),
+            Some(clause) => {
+                let done = if act == "undo" { "undone" } else { "redone" };
+                format!("Not {done}: {clause}. There is nothing else to {act}.")
+            }
         }
     }
 
@@ -44,8 +48,8 @@ impl Skipped {
         let used_up: Vec<String> = self.used_up.iter().map(|what| uncapitalized(what)).collect();
         let used = match &used_up[..] {
             [] => None,
-            [only] => Some(format!("a mark that a call has used ({only})")),
-            all => Some(format!("marks that calls have used ({})", first_of(all))),
+            [only] => Some(format!("a call has used the mark ({only})")),
+            all => Some(format!("calls have used the marks ({})", first_of(all))),
         };
         let stranding = Some(&self.stranding).filter(|all| !all.is_empty()).map(|all| first_of(all));
         let parts: Vec<String> = stranding.into_iter().chain(used).collect();
@@ -54,7 +58,7 @@ impl Skipped {
 }
 
 /// Returns a text with its first letter in lower case.
-fn uncapitalized(text: &str) -> String {
+pub(super) fn uncapitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
@@ -85,7 +89,34 @@ impl Core {
             renamed.filter(|id| !closed.contains(id)).find(at)
         })?;
         let name = &session.branch(found).ok()?.name;
-        Some(format!("{:?}, because {name} has later messages", capital(&op.what)))
+        Some(format!("{name} has later messages ({})", uncapitalized(&op.what)))
+    }
+
+    /// Returns the failure of an undo or redo whose `change` cannot be made: for a branch that went on, where the earlier
+    /// version is.
+    pub(super) fn refusal(&self, failure: Failure, op: &Operation, change: &Change, undone: bool) -> Failure {
+        if failure.kind != FailureKind::Stale {
+            return failure;
+        }
+        let done = if undone { "undone" } else { "redone" };
+        if let Change::Head { branch, before, after } = change
+            && let Ok(session) = self.sessions.current()
+            && let Ok(branch) = session.branch(*branch)
+            && let Some(head) = session.head(branch)
+        {
+            let slot = |id: Option<NodeId>| id.and_then(|id| session.tree.slot(id));
+            if slot(*before).is_some_and(|left| left != head && session.tree.contains(left, head)) {
+                let what = format!("Not {done}: {} has later messages.", branch.name);
+                let version = slot(*after).and_then(|old| version_of(session, old, head));
+                let todo = version.map_or_else(
+                    || failure.todo.clone(),
+                    |(place, count)| format!("h in the messages shows the earlier version ({place} of {count})."),
+                );
+                return Failure { what, todo, ..failure };
+            }
+        }
+        let what = format!("Not {done}: later actions changed it ({}).", uncapitalized(&op.what));
+        Failure { what, ..failure }
     }
 
     /// Returns a sentence about the later messages of a branch that undoing its fork archived; empty if it has none.
@@ -99,6 +130,14 @@ impl Core {
             format!(" The messages on {} are archived with it; `pleach branch list` lists them.", branch.name)
         })
     }
+}
+
+/// The version, from 1, and the number of versions of the message where the path to `old` leaves the path to `head`;
+/// `None` if it does not leave that path.
+fn version_of(session: &Session, old: Slot, head: Slot) -> Option<(usize, usize)> {
+    let left = session.tree.path(old).into_iter().find(|slot| !session.tree.contains(*slot, head))?;
+    let (place, count) = session.tree.place(left);
+    Some((place + 1, count))
 }
 
 /// The branch that a change archives, if that can strand messages. Undoing a fork other than a race's closes the branch
@@ -148,16 +187,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_sentence_tells_what_was_skipped_and_what_was_done_instead() {
+    fn the_sentences_tell_what_was_not_undone_and_what_was_undone_instead() {
         let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         let none = Skipped::default();
-        assert_eq!(none.sentence("Undone", "undid", "Pinned"), "Undone: pinned.");
+        assert_eq!(none.sentence("undone", "Pinned"), "Undone: pinned.");
         assert_eq!(none.nothing_left("redo"), "There is nothing to redo.");
-        let both = Skipped { used_up: texts(&["Excluded"]), stranding: texts(&["the fork b, because of c"]) };
-        let clause = "the fork b, because of c; a mark that a call has used (excluded)";
-        assert_eq!(both.sentence("Undone", "undid", "pinned"), format!("Skipped {clause}; undid instead: pinned."));
-        assert_eq!(both.nothing_left("undo"), format!("There is nothing to undo: skipped {clause}."));
+        let both = Skipped { used_up: texts(&["Excluded"]), stranding: texts(&["c has later messages (forked b)"]) };
+        let clause = "c has later messages (forked b); a call has used the mark (excluded)";
+        assert_eq!(both.sentence("undone", "pinned"), format!("Not undone: {clause}. Undone instead: pinned."));
+        assert_eq!(both.nothing_left("redo"), format!("Not redone: {clause}. There is nothing else to redo."));
         let many = Skipped { used_up: texts(&["a", "b", "c", "d", "e"]), ..Skipped::default() };
-        assert!(many.nothing_left("undo").ends_with("marks that calls have used (a; b; c; and 2 more)."));
+        assert!(many.nothing_left("undo").contains("calls have used the marks (a; b; c; and 2 more)."));
     }
 }

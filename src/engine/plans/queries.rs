@@ -169,8 +169,7 @@ impl Core {
                 };
                 let found = found.map(|models| models.into_iter().map(whole).collect::<Vec<ModelInfo>>());
                 if let Ok(models) = &found {
-                    reported
-                        .extend(models.iter().filter(|m| m.source == "server").map(|m| (profile.clone(), m.clone())));
+                    reported.extend(models.iter().map(|model| (profile.clone(), model.clone())));
                 }
                 all.push((name, found.map_err(provider_failure)));
             }
@@ -196,10 +195,7 @@ impl Core {
             move |cancel| {
                 let asked = cancel.check().ok().and_then(|()| servers.models(&rules.profile).ok());
                 let models = asked.unwrap_or_default();
-                let reported = models
-                    .into_iter()
-                    .map(|model| complete_model_info(model, &rules.profile, &lookup))
-                    .filter(|m| m.source == "server");
+                let reported = models.into_iter().map(|model| complete_model_info(model, &rules.profile, &lookup));
                 Inbox::Changed(OutsideChange::Models(reported.map(|model| (rules.profile.clone(), model)).collect()))
             },
         );
@@ -330,7 +326,7 @@ fn content_finding(examined: &Result<Examined, StoreError>) -> Finding {
 /// Returns how the models that were called count tokens, compared with the program's estimates.
 fn meter_findings(store: &Store) -> Vec<Finding> {
     let finding = |known: CalibrationEntry| {
-        let text = format!("actual = est {} (est: {})", known.calibration.sentence(), known.encoding);
+        let text = format!("the server counts {}, estimated with {}", known.calibration.sentence(), known.encoding);
         Finding::new(&format!("meter {}/{}", known.profile, known.model), None, text, "")
     };
     learned(store).into_iter().map(finding).collect()

@@ -9,6 +9,7 @@ use super::worker::{self, WorkerTask};
 use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
+use crate::domain::call::model::{Backend, Profile};
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::Budget;
@@ -25,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 /// The maximum number of other models of the profile that are compared automatically.
-const MODELS: usize = 3;
+const MODELS: usize = 5;
 /// The maximum number of other policies that are compared automatically.
 const POLICIES: usize = 8;
 /// The maximum number of variants in all.
@@ -87,21 +88,38 @@ impl Core {
     }
 
     /// Returns other models of the same profile: models that this session called, the profile's own models, and models
-    /// that its server reported.
+    /// that its server listed, those with a known window first.
     fn other_models(&self, branch: &Branch, rules: &Rules) -> Vec<String> {
         let profile = &rules.profile;
         let asked = self.sessions.of_branch(branch.id).map(|session| session.runs.as_slice()).unwrap_or_default();
         let asked = asked.iter().rev().filter(|run| run.profile == profile.name).map(|run| run.model.clone());
-        let mut reported: Vec<String> =
-            self.learned.models.keys().filter(|(of, _)| *of == profile.name).map(|(_, m)| m.clone()).collect();
-        reported.sort_unstable();
         let mut names: Vec<String> = Vec::new();
-        for name in asked.chain([profile.model.clone()]).chain(reported) {
+        for name in asked.chain([profile.model.clone()]).chain(self.listed_models(profile)) {
             if !name.is_empty() && name != rules.model.name && !names.contains(&name) {
                 names.push(name);
             }
         }
         names.truncate(MODELS);
+        names
+    }
+
+    /// Returns the models that the profile's server listed, in its order, or else those that it described earlier. Models whose window is only assumed come last. A profile without a server lists its own models.
+    fn listed_models(&self, profile: &Profile) -> Vec<String> {
+        if profile.backend != Backend::Openai {
+            let own = self.setup.servers.models(profile).unwrap_or_default();
+            return own.into_iter().map(|model| model.name).collect();
+        }
+        let described = self.learned.models.keys().filter(|(of, _)| *of == profile.name).map(|(_, name)| name);
+        let mut names: Vec<String> = described.cloned().collect();
+        names.sort_unstable();
+        if let Some(listed) = self.learned.listed.get(&profile.name) {
+            names.clone_from(listed);
+        }
+        let assumed = |name: &String| {
+            let described = self.learned.models.contains_key(&(profile.name.clone(), name.clone()));
+            !described && (self.setup.settings.models)(name, profile).source == "assumed"
+        };
+        names.sort_by_cached_key(assumed);
         names
     }
 

@@ -13,6 +13,7 @@ use crate::domain::conversation::memory::Memory;
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::transition::{Subject, Transition};
+use crate::domain::planning::plan::RowKind;
 use crate::engine::api::{Answer, TransitionReport};
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::anchor_key;
@@ -74,8 +75,34 @@ impl Core {
             (_, Some(number)) => format!("turn {number}"),
             (_, None) => mark
                 .and_then(section_name)
-                .map_or_else(|| "the item".to_owned(), |title| format!("{:?}", first_words(&title))),
+                .map(|title| format!("{:?}", first_words(&title)))
+                .or_else(|| self.unmarked_item_in_words(branch, target))
+                .unwrap_or_else(|| "the item".to_owned()),
         }
+    }
+
+    /// Names an item that is no turn and whose mark has no title: a memory, rules, a row of the last drawn plan, or the
+    /// messages before the first turn.
+    fn unmarked_item_in_words(&self, branch: &Branch, target: &Atom) -> Option<String> {
+        if *target == Atom::code_map() {
+            return Some("the code map".to_owned());
+        }
+        let memories = self.store.memories(Some(branch.session)).unwrap_or_default();
+        if let Some(memory) = memories.iter().find(|memory| memory.atom() == *target) {
+            return Some(format!("the memory {:?}", first_words(&memory.text)));
+        }
+        let rows = self.plans.drawn.get(&branch.id).into_iter().flat_map(|drawn| &drawn.solved.plan.rows);
+        if let Some(row) = rows.into_iter().find(|row| row.atom == *target && !row.title.is_empty()) {
+            let title = first_words(&row.title);
+            return Some(if row.kind == RowKind::Rules { format!("the rules {title}") } else { format!("{title:?}") });
+        }
+        let files = self.tools.project.knows(target).then(|| self.tools.project.rules_files(&[], 0).list);
+        if let Some(file) = files.into_iter().flatten().find(|file| file.atom == *target) {
+            return Some(format!("the rules {}", file.path));
+        }
+        let tree = &self.sessions.of_branch(branch.id).ok()?.tree;
+        let preview = &tree.head(tree.by_key(anchor_key(target)?)?).preview;
+        Some(format!("{:?}", first_words(preview)))
     }
 }
 

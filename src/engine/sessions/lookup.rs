@@ -61,15 +61,20 @@ impl Core {
             });
         };
         let cards = self.store.sessions()?;
-        pick(text, "session", &cards, |card: &SessionCard| (card.id.to_string(), card.title.clone()))
-            .map(|c| Some(c.id))
+        pick(text, "session", &cards, |card: &SessionCard| (card.id.to_string(), card.title.clone()))?
+            .map(|card| Some(card.id))
+            .ok_or_else(|| {
+                Failure::user(format!("There is no session {text:?}."))
+                    .todo("`pleach session list` lists the sessions.")
+            })
     }
 
     /// Returns the named branch of a session or, without a name, its last used branch.
     pub(crate) fn named_branch(session: &Session, named: Option<&str>) -> Result<BranchId, Failure> {
         let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(session.current) };
-        pick(text, "branch", &session.branches, |branch: &Branch| (branch.id.to_string(), branch.name.clone()))
-            .map(|b| b.id)
+        pick(text, "branch", &session.branches, |branch: &Branch| (branch.id.to_string(), branch.name.clone()))?
+            .map(|branch| branch.id)
+            .ok_or_else(|| resolve::no_branch(text))
     }
 }
 
@@ -77,8 +82,13 @@ impl Core {
 type Fits<'a> = dyn Fn(&(String, String)) -> bool + 'a;
 
 /// Returns the element that a text identifies: by id, by name, by a unique prefix of an id, or by a unique prefix of a
-/// name.
-fn pick<'a, T>(text: &str, what: &str, all: &'a [T], names: impl Fn(&T) -> (String, String)) -> Result<&'a T, Failure> {
+/// name; `None` if there is none.
+fn pick<'a, T>(
+    text: &str,
+    what: &str,
+    all: &'a [T],
+    names: impl Fn(&T) -> (String, String),
+) -> Result<Option<&'a T>, Failure> {
     let wanted = text.to_lowercase();
     let rules: [&Fits<'_>; 4] = [
         &|(id, _)| *id == wanted,
@@ -90,7 +100,7 @@ fn pick<'a, T>(text: &str, what: &str, all: &'a [T], names: impl Fn(&T) -> (Stri
         let found: Vec<&T> = all.iter().filter(|one| rule(&names(one))).collect();
         match found.as_slice() {
             [] => {}
-            [one] => return Ok(one),
+            [one] => return Ok(Some(one)),
             more => {
                 let some: Vec<String> = more.iter().take(4).map(|one| names(one).0).collect();
                 return Err(Failure::user(format!("{text:?} matches {} {what}s: {} …", more.len(), some.join(", ")))
@@ -98,5 +108,5 @@ fn pick<'a, T>(text: &str, what: &str, all: &'a [T], names: impl Fn(&T) -> (Stri
             }
         }
     }
-    Err(Failure::user(format!("There is no {what} {text:?}.")).todo(format!("`pleach {what} list` shows them.")))
+    Ok(None)
 }

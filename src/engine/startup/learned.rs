@@ -27,6 +27,8 @@ pub(crate) struct LearnedSettings {
     pub(crate) quirks: HashMap<(String, String), Vec<Quirk>>,
     /// Models as their servers describe them, by profile and model.
     pub(crate) models: HashMap<(String, String), ModelInfo>,
+    /// Names of the models that servers listed since the start, by profile, in the order of the list.
+    pub(crate) listed: HashMap<String, Vec<String>>,
     /// Tools of servers that are available and approved.
     pub(crate) offered: Arc<Vec<OfferedTool>>,
     /// The workspace's code.

@@ -16,7 +16,7 @@ use crate::engine::plans::snapshot::fresh_key;
 use crate::engine::sessions::session::Session;
 use crate::engine::turns::stream::restore;
 use crate::store::types::{OpenRun, Write};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 
 impl Core {
@@ -136,23 +136,29 @@ impl Core {
             return;
         }
         self.learned.models.retain(|(of, _), _| !profiles.contains(of));
+        self.learned.listed.retain(|of, _| !profiles.contains(of));
         self.load_learned();
         self.outdate_all_plans();
     }
 
-    /// Stores the facts that a server reported about its models, unless its profile has another address now. Plans
-    /// become stale only if something is new.
+    /// Remembers the models that servers listed, and stores the facts that a server reported about its models, unless
+    /// its profile has another address now. Plans become stale only if such a fact is new.
     pub(crate) fn learn_models(&mut self, models: Vec<(Profile, ModelInfo)>) {
         let mut changed = BTreeSet::new();
+        let mut listed: HashMap<String, Vec<String>> = HashMap::new();
         for (asked, model) in models {
             let name = (asked.name.clone(), model.name.clone());
             let now = self.setup.settings.profiles.get(&asked.name);
             let same_server = now.is_some_and(|now| now.base_url == asked.base_url);
-            if same_server && self.learned.models.get(&name) != Some(&model) {
+            if same_server {
+                listed.entry(asked.name.clone()).or_default().push(model.name.clone());
+            }
+            if same_server && model.source == "server" && self.learned.models.get(&name) != Some(&model) {
                 self.learned.models.insert(name, model);
                 changed.insert(asked.name);
             }
         }
+        self.learned.listed.extend(listed);
         for profile in &changed {
             let mut known: Vec<&ModelInfo> =
                 self.learned.models.iter().filter(|((of, _), _)| of == profile).map(|(_, model)| model).collect();

@@ -5,12 +5,13 @@ use crate::config::commands::read::slashed;
 pub use crate::config::keys::keymap::{Action, Chord, Key, Keymap, Step, When};
 
 /// Phrases of the engine, which does not know the key table: a default key, its effect in words, and its action.
-const PHRASES: [(&str, &str, Action, When); 9] = [
+const PHRASES: [(&str, &str, Action, When); 10] = [
     ("u", "undoes it", Action::Undo, When::Panel),
     ("u", "returns to", Action::Undo, When::Panel),
     ("u", "restores the previous version", Action::Undo, When::Panel),
     ("U", "redoes it", Action::Redo, When::Panel),
     ("U", "restores", Action::Redo, When::Panel),
+    ("h", "in the messages shows the earlier version", Action::PrevSibling, When::Conversation),
     ("c", "continues", Action::Continue, When::Conversation),
     ("R", "regenerates the answer", Action::Regenerate, When::Conversation),
     ("a", "adds it to the message", Action::UsePolicy, When::Editors),
@@ -26,6 +27,7 @@ pub(crate) fn with_bound_keys(keys: &Keymap, places: &[When], sentence: &str) ->
     let named = |text: String, (key, does, action, when): &(&str, &str, Action, When)| {
         let text = text.replace(&format!("`/{}` {does}", action.name()), &format!("{key} {does}"));
         let here = match when {
+            _ if does.starts_with("in the messages") => keys.key_in(*action, *when),
             When::Panel | When::Conversation => key_at(keys, places, *action),
             _ => keys.key_in(*action, *when),
         };

@@ -43,6 +43,8 @@ pub enum Pending {
     Usage,
     /// The next request under other settings, on this branch.
     WhatIf(BranchId),
+    /// The models of the profile, for the next request under other models on this branch.
+    WhatIfModels(BranchId),
     /// The list of calls.
     Calls(CallsPending),
     /// The editor of versions.

@@ -3,14 +3,15 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::call::meter::ShortRead;
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::{self, Branch, SessionCard};
 use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::message::NodeHead;
+use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::task;
-use crate::domain::conversation::tree::Tree;
+use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::planning::settings::Settings;
 use crate::domain::tool::trace::ToolTrace;
 use crate::tui::screens::tree::model_rows::TreeRows;
@@ -188,6 +189,17 @@ impl Session {
     /// The call that returned an answer.
     pub fn run_of_answer(&self, node: NodeId) -> Option<&RunCard> {
         self.by_answer.get(&node)
+    }
+
+    /// The warning about a cut prompt under the answer at this index of the path. Of several answers of one turn, only
+    /// the first shows it.
+    pub fn short_read_at(&self, path: &[Slot], at: usize) -> Option<ShortRead> {
+        let warning = |slot: &Slot| {
+            let head = Some(self.tree.head(*slot)).filter(|head| head.role == Role::Assistant)?;
+            self.run_of_answer(head.id)?.short_read
+        };
+        let mut earlier = path[..at].iter().rev().take_while(|slot| self.tree.head(**slot).role != Role::User);
+        warning(&path[at]).filter(|_| !earlier.any(|slot| warning(slot).is_some()))
     }
 
     /// The trace of a tool result.

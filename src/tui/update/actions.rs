@@ -49,8 +49,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         // The message being written.
         A::Send => {
             if let Some(line) = ask::enter(model, out) {
-                model.composer.sent(&line.as_str().into());
-                commands::typed(model, &line, out);
+                model.composer.sent(&line.full.as_str().into());
+                commands::run(model, &line, out);
             }
         }
         A::Compose => composing::to_editor(model, out),

@@ -28,6 +28,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         Pending::Compare => compare::update::answered(model, ticket, result),
         Pending::Usage => usage::update::answered(model, ticket, result),
         Pending::WhatIf(branch) => what_if::update::answered(model, branch, result, out),
+        Pending::WhatIfModels(branch) => what_if::update::listed(model, branch, result, out),
         Pending::Calls(pending) => calls::update::answered(model, ticket, pending, result),
         Pending::Editor(pending) => editor::update::answered(model, ticket, pending, result, out),
         Pending::Memories(pending) => memories::update::answered(model, ticket, pending, result, out),

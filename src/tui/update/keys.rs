@@ -1,14 +1,12 @@
 //! Keys: each runs the action that the key table names, or goes into the text that is being typed.
 //! Not for: the action of each key (`actions`).
 
-use super::actions;
+use super::{actions, letters};
 use crate::tui::chat::update::typing::text_input;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord, Key, Step};
-use crate::tui::model::letter_guard::LetterGuard;
 use crate::tui::msg::{Cmd, Input};
-use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::screen::Screen;
 
 /// Handles a key, a paste, or the mouse.
@@ -34,39 +32,12 @@ fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
         return;
     }
     match model.keys.find(chord, model.places()) {
-        Some(run) if asks_first(model, run, chord) => {}
+        Some(run) if letters::asks_first(model, run, chord) => {}
         Some(run) => actions::run(model, run, Some(chord), out),
         None if help => actions::run(model, Action::Help, None, out),
         None => type_in(model, chord, out),
     }
 }
-
-/// Whether a letter beside an unsent message waits for a second press; if so, a notice says that.
-fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
-    let approval = model.layers.on::<ApprovalScreen>();
-    let pane = approval || model.layers.is_empty() && model.focus != Focus::Composer;
-    if !pane || model.composer.is_empty() {
-        model.letters = LetterGuard::default();
-        return false;
-    }
-    if chord.typed().is_none() || !run.changes_something() {
-        model.letters.forget();
-        return false;
-    }
-    let waits = model.letters.press((model.focus, approval), chord);
-    if waits {
-        let esc = model.keys.key_of(Action::Leave).unwrap_or_default();
-        let does = run.short().trim_end_matches('.');
-        let text = format!("Press {chord} again to confirm ({does}), or {esc} to type.");
-        model.status.report(LETTER, text, model.now);
-    } else {
-        model.status.end(LETTER);
-    }
-    waits
-}
-
-/// Topic of the notice about a letter that waits.
-const LETTER: &str = "letter";
 
 fn takes_text(model: &Model) -> bool {
     model.layers.last().map_or(model.focus == Focus::Composer, Screen::types)

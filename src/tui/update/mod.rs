@@ -10,6 +10,7 @@ pub(crate) mod effects;
 mod engine;
 mod keys;
 mod leave;
+mod letters;
 mod mouse;
 pub(crate) mod open;
 pub(crate) mod panels;

@@ -86,6 +86,14 @@ pub(crate) fn themes(model: &mut Model) {
     model.layers.push(picker);
 }
 
+/// Sets the named theme; without a name, opens the list of themes.
+pub(crate) fn choose_theme(model: &mut Model, name: Option<&str>, out: &mut Vec<Cmd>) {
+    match name {
+        Some(name) => keep_theme(model, name, out),
+        None => themes(model),
+    }
+}
+
 /// Chooses a theme and writes it to the configuration.
 pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     if !model.display.themes.iter().any(|(known, _)| known == name) {

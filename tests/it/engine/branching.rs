@@ -342,13 +342,10 @@ fn undoing_a_race_never_strands_later_turns() {
     client.say(arms[1], "on with the winner");
     let before = names(&mut client);
     let Answer::Done(sentence) = client.must(Request::Session(SessionRequest::Undo)) else { panic!("a sentence") };
-    assert!(sentence.contains("because main has later messages"), "{sentence}");
+    assert!(sentence.contains("main has later messages ("), "{sentence}");
     assert!(sentence.contains("with the settings of the race (mode Heavy) and archived"), "{sentence}");
     // The exclusion was made on the branch that the race archived: undoing it there would change nothing to see.
-    assert!(
-        sentence.starts_with("There is nothing to undo") && sentence.contains("its branch is archived"),
-        "{sentence}"
-    );
+    assert!(sentence.starts_with("Not undone: ") && sentence.contains("its branch is archived"), "{sentence}");
     assert_eq!(names(&mut client), before);
     assert_eq!(client.open().current, arms[1]);
 }
@@ -405,7 +402,7 @@ fn redo_never_archives_a_branch_with_later_messages() {
     client.must(Request::Session(SessionRequest::Undo));
     client.say(side, "try");
     let sentence = done(&mut client, SessionRequest::Redo);
-    assert_eq!(sentence, "There is nothing to redo: skipped \"Archived side\", because side has later messages.");
+    assert_eq!(sentence, "Not redone: side has later messages (archived side). There is nothing else to redo.");
     assert!(!branch(&client.open(), side).archived);
 }
 

@@ -2,11 +2,62 @@
 //! arguments are typed.
 //! Not for: the table of commands and its grammar (`config::commands`), or running a command (`update::commands`).
 
+use crate::config::commands::read;
 use crate::config::commands::table::{self, Row};
 use crate::tui::model::fuzzy::Fuzzy;
 
 /// A row of the table of commands.
 pub(crate) type CommandRow = Row;
+
+/// A line that starts with a slash.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SlashLine {
+    /// The line as it is shown, with placeholders for folded pastes.
+    pub shown: String,
+    /// The line with the pasted texts.
+    pub full: String,
+    /// The words of the command, without the slash; a pasted text is a part of one word.
+    pub words: Vec<String>,
+}
+
+impl SlashLine {
+    /// Returns a line without pastes.
+    #[must_use]
+    pub fn new(line: &str) -> Self {
+        Self::with_pastes(line, &[])
+    }
+
+    /// Returns a line whose placeholders stand for these texts.
+    #[must_use]
+    pub fn with_pastes(shown: &str, pastes: &[(&str, &str)]) -> Self {
+        let mut order: Vec<(usize, &str, &str)> = pastes
+            .iter()
+            .filter_map(|(placeholder, text)| Some((shown.find(placeholder)?, *placeholder, *text)))
+            .collect();
+        order.sort_unstable_by_key(|(at, ..)| *at);
+        // A placeholder contains spaces, so a control character, which no line contains, takes its place in the split.
+        let (mut marked, mut full, mut end) = (String::new(), String::new(), 0);
+        for (at, placeholder, text) in &order {
+            let before = &shown[end..*at];
+            marked.extend([before, MARK]);
+            full.extend([before, text]);
+            end = at + placeholder.len();
+        }
+        marked.push_str(&shown[end..]);
+        full.push_str(&shown[end..]);
+        let mut texts = order.into_iter().map(|(.., text)| text);
+        let mut put_texts = |word: String| {
+            let mut parts = word.split(MARK);
+            let first = parts.next().unwrap_or_default().to_owned();
+            parts.fold(first, |word, rest| word + texts.next().unwrap_or_default() + rest)
+        };
+        let words = read::split(marked.strip_prefix('/').unwrap_or(&marked)).into_iter().map(&mut put_texts).collect();
+        Self { shown: shown.to_owned(), full, words }
+    }
+}
+
+/// Stands for a folded paste while a line is split.
+const MARK: &str = "\u{1}";
 
 /// How many recent commands are listed first.
 const RECENT: usize = 5;
@@ -76,6 +127,16 @@ mod tests {
 
     fn names(line: &str) -> Vec<&'static str> {
         choices(line, &RecentCommands::default()).into_iter().map(|row| row.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_folded_paste_is_a_part_of_one_word() {
+        let (first, second) = ("- one\n- \"two\" three", "quotes [a b] itself");
+        let line = SlashLine::with_pastes("/note see:[c d] and [a b] end", &[("[a b]", first), ("[c d]", second)]);
+        assert_eq!(line.words, ["note", "see:quotes [a b] itself", "and", first, "end"]);
+        assert_eq!(line.full, format!("/note see:{second} and {first} end"));
+        assert_eq!(line.shown, "/note see:[c d] and [a b] end");
+        assert_eq!(SlashLine::new("/fork \"a name\"").words, ["fork", "a name"]);
     }
 
     #[test]

@@ -11,12 +11,12 @@ use crate::domain::planning::blocked::UNSENT;
 use crate::domain::planning::mode::SearchChoice;
 use crate::engine::api::{Answer, Draft, DraftKind, Request, TurnRequest};
 use crate::tui::chat::model::pending::{NOTIFY_AFTER_MS, TurnPending};
-use crate::tui::chat::model::slash;
+use crate::tui::chat::model::slash::{self, SlashLine};
 use crate::tui::model::status::{INDEXING, WAITING};
 use crate::tui::update::prelude::*;
 
 /// Handles Enter: sends exactly the displayed plan. Returns the line of a command for the caller to run.
-pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
+pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<SlashLine> {
     if completing::take(model, out) {
         return None;
     }
@@ -138,7 +138,7 @@ pub(crate) fn complete(model: &mut Model) -> bool {
 
 /// Handles Enter on a command line. Returns the selected completion if a person chose it or the line is not a command,
 /// otherwise the line; None while the completion needs arguments.
-fn command_line(model: &mut Model) -> Option<String> {
+fn command_line(model: &mut Model) -> Option<SlashLine> {
     let line = model.composer.first_line().to_owned();
     let chosen = slash::choices(&line, &model.input.recent_commands).get(model.composer.choice).copied();
     match chosen.filter(|_| model.composer.choice > 0 || read::read(&line).is_err()) {
@@ -146,8 +146,8 @@ fn command_line(model: &mut Model) -> Option<String> {
             complete(model);
             None
         }
-        Some(row) => Some(format!("/{}", row.name)),
-        None => Some(line),
+        Some(row) => Some(SlashLine::new(&format!("/{}", row.name))),
+        None => Some(model.composer.slash_line()),
     }
 }
 

@@ -27,6 +27,7 @@ use crate::domain::summary::draft::{AutoSummaryOverride, SummaryAuthor};
 use crate::engine::api::{
     BranchRequest, CallRequest, Draft, DraftKind, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks,
 };
+use crate::tui::chat::model::slash::SlashLine;
 use crate::tui::model::panels::Shape;
 use crate::tui::model::pending::SessionPending;
 use crate::tui::model::session::Session;
@@ -58,13 +59,18 @@ fn refused(text: &str) -> Way {
     Way::Refused(text.to_owned())
 }
 
-/// Runs a slash command, or says why it is refused.
+/// Runs a line that a screen built.
 pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
-    let typed = read::read(line);
-    model.input.recent_commands.remember(line);
+    run(model, &SlashLine::new(line), out);
+}
+
+/// Runs a slash command, or says why it is refused.
+pub(crate) fn run(model: &mut Model, line: &SlashLine, out: &mut Vec<Cmd>) {
+    let typed = read::read_words(line.words.clone());
+    model.input.recent_commands.remember(&line.shown);
     match typed {
         Ok(Typed::Action(action)) => actions::run(model, action, None, out),
-        Ok(Typed::Help(text)) => model.layers.push(Reader::new(line, text, true)),
+        Ok(Typed::Help(text)) => model.layers.push(Reader::new(&line.shown, text, true)),
         Ok(Typed::Command(args)) => command(model, line, &args, out),
         Err(text) => refuse(model, &text),
     }
@@ -76,18 +82,18 @@ fn refuse(model: &mut Model, text: &str) {
     model.status.say(Severity::Trouble, format!("{text} {back} restores the line."), model.now);
 }
 
-fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
+fn command(model: &mut Model, line: &SlashLine, args: &Args, out: &mut Vec<Cmd>) {
     let Some(command) = &args.command else { return };
     match way(model, command, args, out) {
         Way::Done => {}
         Way::Run(action) => actions::run(model, action, None, out),
-        Way::Print if read::split(line).iter().any(|word| word == "-") => {
+        Way::Print if line.words.iter().any(|word| word == "-") => {
             refuse(model, "A single - means standard input, which only the command line has.");
         }
-        Way::Print => printed::print(model, line, args.clone(), out),
+        Way::Print => printed::print(model, &line.shown, args.clone(), out),
         Way::Refused(text) => refuse(model, &text),
         Way::Confirm(title) => {
-            let delete = Act::Command(format!("{line} --yes"));
+            let delete = Act::Command(format!("{} --yes", line.shown));
             let choices = [('n', "no, keep it", Act::Close), ('y', "yes, delete it permanently", delete)];
             questions::open(model, &title, vec!["You can't undo this.".to_owned()], choices);
         }
@@ -151,7 +157,10 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Undo => Way::Run(Action::Undo),
         Command::Redo => Way::Run(Action::Redo),
         Command::Models if args.global.profile.is_none() => Way::Run(Action::Models),
-        Command::Theme { name } => theme(model, name.as_deref(), out),
+        Command::Theme { name } => {
+            settings::choose_theme(model, name.as_deref(), out);
+            Way::Done
+        }
         Command::ModuleSummary { path: None, .. } => Way::Run(Action::Modules),
         Command::ModuleSummary { path: Some(path), by_model, undo: false, redo: false } => {
             let by = if *by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
@@ -300,8 +309,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         SettingCommand::Focus { .. } => focus::show(model),
         SettingCommand::Lane { .. } => {
             let lane = model.session.as_ref().map_or(Lane::Root, Session::lane);
-            let text = format!("Your next message goes to lane {}.", lane.word());
-            model.status.say(Severity::Notice, text, model.now);
+            model.status.say(Severity::Notice, format!("Your next message goes to lane {}.", lane.word()), model.now);
         }
         SettingCommand::Summaries { .. } => {
             let own = model.branch().and_then(|branch| branch.overrides.auto_summaries);
@@ -356,9 +364,10 @@ fn message(model: &mut Model, command: &MessageCommand, out: &mut Vec<Cmd>) -> W
             Way::Done
         }
         MessageCommand::Labels { words, favourites: false } if words.is_empty() => Way::Run(Action::Labels),
-        MessageCommand::Remove { item, yes: false, .. } => {
-            Way::Confirm(format!("Permanently delete the turn of {item}?"))
-        }
+        MessageCommand::Remove { item, yes: false, .. } => match named(model, item, resolve::message) {
+            Ok(_) => Way::Confirm(format!("Permanently delete the turn of {item}?")),
+            Err(way) => way,
+        },
         MessageCommand::List { .. }
         | MessageCommand::Show { .. }
         | MessageCommand::Read { .. }
@@ -453,7 +462,7 @@ fn switch(model: &mut Model, text: &str, out: &mut Vec<Cmd>) -> Way {
             branches::switch(model, id, out);
             Way::Done
         }
-        None => Way::Refused(format!("There is no branch {text:?} in this session. /branch list shows the branches.")),
+        None => Way::Refused(resolve::no_branch(text).to_string()),
     }
 }
 
@@ -488,13 +497,5 @@ fn compress(model: &mut Model, wanted: &Compress, out: &mut Vec<Cmd>) -> Way {
     let kind = if wanted.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
     let by = if wanted.by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
     screens::summaries::update::compress(model, kind, wanted.up_to, by, out);
-    Way::Done
-}
-
-fn theme(model: &mut Model, name: Option<&str>, out: &mut Vec<Cmd>) -> Way {
-    match name {
-        Some(name) => settings::keep_theme(model, name, out),
-        None => settings::themes(model),
-    }
     Way::Done
 }

@@ -16,7 +16,7 @@ pub(crate) fn edit(model: &mut Model) {
     let Some(branch) = model.branch() else { return };
     // Saving would be refused, and the typed text lost.
     if branch.head.is_none() {
-        let text = "A state block belongs to a message, and this branch has no messages yet. Send a message first.";
+        let text = Failure::no_message_for_state().to_string();
         model.status.say(Severity::Notice, text, model.now);
         return;
     }

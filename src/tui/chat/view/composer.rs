@@ -105,8 +105,9 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
         let text = if model.conversation.later_than(&session.tree, node) == 0 {
             format!("editing your message; {key} restores the draft")
         } else {
-            let later = text::counted(model.conversation.after(&session.tree, node) as u64, "later message");
-            format!("editing an earlier message; {later} kept as another version; {key} restores the draft")
+            let kept = 1 + model.conversation.after(&session.tree, node);
+            let kept = text::counted(kept as u64, "message");
+            format!("editing an earlier message; {kept} kept as another version; {key} restores the draft")
         };
         parts.push((Ink::Warn, text));
     }

@@ -11,7 +11,8 @@ pub(crate) fn opening(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     } else {
         "Opening the session".to_owned()
     };
-    paint::lines(view.theme, &TextRows::plain(&text, usize::from(area.width), Ink::Dim), area, buf);
+    let inside = Rect { x: area.x + area.width.min(2), width: area.width.saturating_sub(4), ..area };
+    paint::lines(view.theme, &TextRows::plain(&text, usize::from(inside.width).max(1), Ink::Dim), inside, buf);
 }
 
 const PURPOSE: &str = "pleach shows every request before it is sent, and lets you change it.";

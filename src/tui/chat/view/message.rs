@@ -295,8 +295,7 @@ impl BlockBuilder<'_> {
         {
             rows.push(self.attached(run));
         }
-        let short = self.session.run_of_answer(head.id).and_then(|run| run.short_read);
-        if let Some(short) = short.filter(|_| head.role == Role::Assistant) {
+        if let Some(short) = self.session.short_read_at(&self.model.conversation.path, at) {
             rows.extend(TextRows::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
             rows.extend(TextRows::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
         }

@@ -5,6 +5,7 @@ use super::model::CompareView;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::resolve;
 use crate::engine::api::{Answer, BranchRequest, ItemName};
 use crate::tui::screens::calls::model::DiffView;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
@@ -74,7 +75,7 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let refusal = match found.as_slice() {
         [only] if only.id == session.current => "That is the current branch; name another branch.".to_owned(),
         [only] => return open(model, only.id, out),
-        [] => format!("There is no branch {words:?} in this session."),
+        [] => resolve::no_branch(words).to_string(),
         several => {
             let names: Vec<&str> = several.iter().map(|branch| branch.name.as_str()).collect();
             format!("{} branches begin with {words:?}: {}. Type more of the name.", several.len(), names.join(", "))

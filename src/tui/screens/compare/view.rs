@@ -87,7 +87,8 @@ fn head(view: &ViewContext<'_>, compared: &Comparison, room: usize) -> Vec<Line>
         let (old, new) = (number(diff.before.tokens), number(diff.after.tokens));
         plans = format!("last calls {old} and {new} tokens (estimated)");
         for setting in &diff.settings {
-            let _ = write!(plans, " {} {} {} and {}", glyphs.dot, setting.name, setting.before, setting.after);
+            let [before, after] = without_versions(&setting.before, &setting.after);
+            let _ = write!(plans, " {} {} {before} and {after}", glyphs.dot, setting.name);
         }
     }
     let mut rows = TextRows::plain(&plans, room.max(1), Ink::Dim);
@@ -97,6 +98,16 @@ fn head(view: &ViewContext<'_>, compared: &Comparison, room: usize) -> Vec<Line>
     }
     rows.insert(0, ancestor.fit(room, glyphs.ellipsis));
     rows
+}
+
+/// Two values of a setting without the versions of policies (`layered v1`), unless only the versions differ.
+fn without_versions<'a>(before: &'a str, after: &'a str) -> [&'a str; 2] {
+    let name = |value: &'a str| match value.rsplit_once(" v") {
+        Some((name, version)) if !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => value,
+    };
+    let names = [name(before), name(after)];
+    if names[0] == names[1] { [before, after] } else { names }
 }
 
 fn column(

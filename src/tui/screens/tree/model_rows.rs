@@ -3,8 +3,8 @@
 //! Not for: folding and filtering (`model`).
 //!
 //! A segment ends where the tree forks, at a branch's head, or at a leaf. The continuation on the current branch keeps
-//! the indentation; other continuations come before it, indented by one step. Therefore the depth counts forks, not
-//! messages.
+//! the indentation; other continuations come before it, indented by one step, also those of a branch that starts at the
+//! end of another branch. Therefore the depth counts forks, not messages.
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
@@ -32,6 +32,9 @@ pub struct Row {
     pub(crate) end: u32,
     /// Whether it leaves the main line at a fork.
     pub side: bool,
+    /// One bit for each guide line before it, from left to right: set if the line has ended above this row, or ends at
+    /// it.
+    pub closed: u64,
     /// Whether it is on the current branch's path.
     pub on_path: bool,
 }
@@ -114,9 +117,9 @@ impl TreeRows {
         self.rows.clear();
         self.places.clear();
         self.places.resize(tree.len(), 0);
-        let mut todo: Vec<(Slot, u32, u32, bool)> =
-            tree.children(None).iter().rev().map(|root| (*root, 0, 0, false)).collect();
-        while let Some((first, depth, level, side)) = todo.pop() {
+        let mut todo: Vec<(Slot, u32, u32, bool, u64)> =
+            tree.children(None).iter().rev().map(|root| (*root, 0, 0, false, 0)).collect();
+        while let Some((first, depth, level, side, closed)) = todo.pop() {
             let place = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
             let (mut last, mut messages) = (first, 1);
             self.places[first as usize] = place;
@@ -128,12 +131,17 @@ impl TreeRows {
                 self.places[last as usize] = place;
             }
             let ways = tree.children(Some(last));
-            let on = main(ways);
-            todo.extend(on.map(|slot| (slot, depth, level + 1, false)));
-            let others = ways.iter().rev().filter(|slot| Some(**slot) != on);
-            todo.extend(others.map(|slot| (*slot, depth + 1, level + 1, true)));
+            // Where a branch ends, all messages below belong to other branches, which are its children.
+            let on = main(ways).filter(|_| !stands[last as usize]);
+            todo.extend(on.map(|slot| (slot, depth, level + 1, false, closed)));
+            let others = ways.iter().rev().filter(|slot| Some(**slot) != on).enumerate();
+            todo.extend(others.map(|(nth, slot)| {
+                let closes = nth == 0 && on.is_none();
+                let column = if closes { 1_u64.checked_shl(depth).unwrap_or(0) } else { 0 };
+                (*slot, depth + 1, level + 1, true, closed | column)
+            }));
             let on_path = on_path[first as usize];
-            self.rows.push(Row { first, last, depth, messages, below: 0, level, end: 0, side, on_path });
+            self.rows.push(Row { first, last, depth, messages, below: 0, level, end: 0, side, closed, on_path });
         }
         measure(&mut self.rows);
     }
@@ -153,9 +161,14 @@ impl TreeRows {
             let known = self.places.get(above as usize).is_none_or(ends);
             known && tree.children(Some(above)).len() == 1 && !basis.heads.contains_key(&above)
         };
-        // A head that has left the end of a segment must have moved on; no head may be inside a segment.
-        let ended =
-            |slot: &Slot| tree.children(Some(*slot)).len() != 1 || tree.children(Some(*slot))[0] as usize >= old.nodes;
+        // A head that has left the end of a segment must have moved on; no head may be inside a segment. Whether a
+        // branch ends at a fork decides which continuation keeps the indentation.
+        let ended = |slot: &Slot| tree.children(Some(*slot)).iter().all(|child| *child as usize >= old.nodes);
+        let arrived = basis.heads.keys().filter(|slot| !old.heads.contains_key(slot));
+        let mut arrived = arrived.filter(|slot| (**slot as usize) < old.nodes);
+        if arrived.any(|slot| !tree.children(Some(*slot)).is_empty()) {
+            return false;
+        }
         let left = old.heads.keys().filter(|slot| !basis.heads.contains_key(slot));
         let at_end = |slot: &Slot| {
             let known = self.places.get(*slot as usize);
@@ -229,6 +242,22 @@ mod tests {
     fn branch(n: u128, head: Option<u128>) -> Branch {
         let head = head.map(|n| NodeId(Uuid::from_u128(n)));
         Branch::new(BranchId(Uuid::from_u128(n)), SessionId(Uuid::nil()), "", head, 0)
+    }
+
+    #[test]
+    fn a_branch_that_starts_at_the_end_of_another_is_its_child() {
+        let mut tree = Tree::default();
+        for (n, parent) in [(1, None), (2, Some(1)), (3, Some(2)), (4, Some(3)), (5, Some(4))] {
+            tree.insert(head(n, parent));
+        }
+        let branches = [branch(1, Some(2)), branch(2, Some(4))];
+        for current in &branches {
+            let mut rows = TreeRows::default();
+            rows.sync(&tree, &branches, current.id);
+            let drawn: Vec<(Slot, u32, bool, u64)> =
+                rows.rows.iter().map(|row| (row.first, row.depth, row.side, row.closed)).collect();
+            assert_eq!(drawn, [(0, 0, false, 0), (2, 1, true, 1), (4, 2, true, 3)]);
+        }
     }
 
     proptest! {

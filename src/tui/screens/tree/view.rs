@@ -171,9 +171,12 @@ fn guides(view: &ViewContext<'_>, row: &Row, room: usize) -> String {
     if past > most {
         lead.push_str(glyphs.ellipsis);
     }
-    lead.push_str(&glyphs.pipe.repeat(past.min(most)));
+    let is_closed = |column: usize| column < 64 && row.closed >> column & 1 == 1;
+    for column in past.saturating_sub(most)..past {
+        lead.push_str(if is_closed(column) { "  " } else { glyphs.pipe });
+    }
     if row.side {
-        lead.push_str(glyphs.tee);
+        lead.push_str(if is_closed(past) { glyphs.corner } else { glyphs.tee });
     }
     lead
 }

@@ -6,7 +6,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::variant;
 use crate::domain::planning::what_if::WhatIf;
-use crate::engine::api::{Answer, PlanRequest};
+use crate::engine::api::{Answer, PlanRequest, ProgramRequest};
 use crate::tui::chat::update::branches;
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
@@ -21,6 +21,30 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     let draft = model.composer.next_draft();
     model.layers.push(WhatIfScreen::new(branch, draft));
     request_variants(model, out);
+    let profile = model.session.as_ref().and_then(|session| session.settings()).map(|known| known.profile.clone());
+    let request = ProgramRequest::Models { profile, unready: false };
+    send(model, request, Pending::WhatIfModels(branch), out);
+}
+
+/// Handles the list of the profile's models. The variants are requested again if a model has no line yet. A server that
+/// cannot list its models adds no line.
+pub(crate) fn listed(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+    let Ok(Answer::Models(by_profile)) = result else { return };
+    let current = model.session.as_ref().and_then(|session| session.settings()).map(|known| known.model.name.clone());
+    let names: Vec<String> =
+        by_profile.into_iter().filter_map(|(_, found)| found.ok()).flatten().map(|m| m.name).collect();
+    for screen in model.layers.all_mut::<WhatIfScreen>().filter(|screen| screen.branch == branch) {
+        screen.listed = names.iter().filter(|name| current.as_ref() != Some(name)).cloned().collect();
+    }
+    request_missing_models(model, out);
+}
+
+/// Requests the variants again, once, if they are planned and lack a listed model.
+fn request_missing_models(model: &mut Model, out: &mut Vec<Cmd>) {
+    let missing = model.layers.top_mut::<WhatIfScreen>().map(WhatIfScreen::take_models_without_line);
+    if missing.is_some_and(|names| !names.is_empty()) {
+        request_variants(model, out);
+    }
 }
 
 /// Requests the variants for the open screen.
@@ -34,7 +58,10 @@ fn request_variants(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the planned variants.
 pub(crate) fn answered(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
-        Ok(Answer::WhatIf(found)) => arrived(model, &found),
+        Ok(Answer::WhatIf(found)) => {
+            arrived(model, &found);
+            request_missing_models(model, out);
+        }
         Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => failed(model, branch, &failure, out),
     }
@@ -43,8 +70,7 @@ pub(crate) fn answered(model: &mut Model, branch: BranchId, result: Result<Answe
 fn arrived(model: &mut Model, found: &Arc<WhatIf>) {
     for screen in model.layers.all_mut::<WhatIfScreen>() {
         if screen.branch == found.branch {
-            screen.found = Some(found.clone());
-            (screen.cursor, screen.scroll) = (screen.cursor.min(screen.len().saturating_sub(1)), 0);
+            screen.fill(found.clone());
         }
     }
 }

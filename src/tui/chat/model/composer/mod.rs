@@ -6,6 +6,7 @@ mod text;
 
 use super::complete::named;
 use super::history::History;
+use super::slash::SlashLine;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens::{counted, grouped};
@@ -161,6 +162,12 @@ impl Composer {
         let whole: Arc<str> = Arc::from(text);
         self.whole = Some(whole.clone());
         whole
+    }
+
+    /// The command line in the composer. Pastes are unfolded; attached files are not part of a command.
+    pub fn slash_line(&self) -> SlashLine {
+        let pastes: Vec<(&str, &str)> = self.pastes().map(|(chip, text)| (chip, &**text)).collect();
+        SlashLine::with_pastes(self.first_line(), &pastes)
     }
 
     /// The draft that sending would submit.
