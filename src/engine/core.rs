@@ -150,10 +150,6 @@ impl Core {
         self.emit(Event::Program(ProgramEvent::Alarm(sentence)));
     }
 
-    pub(super) fn now(&self) -> i64 {
-        (self.setup.now)()
-    }
-
     /// Returns the rules of a branch: its profile, model, policy, tools, and settings.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
         self.apply_denials(Some(branch.id));
@@ -245,6 +241,12 @@ impl Core {
     /// Reads a node's whole content from the store.
     pub(super) fn content(&self, node: NodeId) -> Result<Content, Failure> {
         content(&self.store, node)
+    }
+}
+
+impl Setup {
+    pub(super) fn now(&self) -> i64 {
+        (self.now)()
     }
 }
 

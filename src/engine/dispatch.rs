@@ -202,10 +202,10 @@ impl Core {
             TurnRequest::Ask { branch, draft, plan } => return self.ask(ticket, branch, draft, plan),
             TurnRequest::Claim(branch) => return self.await_claim(ticket, branch),
             TurnRequest::Aside { branch, text } => return self.aside(ticket, branch, text),
-            TurnRequest::GiveBackClaim(branch) => Ok(self.release_claim(branch)),
+            TurnRequest::GiveBackClaim(branch) => Ok(self.turns.release_claim(branch)),
             TurnRequest::Cancel { branch } => self.cancel(branch).map(|()| Answer::Done("Stopped.".into())),
             TurnRequest::Consent { branch, index, consent, always } => self.consent(branch, index, consent, always),
-            TurnRequest::DropAside { run } => self.drop_aside(run),
+            TurnRequest::DropAside { run } => self.turns.drop_aside(run),
             TurnRequest::KeepAside { run } => self.keep_aside(run),
         };
         self.answer_now(ticket, result)
@@ -227,14 +227,14 @@ impl Core {
             PlanRequest::Exact { branch, act: Exact::Send { draft, body } } => {
                 return self.submit_edited_body(ticket, branch, draft, body, true);
             }
-            PlanRequest::Exact { branch, act: Exact::Show } => self.raw_request(branch),
+            PlanRequest::Exact { branch, act: Exact::Show } => self.plans.raw_request(branch),
             PlanRequest::Why { branch, item, most } => return self.compare_item(ticket, branch, &item, most),
             PlanRequest::Retrieve { session, branch, query, at, budget, anyway } => {
                 let request = RetrievalRequest { query, at, budget, anyway };
                 return self.retrieve(ticket, session.as_deref(), branch.as_deref(), request);
             }
             PlanRequest::RowText { branch, atom } => self.row_text(branch, &atom),
-            PlanRequest::WireText { branch } => self.wire_text(branch),
+            PlanRequest::WireText { branch } => self.plans.wire_text(branch),
         };
         self.answer_now(ticket, result)
     }

@@ -20,6 +20,7 @@ use crate::engine::api::{Answer, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, summary_text};
 use crate::engine::sessions::session::Session;
+use crate::engine::sessions::state::Sessions;
 use crate::engine::summaries::writer;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -38,7 +39,7 @@ impl Core {
         kind: EditableKind,
     ) -> Result<(), Failure> {
         let editables = match kind {
-            EditableKind::State => self.state_editable(branch)?,
+            EditableKind::State => self.sessions.state_editable(branch)?,
             EditableKind::Summaries => self.summary_editables(branch)?,
             EditableKind::Policies => self.policy_editables(branch)?,
             EditableKind::Modules => return self.list_module_summaries(ticket, branch),
@@ -52,49 +53,6 @@ impl Core {
             }
         };
         self.answer_now(ticket, Ok(Answer::Editables(kind, editables)))
-    }
-
-    /// Returns the state block of a branch with all versions on its path, including undone ones.
-    fn state_editable(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
-        let branch = self.sessions.branch(id)?;
-        let session = self.sessions.of_branch(id)?;
-        let path: HashSet<NodeId> = session.path(&branch).into_iter().map(|slot| session.tree.head(slot).id).collect();
-        let here = |state: &&StateVersion| path.contains(&state.node) && state.branch.is_none_or(|of| of == id);
-        let mut states: Vec<_> = session.states.iter().filter(here).collect();
-        states.sort_by_key(|state| std::cmp::Reverse(state.version));
-        states.truncate(MOST);
-        let current = branch.state.as_ref().map(|state| state.version);
-        let last = states.len().saturating_sub(1);
-        let version = |(at, state): (usize, &&StateVersion)| {
-            let by = match (state.edited, state.offered) {
-                (true, _) => "edited by you",
-                (false, true) => "imported; not in use until you adopt it (/adopt-state)",
-                (false, false) => "by the model",
-            };
-            let undone = if state.withdrawn { ", undone" } else { "" };
-            Version {
-                what: format!("version {}, {by}{undone}", state.version),
-                at: Some(state.at),
-                text: state.text.as_str().into(),
-                current: Some(state.version) == current,
-                from: (at < last).then_some(at + 1),
-            }
-        };
-        let empty = session.head(&branch).is_none();
-        Ok(vec![Editable {
-            kind: EditableKind::State,
-            id: String::new(),
-            title: format!("The state block of {}", branch.name),
-            note: current.map_or("", |_| "sent with each request that asks for a state block").into(),
-            source: None,
-            editing: if empty {
-                Editability::Not("A state block belongs to a message, and this branch has no messages yet.")
-            } else {
-                Editability::Here
-            },
-            in_use: current.is_some(),
-            versions: states.iter().enumerate().map(version).collect(),
-        }])
     }
 
     /// Returns the summaries in use, each with the levels below it.
@@ -161,7 +119,7 @@ impl Core {
         let mut after = branch.summaries.clone();
         after.retain(|other| *other != old.id);
         after.push(made.id);
-        let put = Write::PutSummary { session: branch.session, summary: Box::new(made.clone()), at: self.now() };
+        let put = Write::PutSummary { session: branch.session, summary: Box::new(made.clone()), at: self.setup.now() };
         let what = format!("edited the summary of turns {}–{}", made.turns.0, made.turns.1);
         self.use_summaries(&branch, what, after, vec![put], |core| {
             if let Ok(session) = core.sessions.of_branch_mut(id) {
@@ -200,6 +158,51 @@ impl Core {
             });
         }
         Ok(sources)
+    }
+}
+
+impl Sessions {
+    /// Returns the state block of a branch with all versions on its path, including undone ones.
+    fn state_editable(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
+        let branch = self.branch(id)?;
+        let session = self.of_branch(id)?;
+        let path: HashSet<NodeId> = session.path(&branch).into_iter().map(|slot| session.tree.head(slot).id).collect();
+        let here = |state: &&StateVersion| path.contains(&state.node) && state.branch.is_none_or(|of| of == id);
+        let mut states: Vec<_> = session.states.iter().filter(here).collect();
+        states.sort_by_key(|state| std::cmp::Reverse(state.version));
+        states.truncate(MOST);
+        let current = branch.state.as_ref().map(|state| state.version);
+        let last = states.len().saturating_sub(1);
+        let version = |(at, state): (usize, &&StateVersion)| {
+            let by = match (state.edited, state.offered) {
+                (true, _) => "edited by you",
+                (false, true) => "imported; not in use until you adopt it (/adopt-state)",
+                (false, false) => "by the model",
+            };
+            let undone = if state.withdrawn { ", undone" } else { "" };
+            Version {
+                what: format!("version {}, {by}{undone}", state.version),
+                at: Some(state.at),
+                text: state.text.as_str().into(),
+                current: Some(state.version) == current,
+                from: (at < last).then_some(at + 1),
+            }
+        };
+        let empty = session.head(&branch).is_none();
+        Ok(vec![Editable {
+            kind: EditableKind::State,
+            id: String::new(),
+            title: format!("The state block of {}", branch.name),
+            note: current.map_or("", |_| "sent with each request that asks for a state block").into(),
+            source: None,
+            editing: if empty {
+                Editability::Not("A state block belongs to a message, and this branch has no messages yet.")
+            } else {
+                Editability::Here
+            },
+            in_use: current.is_some(),
+            versions: states.iter().enumerate().map(version).collect(),
+        }])
     }
 }
 

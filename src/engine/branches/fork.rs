@@ -109,7 +109,7 @@ impl Core {
                 parent: Some(id),
                 fork: head,
                 archived: false,
-                created_at: self.now(),
+                created_at: self.setup.now(),
                 seq: 0,
                 marks: inherited(&parent),
                 reply: None,
@@ -130,7 +130,7 @@ impl Core {
         }
         let ids: Vec<BranchId> = children.iter().map(|child| child.id).collect();
         let changes = ids.iter().map(|child| Change::Forked { branch: *child }).collect();
-        writes.push(self.operation(session_id, what, changes));
+        writes.push(self.setup.operation(session_id, what, changes));
         self.store.write(writes)?;
         self.sessions.before_choices.extend(ids.iter().map(|child| (*child, before_choices.clone())));
         let outline = self.plans.outlines.get(&id).cloned();

@@ -22,15 +22,11 @@ use crate::engine::plans::snapshot::anchor_key;
 use crate::engine::plans::sources::suggested_pins::suggested_symbol;
 use crate::engine::sessions::lookup;
 use crate::engine::sessions::session::{Session, capital, undoable};
+use crate::engine::sessions::state::Sessions;
+use crate::engine::startup::setup::Setup;
 use crate::store::types::Write;
 
 impl Core {
-    /// Returns the write of an operation, to be stored with its changes.
-    pub(crate) fn operation(&self, session: SessionId, what: String, changes: Vec<Change>) -> Write {
-        let at = self.now();
-        Write::PutOperation(Box::new(Operation { seq: 0, session, what, changes, undone: false, at }))
-    }
-
     /// Applies an act to items (undoable).
     pub(crate) fn mark(&mut self, id: BranchId, items: &[ItemName], act: Act) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
@@ -51,9 +47,9 @@ impl Core {
             writes.extend(self.mark_step(&change, why));
             changes.push(change);
         }
-        writes.push(self.operation(branch.session, notice.clone(), changes.clone()));
+        writes.push(self.setup.operation(branch.session, notice.clone(), changes.clone()));
         self.store.write(writes)?;
-        self.with_branch(id, |branch| apply_to(branch, &changes));
+        self.sessions.with_branch(id, |branch| apply_to(branch, &changes));
         self.show_branch(id);
         Ok(Answer::Done(format!("{notice}. u undoes it.")))
     }
@@ -81,7 +77,7 @@ impl Core {
                 marked.item = item;
                 marked.updates.push((MarkUpdate { target, before, after }, "decided by the person"));
             }
-            for mark in if pins { self.replaced_marks(branch, &target) } else { Vec::new() } {
+            for mark in if pins { self.sessions.replaced_marks(branch, &target) } else { Vec::new() } {
                 if !marked.holds(&mark.target) {
                     let update = MarkUpdate { target: mark.target, before: Some(mark), after: None };
                     marked.updates.push((update, "pinned instead"));
@@ -89,15 +85,6 @@ impl Core {
             }
         }
         Ok(marked)
-    }
-
-    /// Returns the program's own marks on a turn that a person's pin on one of its messages replaces.
-    fn replaced_marks(&self, branch: &Branch, target: &Atom) -> Vec<Mark> {
-        let Ok(session) = self.sessions.of_branch(branch.id) else { return Vec::new() };
-        let key = anchor_key(target).and_then(|key| session.tree.by_key(key));
-        let Some(turn) = key.map(|slot| turn_at(session, branch, slot)) else { return Vec::new() };
-        let own = branch.marks.iter().filter(|mark| mark.by == Actor::Engine && mark.target != *target);
-        own.filter(|mark| same_target(session, mark, &turn)).cloned().collect()
     }
 
     /// Returns the mark that results from an act on an item with mark `before`.
@@ -211,7 +198,7 @@ impl Core {
         let key = anchor_key(&target).ok_or_else(|| Failure::user("You can reply only to messages."))?;
         let reply = Some(key).filter(|key| branch.reply != Some(*key));
         self.store.write(vec![Write::SetReply { branch: branch.id, reply }])?;
-        self.with_branch(branch.id, |branch| branch.reply = reply);
+        self.sessions.with_branch(branch.id, |branch| branch.reply = reply);
         self.show_branch(branch.id);
         let notice =
             reply.map_or("Your next message is no longer a reply.", |_| "Your next message replies to this message.");
@@ -293,7 +280,7 @@ impl Core {
         mut writes: Vec<Write>,
         changes: &[Change],
     ) -> Result<Answer, Failure> {
-        writes.push(self.operation(session, what.to_owned(), changes.to_vec()));
+        writes.push(self.setup.operation(session, what.to_owned(), changes.to_vec()));
         self.store.write(writes)?;
         for change in changes {
             self.apply(change, true);
@@ -336,6 +323,25 @@ impl Core {
             at = session.tree.parent(slot);
         }
         Ok(Answer::Done("There is no other answer here; R generates another answer.".into()))
+    }
+}
+
+impl Setup {
+    /// Returns the write of an operation, to be stored with its changes.
+    pub(crate) fn operation(&self, session: SessionId, what: String, changes: Vec<Change>) -> Write {
+        let at = self.now();
+        Write::PutOperation(Box::new(Operation { seq: 0, session, what, changes, undone: false, at }))
+    }
+}
+
+impl Sessions {
+    /// Returns the program's own marks on a turn that a person's pin on one of its messages replaces.
+    fn replaced_marks(&self, branch: &Branch, target: &Atom) -> Vec<Mark> {
+        let Ok(session) = self.of_branch(branch.id) else { return Vec::new() };
+        let key = anchor_key(target).and_then(|key| session.tree.by_key(key));
+        let Some(turn) = key.map(|slot| turn_at(session, branch, slot)) else { return Vec::new() };
+        let own = branch.marks.iter().filter(|mark| mark.by == Actor::Engine && mark.target != *target);
+        own.filter(|mark| same_target(session, mark, &turn)).cloned().collect()
     }
 }
 

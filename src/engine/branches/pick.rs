@@ -15,6 +15,7 @@ use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::api::{Answer, ItemName};
 use crate::engine::core::Core;
 use crate::engine::sessions::session::{Session, undoable};
+use crate::engine::sessions::state::Sessions;
 use crate::store::types::Write;
 
 /// A mark and its replacement.
@@ -29,7 +30,7 @@ impl Core {
         onto: BranchId,
         together: bool,
     ) -> Result<Answer, Failure> {
-        let (source, target) = self.two_branches(from, onto)?;
+        let (source, target) = self.sessions.two_branches(from, onto)?;
         let mut swaps: Vec<Swap> = Vec::new();
         let mut parts: Vec<Vec<Slot>> = Vec::new();
         for item in items {
@@ -79,7 +80,7 @@ impl Core {
             Failure::user("This branch was not forked from another branch.")
                 .todo("Name the branch that gets the result.")
         })?;
-        let (source, target) = self.two_branches(from, onto)?;
+        let (source, target) = self.sessions.two_branches(from, onto)?;
         let session = self.sessions.of_branch(from)?;
         let path = session.path(&source);
         let shared = |slot: &Slot| session.head(&target).is_some_and(|head| session.tree.contains(*slot, head));
@@ -92,15 +93,6 @@ impl Core {
         let old = target.marks.iter().find(is_old).cloned();
         let what = format!("returned the result of {} to {}", source.name, target.name);
         self.apply_swaps(onto, vec![(old, mark)], &what)
-    }
-
-    /// Returns two different branches of one session.
-    fn two_branches(&self, from: BranchId, onto: BranchId) -> Result<(Branch, Branch), Failure> {
-        let session = self.sessions.of_branch(from)?;
-        if from == onto {
-            return Err(Failure::user("The text is already on that branch.").todo("Choose another branch."));
-        }
-        Ok((session.branch(from)?.clone(), session.branch(onto)?.clone()))
     }
 
     /// Writes messages as a text for another branch. A result contains only the last turn but links to all messages.
@@ -164,9 +156,9 @@ impl Core {
             changes.push(change);
         }
         let session = self.sessions.branch(onto)?.session;
-        writes.push(self.operation(session, what.to_owned(), changes.clone()));
+        writes.push(self.setup.operation(session, what.to_owned(), changes.clone()));
         self.store.write(writes)?;
-        self.with_branch(onto, |branch| apply_to(branch, &changes));
+        self.sessions.with_branch(onto, |branch| apply_to(branch, &changes));
         self.show_branch(onto);
         Ok(undoable(what))
     }
@@ -180,6 +172,17 @@ impl Core {
             branch.marks.iter().filter(made).map(|mark| removal(mark).write(branch.id)).collect()
         };
         session.branches.iter().flat_map(of).collect()
+    }
+}
+
+impl Sessions {
+    /// Returns two different branches of one session.
+    fn two_branches(&self, from: BranchId, onto: BranchId) -> Result<(Branch, Branch), Failure> {
+        let session = self.of_branch(from)?;
+        if from == onto {
+            return Err(Failure::user("The text is already on that branch.").todo("Choose another branch."));
+        }
+        Ok((session.branch(from)?.clone(), session.branch(onto)?.clone()))
     }
 }
 

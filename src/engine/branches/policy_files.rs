@@ -8,19 +8,15 @@ use crate::domain::planning::policy::PolicySpec;
 use crate::domain::summary::versions::PolicyFault;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
+use crate::engine::startup::setup::Setup;
 use std::path::PathBuf;
 
 impl Core {
-    fn policies_dir(&self) -> Result<PathBuf, Failure> {
-        let none = || Failure::user("Policies can't be saved in this run.").kept("Your text is kept in the editor.");
-        self.setup.policies_dir.clone().ok_or_else(none)
-    }
-
     /// Saves a person's own policy; with `preset`, a new policy that was copied from it. An invalid text is refused
     /// with the position of the error, and nothing is changed.
     pub(crate) fn save_policy(&mut self, name: &str, text: &str, preset: Option<&str>) -> Result<Answer, Failure> {
-        let folder = self.policies_dir()?;
-        self.ensure_name_free(name, preset.is_some())?;
+        let folder = self.setup.policies_dir()?;
+        self.setup.ensure_name_free(name, preset.is_some())?;
         match policy_files::save(&folder, name, text, preset) {
             Ok(spec) => {
                 Ok(self.take_policy(name, spec, format!("Saved policy {name}; u restores the previous version.")))
@@ -29,31 +25,9 @@ impl Core {
         }
     }
 
-    /// Checks that a policy can be saved under a name: the name must be valid, unused if the policy is new, and not the
-    /// name of a built-in policy.
-    fn ensure_name_free(&self, name: &str, new: bool) -> Result<(), Failure> {
-        let folder = self.policies_dir()?;
-        let all = policy_files::list(&folder).map_err(|error| error.failure())?;
-        let there = all.iter().find(|policy| policy.name == name);
-        let kept = |failure: Failure| failure.kept("Nothing was changed.");
-        match there {
-            _ if !policy_files::is_name(name) => {
-                Err(kept(Failure::user(format!("{name:?} is not a valid policy name.")))
-                    .todo("Use at most 40 lowercase letters, digits, hyphens, and underscores."))
-            }
-            Some(_) if new => {
-                Err(kept(Failure::user(format!("There is already a policy {name}."))).todo("Choose another name."))
-            }
-            Some(policy) if policy.built_in => {
-                Err(kept(Failure::user(format!("{name} is built in."))).todo("Copy it under another name."))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Goes back to the version that a policy's current version was made from, or forward again.
     pub(crate) fn step_policy(&mut self, name: &str, forward: bool) -> Result<Answer, Failure> {
-        let folder = self.policies_dir()?;
+        let folder = self.setup.policies_dir()?;
         match policy_files::step(&folder, name, forward) {
             Ok(Some((number, spec))) => {
                 Ok(self.take_policy(name, spec, format!("Policy {name} is at version {number} again.")))
@@ -77,6 +51,35 @@ impl Core {
             }
         }
         Answer::Policies { names: self.setup.settings.policies.keys().cloned().collect(), notice }
+    }
+}
+
+impl Setup {
+    fn policies_dir(&self) -> Result<PathBuf, Failure> {
+        let none = || Failure::user("Policies can't be saved in this run.").kept("Your text is kept in the editor.");
+        self.policies_dir.clone().ok_or_else(none)
+    }
+
+    /// Checks that a policy can be saved under a name: the name must be valid, unused if the policy is new, and not the
+    /// name of a built-in policy.
+    fn ensure_name_free(&self, name: &str, new: bool) -> Result<(), Failure> {
+        let folder = self.policies_dir()?;
+        let all = policy_files::list(&folder).map_err(|error| error.failure())?;
+        let there = all.iter().find(|policy| policy.name == name);
+        let kept = |failure: Failure| failure.kept("Nothing was changed.");
+        match there {
+            _ if !policy_files::is_name(name) => {
+                Err(kept(Failure::user(format!("{name:?} is not a valid policy name.")))
+                    .todo("Use at most 40 lowercase letters, digits, hyphens, and underscores."))
+            }
+            Some(_) if new => {
+                Err(kept(Failure::user(format!("There is already a policy {name}."))).todo("Choose another name."))
+            }
+            Some(policy) if policy.built_in => {
+                Err(kept(Failure::user(format!("{name} is built in."))).todo("Copy it under another name."))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

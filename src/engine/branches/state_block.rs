@@ -47,9 +47,9 @@ impl Core {
         let head = session.tree.head(slot);
         let before = branch.state.as_ref().filter(|state| state.edited && state.node == head.id).map(|s| s.version);
         let version = state_at(head, session.next_state(), text.trim().to_owned());
-        let version = StateVersion { edited: true, branch: Some(id), at: self.now(), ..version };
+        let version = StateVersion { edited: true, branch: Some(id), at: self.setup.now(), ..version };
         let change = Change::State { branch: id, before, after: Some(version.version) };
-        let operation = self.operation(branch.session, what.to_owned(), vec![change]);
+        let operation = self.setup.operation(branch.session, what.to_owned(), vec![change]);
         self.store.write(vec![Write::PutState { session: branch.session, version: version.clone() }, operation])?;
         let session = self.sessions.of_branch_mut(id)?;
         session.add_states([version]);

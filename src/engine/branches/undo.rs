@@ -12,6 +12,7 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::plan::Anchor;
 use crate::engine::api::{Answer, Event, SessionEvent};
 use crate::engine::core::Core;
+use crate::engine::sessions::state::Sessions;
 use crate::store::Store;
 use crate::store::types::Write;
 
@@ -25,16 +26,16 @@ impl Core {
             if by_program(&op) && back.iter().any(|change| self.ensure_unchanged_since(change, true).is_err()) {
                 continue;
             }
-            if let Some(reason) = self.strands_messages(&op, &back, true) {
+            if let Some(reason) = self.sessions.strands_messages(&op, &back, true) {
                 skipped.stranding.push(reason);
                 continue;
             }
-            let Remaining { changes, used_up } = self.remaining(back);
+            let Remaining { changes, used_up } = self.sessions.remaining(back);
             if changes.is_empty() {
                 skipped.used_up.push(op.what);
                 continue;
             }
-            if changes.iter().all(|change| self.is_on_archived_branch(change)) {
+            if changes.iter().all(|change| self.sessions.is_on_archived_branch(change)) {
                 skipped.stranding.push(format!("its branch is archived ({})", uncapitalized(&op.what)));
                 continue;
             }
@@ -48,7 +49,7 @@ impl Core {
             self.record_undone_summaries(&op.changes);
             let used_up = if used_up { " A call had used the mark; the previous mark is restored." } else { "" };
             let undone = skipped.sentence("undone", &op.what);
-            let archived = self.archived_messages(&op);
+            let archived = self.sessions.archived_messages(&op);
             return Ok(Answer::Done(format!("{undone}{used_up}{archived} U redoes it.")));
         }
         Ok(Answer::Done(skipped.nothing_left("undo")))
@@ -59,11 +60,11 @@ impl Core {
         let ops = self.store.ops(self.sessions.current()?.card.id)?;
         let mut skipped = Skipped::default();
         for op in ops.into_iter().filter(|op| op.undone && !op.changes.is_empty()) {
-            if let Some(reason) = self.strands_messages(&op, &op.changes, false) {
+            if let Some(reason) = self.sessions.strands_messages(&op, &op.changes, false) {
                 skipped.stranding.push(reason);
                 continue;
             }
-            let Remaining { changes, .. } = self.remaining(op.changes.clone());
+            let Remaining { changes, .. } = self.sessions.remaining(op.changes.clone());
             if changes.is_empty() {
                 skipped.used_up.push(op.what);
                 continue;
@@ -74,48 +75,10 @@ impl Core {
         Ok(Answer::Done(skipped.nothing_left("redo")))
     }
 
-    /// Whether a change concerns a mark on an archived branch, where nobody would see the undo.
-    fn is_on_archived_branch(&self, change: &Change) -> bool {
-        let Change::Mark { branch, .. } = change else { return false };
-        self.sessions.branch(*branch).is_ok_and(|branch| branch.archived)
-    }
-
-    /// The changes that remain to be carried out. A used-up mark for one call no longer exists: if it had replaced
-    /// another mark, that mark is restored; otherwise nothing remains to be done.
-    fn remaining(&self, changes: Vec<Change>) -> Remaining {
-        let mut remaining = Remaining::default();
-        for change in changes {
-            let is_used_up = self.is_used_up(&change);
-            match change {
-                Change::Mark { branch, target, after, .. } if is_used_up => {
-                    remaining.used_up = true;
-                    let before = self.mark_on(branch, &target).map(Box::new);
-                    let lasting = after.filter(|mark| !mark.kind.once());
-                    let put = |mark| Change::Mark { branch, target, before, after: Some(mark) };
-                    remaining.changes.extend(lasting.map(put));
-                }
-                change => remaining.changes.push(change),
-            }
-        }
-        remaining
-    }
-
-    /// Whether a change starts from a person's mark for one call that was used up, so that the item now has no mark, or
-    /// a mark that the program made since.
-    fn is_used_up(&self, change: &Change) -> bool {
-        let Change::Mark { branch, target, before: Some(before), .. } = change else { return false };
-        let of_person = before.kind.once() && before.by != Actor::Engine;
-        of_person && self.mark_on(*branch, target).is_none_or(|mark| mark.by == Actor::Engine)
-    }
-
-    /// The mark on an atom of a branch.
-    fn mark_on(&self, branch: BranchId, target: &Atom) -> Option<Mark> {
-        self.sessions.branch(branch).ok()?.marks.into_iter().find(|mark| mark.target == *target)
-    }
-
     fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<(), Failure> {
         for change in changes {
-            self.ensure_unchanged_since(change, undone).map_err(|failure| self.refusal(failure, op, change, undone))?;
+            self.ensure_unchanged_since(change, undone)
+                .map_err(|failure| self.sessions.refusal(failure, op, change, undone))?;
         }
         let anchors = self.anchors_to_restore(changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
@@ -134,7 +97,7 @@ impl Core {
             return Err(error.into());
         }
         for (branch, _, anchor) in anchors {
-            self.with_branch(branch, |branch| branch.anchor = anchor);
+            self.sessions.with_branch(branch, |branch| branch.anchor = anchor);
         }
         for change in changes {
             self.apply(change, !undone);
@@ -168,7 +131,7 @@ impl Core {
         let stands = match change {
             Change::Mark { branch, target, before, .. } => {
                 self.sessions.branch(*branch)?;
-                same_kind(self.mark_on(*branch, target).as_ref(), before.as_deref())
+                same_kind(self.sessions.mark_on(*branch, target).as_ref(), before.as_deref())
             }
             Change::Head { branch, before, .. } => {
                 !self.turns.live.contains_key(branch) && self.sessions.branch(*branch)?.head == *before
@@ -184,7 +147,7 @@ impl Core {
             Change::Title { before, .. } => self.sessions.current()?.card.title == *before,
             Change::Summaries { branch, before, .. } => self.sessions.branch(*branch)?.summaries == *before,
             Change::State { .. } | Change::File { .. } => true,
-            Change::Tag { session, node, before, .. } => self.tag_is_current(*session, *node, before.as_ref()),
+            Change::Tag { session, node, before, .. } => self.sessions.tag_is_current(*session, *node, before.as_ref()),
             Change::Memory { before, after } => self.memory_is_current(before.as_deref(), after.as_deref())?,
         };
         if stands {
@@ -204,7 +167,7 @@ impl Core {
     fn writes_for(&self, change: &Change, undoing: bool) -> Vec<Write> {
         match change {
             Change::Mark { branch, target, after, .. } => {
-                let expect = self.mark_on(*branch, target).map(|mark| mark.revision);
+                let expect = self.sessions.mark_on(*branch, target).map(|mark| mark.revision);
                 vec![Write::PutMark { branch: *branch, target: *target, expect, mark: newer(after.as_deref(), expect) }]
             }
             Change::Head { branch, before, after } => {
@@ -254,34 +217,29 @@ impl Core {
         };
         let id = *id;
         match change {
-            Change::Mark { target, after, .. } => self.with_branch(id, |branch| {
+            Change::Mark { target, after, .. } => self.sessions.with_branch(id, |branch| {
                 let expect = branch.marks.iter().find(|mark| mark.target == *target).map(|mark| mark.revision);
                 branch.marks.retain(|mark| mark.target != *target);
                 branch.marks.extend(newer(after.as_deref(), expect));
             }),
-            Change::Head { after, .. } => self.with_branch(id, |branch| {
+            Change::Head { after, .. } => self.sessions.with_branch(id, |branch| {
                 branch.head = *after;
                 branch.seq += 1;
             }),
-            Change::Name { after, .. } => self.with_branch(id, |branch| branch.name.clone_from(after)),
-            Change::Archived { after, .. } => self.with_branch(id, |branch| branch.archived = *after),
-            Change::Forked { .. } => self.with_branch(id, |branch| branch.archived = !forward),
-            Change::Overrides { after, .. } => self.with_branch(id, |branch| branch.overrides = (**after).clone()),
-            Change::Summaries { after, .. } => self.with_branch(id, |branch| branch.summaries.clone_from(after)),
+            Change::Name { after, .. } => self.sessions.with_branch(id, |branch| branch.name.clone_from(after)),
+            Change::Archived { after, .. } => self.sessions.with_branch(id, |branch| branch.archived = *after),
+            Change::Forked { .. } => self.sessions.with_branch(id, |branch| branch.archived = !forward),
+            Change::Overrides { after, .. } => {
+                self.sessions.with_branch(id, |branch| branch.overrides = (**after).clone())
+            }
+            Change::Summaries { after, .. } => {
+                self.sessions.with_branch(id, |branch| branch.summaries.clone_from(after))
+            }
             Change::State { before, after, .. } => self.swap_states(id, *before, *after),
             Change::Title { .. } | Change::Memory { .. } | Change::Tag { .. } | Change::File { .. } => {}
         }
         self.leave_archived(id);
         self.show_branch(id);
-    }
-
-    /// Changes a branch in memory.
-    pub(crate) fn with_branch(&mut self, id: BranchId, change: impl FnOnce(&mut Branch)) {
-        if let Ok(session) = self.sessions.of_branch_mut(id)
-            && let Some(branch) = session.branch_mut(id)
-        {
-            change(branch);
-        }
     }
 
     fn swap_states(&mut self, id: BranchId, before: Option<u32>, after: Option<u32>) {
@@ -325,6 +283,56 @@ impl Core {
         session.card.title.clone_from(after);
         let card = session.card.clone();
         self.emit(Event::Session(SessionEvent::Card(card)));
+    }
+}
+
+impl Sessions {
+    /// Whether a change concerns a mark on an archived branch, where nobody would see the undo.
+    fn is_on_archived_branch(&self, change: &Change) -> bool {
+        let Change::Mark { branch, .. } = change else { return false };
+        self.branch(*branch).is_ok_and(|branch| branch.archived)
+    }
+
+    /// The changes that remain to be carried out. A used-up mark for one call no longer exists: if it had replaced
+    /// another mark, that mark is restored; otherwise nothing remains to be done.
+    fn remaining(&self, changes: Vec<Change>) -> Remaining {
+        let mut remaining = Remaining::default();
+        for change in changes {
+            let is_used_up = self.is_used_up(&change);
+            match change {
+                Change::Mark { branch, target, after, .. } if is_used_up => {
+                    remaining.used_up = true;
+                    let before = self.mark_on(branch, &target).map(Box::new);
+                    let lasting = after.filter(|mark| !mark.kind.once());
+                    let put = |mark| Change::Mark { branch, target, before, after: Some(mark) };
+                    remaining.changes.extend(lasting.map(put));
+                }
+                change => remaining.changes.push(change),
+            }
+        }
+        remaining
+    }
+
+    /// Whether a change starts from a person's mark for one call that was used up, so that the item now has no mark, or
+    /// a mark that the program made since.
+    fn is_used_up(&self, change: &Change) -> bool {
+        let Change::Mark { branch, target, before: Some(before), .. } = change else { return false };
+        let of_person = before.kind.once() && before.by != Actor::Engine;
+        of_person && self.mark_on(*branch, target).is_none_or(|mark| mark.by == Actor::Engine)
+    }
+
+    /// The mark on an atom of a branch.
+    fn mark_on(&self, branch: BranchId, target: &Atom) -> Option<Mark> {
+        self.branch(branch).ok()?.marks.into_iter().find(|mark| mark.target == *target)
+    }
+
+    /// Changes a branch in memory.
+    pub(crate) fn with_branch(&mut self, id: BranchId, change: impl FnOnce(&mut Branch)) {
+        if let Ok(session) = self.of_branch_mut(id)
+            && let Some(branch) = session.branch_mut(id)
+        {
+            change(branch);
+        }
     }
 }
 

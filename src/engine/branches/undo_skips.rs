@@ -7,8 +7,8 @@ use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tree::Slot;
-use crate::engine::core::Core;
 use crate::engine::sessions::session::{Session, capital};
+use crate::engine::sessions::state::Sessions;
 
 /// How many skipped operations of one reason a sentence names.
 const NAMED: usize = 3;
@@ -72,11 +72,19 @@ fn first_of(what: &[String]) -> String {
     }
 }
 
-impl Core {
+/// The version, from 1, and the number of versions of the message where the path to `old` leaves the path to `head`;
+/// `None` if it does not leave that path.
+fn version_of(session: &Session, old: Slot, head: Slot) -> Option<(usize, usize)> {
+    let left = session.tree.path(old).into_iter().find(|slot| !session.tree.contains(*slot, head))?;
+    let (place, count) = session.tree.place(left);
+    Some((place + 1, count))
+}
+
+impl Sessions {
     /// Returns which operation must be skipped and why, if carrying out these changes would archive a branch that has
     /// gained messages since the operation, or take the name from one; otherwise `None`.
     pub(super) fn strands_messages(&self, op: &Operation, changes: &[Change], undoing: bool) -> Option<String> {
-        let session = self.sessions.current().ok()?;
+        let session = self.current().ok()?;
         let closed: Vec<BranchId> = changes.iter().filter_map(|change| closed_by(session, change, undoing)).collect();
         let archives = changes.iter().any(|change| matches!(change, Change::Archived { .. }));
         let renamed = changes.iter().filter_map(|change| match change {
@@ -100,7 +108,7 @@ impl Core {
         }
         let done = if undone { "undone" } else { "redone" };
         if let Change::Head { branch, before, after } = change
-            && let Ok(session) = self.sessions.current()
+            && let Ok(session) = self.current()
             && let Ok(branch) = session.branch(*branch)
             && let Some(head) = session.head(branch)
         {
@@ -121,7 +129,7 @@ impl Core {
 
     /// Returns a sentence about the later messages of a branch that undoing its fork archived; empty if it has none.
     pub(super) fn archived_messages(&self, op: &Operation) -> String {
-        let Ok(session) = self.sessions.current() else { return String::new() };
+        let Ok(session) = self.current() else { return String::new() };
         let forked = op.changes.iter().find_map(|change| match change {
             Change::Forked { branch } if gained(session, *branch, op, &[*branch]) => session.branch(*branch).ok(),
             _ => None,
@@ -130,14 +138,6 @@ impl Core {
             format!(" The messages on {} are archived with it; `pleach branch list` lists them.", branch.name)
         })
     }
-}
-
-/// The version, from 1, and the number of versions of the message where the path to `old` leaves the path to `head`;
-/// `None` if it does not leave that path.
-fn version_of(session: &Session, old: Slot, head: Slot) -> Option<(usize, usize)> {
-    let left = session.tree.path(old).into_iter().find(|slot| !session.tree.contains(*slot, head))?;
-    let (place, count) = session.tree.place(left);
-    Some((place + 1, count))
 }
 
 /// The branch that a change archives, if that can strand messages. Undoing a fork other than a race's closes the branch

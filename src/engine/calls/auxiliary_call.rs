@@ -85,7 +85,7 @@ impl Core {
             store: self.store.clone(),
             counter: self.setup.counter.clone(),
             cancel: CancelToken::default(),
-            now: self.now(),
+            now: self.setup.now(),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::planning::row_matching;
 use crate::engine::api::{CallSelector, ItemName, Ticket};
 use crate::engine::core::Core;
+use crate::engine::plans::state::Plans;
 use crate::engine::sessions::session::Session;
 
 impl Core {
@@ -18,8 +19,8 @@ impl Core {
         before: Option<CallSelector>,
         after: CallSelector,
     ) -> Result<(), Failure> {
-        let before = before.map(|which| self.wanted(which).map(Box::new)).transpose()?;
-        let after = self.wanted(after)?;
+        let before = before.map(|which| self.plans.wanted(which).map(Box::new)).transpose()?;
+        let after = self.plans.wanted(after)?;
         self.compare_in_background(ticket, DiffRequest::Diff(before, Box::new(after)))
     }
 
@@ -55,16 +56,18 @@ impl Core {
         self.compare_in_background(ticket, DiffRequest::Both(a, b))
     }
 
-    fn wanted(&self, which: CallSelector) -> Result<WantedCall, Failure> {
-        let CallSelector::Next(branch) = which else { return Ok(WantedCall::Stored(which)) };
-        let drawn = self.plans.drawn.get(&branch);
-        let drawn = drawn.ok_or_else(Failure::not_planned_yet)?;
-        let called = PlanWithCall { plan: drawn.solved.plan.clone(), run: None, branch: Some(branch) };
-        Ok(WantedCall::Drawn(Box::new(called)))
-    }
-
     fn compare_in_background(&self, ticket: Ticket, request: DiffRequest) -> Result<(), Failure> {
         let sessions = self.sessions.open.values().map(Session::snapshot).collect();
         self.workers.diff.compare(ticket, request, sessions, self.sessions.current_id)
+    }
+}
+
+impl Plans {
+    fn wanted(&self, which: CallSelector) -> Result<WantedCall, Failure> {
+        let CallSelector::Next(branch) = which else { return Ok(WantedCall::Stored(which)) };
+        let drawn = self.drawn.get(&branch);
+        let drawn = drawn.ok_or_else(Failure::not_planned_yet)?;
+        let called = PlanWithCall { plan: drawn.solved.plan.clone(), run: None, branch: Some(branch) };
+        Ok(WantedCall::Drawn(Box::new(called)))
     }
 }

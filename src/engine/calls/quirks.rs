@@ -104,25 +104,6 @@ impl Core {
         Ok(())
     }
 
-    /// Returns the learned quirks as findings for the checks of `doctor`.
-    pub(crate) fn quirk_findings(&self) -> Vec<Finding> {
-        let mut all: Vec<_> = self.learned.quirks.iter().collect();
-        all.sort_by_key(|(of, _)| *of);
-        let finding = |((profile, model), quirks): (&(String, String), &Vec<Quirk>)| {
-            let names: Vec<&str> = quirks.iter().map(|quirk| quirk.name()).collect();
-            let text: Vec<String> =
-                quirks.iter().map(|quirk| format!("{}: {}", quirk.name(), quirk.sentence())).collect();
-            let first = names.first().copied().unwrap_or_default();
-            let text = format!("learned from refusals: {}", text.join("; "));
-            let todo = format!(
-                "If this is no longer true, run `pleach doctor --forget {first} --profile {profile} --model {model}`."
-            );
-            let facts = vec![("profile", profile.clone()), ("model", model.clone()), ("quirks", names.join(","))];
-            Finding { facts, ..Finding::new(&format!("quirks {profile}/{model}"), None, text, &todo) }
-        };
-        all.into_iter().map(finding).collect()
-    }
-
     /// Forgets quirks: all, or only the quirks of a profile or model, or a single one.
     pub(crate) fn forget_quirks(
         &mut self,
@@ -156,6 +137,27 @@ impl Core {
         }
         forgotten.sort();
         Ok(Answer::Done(format!("Forgot {}. The next request uses the usual format.", forgotten.join("; "))))
+    }
+}
+
+impl LearnedSettings {
+    /// Returns the learned quirks as findings for the checks of `doctor`.
+    pub(crate) fn quirk_findings(&self) -> Vec<Finding> {
+        let mut all: Vec<_> = self.quirks.iter().collect();
+        all.sort_by_key(|(of, _)| *of);
+        let finding = |((profile, model), quirks): (&(String, String), &Vec<Quirk>)| {
+            let names: Vec<&str> = quirks.iter().map(|quirk| quirk.name()).collect();
+            let text: Vec<String> =
+                quirks.iter().map(|quirk| format!("{}: {}", quirk.name(), quirk.sentence())).collect();
+            let first = names.first().copied().unwrap_or_default();
+            let text = format!("learned from refusals: {}", text.join("; "));
+            let todo = format!(
+                "If this is no longer true, run `pleach doctor --forget {first} --profile {profile} --model {model}`."
+            );
+            let facts = vec![("profile", profile.clone()), ("model", model.clone()), ("quirks", names.join(","))];
+            Finding { facts, ..Finding::new(&format!("quirks {profile}/{model}"), None, text, &todo) }
+        };
+        all.into_iter().map(finding).collect()
     }
 }
 

@@ -91,7 +91,7 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let (mut new_branches, mut records) = (Vec::new(), Vec::new());
         let (race, at, limits) =
-            (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.settings.race).without_zeros());
+            (RaceId(Uuid::now_v7()), self.setup.now(), limits.over(self.setup.settings.race).without_zeros());
         let mut taken = 1;
         for variant in variants {
             let (arm, rules) = self.variant_of(&branch, variant)?;
@@ -162,7 +162,7 @@ impl Core {
         let what = format!("kept {}{named} and archived the other branches of the race", kept.name);
         let mut writes: Vec<Write> = changes.iter().filter_map(written).collect();
         writes.push(Write::UseBranch(id));
-        writes.push(self.operation(session, what.clone(), changes.clone()));
+        writes.push(self.setup.operation(session, what.clone(), changes.clone()));
         self.store.write(writes)?;
         self.sessions.of_branch_mut(id)?.current = id;
         for change in &changes {

@@ -25,7 +25,9 @@ use crate::engine::plans::labels::{card_text, quote_text, state_text};
 use crate::engine::plans::sources::summaries::all_texts;
 use crate::engine::plans::worker::{Solved, Stored};
 use crate::engine::sessions::session::Session;
+use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::rules::Rules;
+use crate::engine::startup::setup::Setup;
 use crate::engine::turns::open_question;
 use crate::store::Store;
 use std::sync::Arc;
@@ -55,7 +57,7 @@ impl Core {
         let run = one_run(&self.store, prefix)?;
         self.load_session(run.session)?;
         let mut stored = stored(&self.store, &run)?;
-        let after = self.place(&run)?;
+        let after = self.sessions.place(&run)?;
         let (profile, model) = to;
         let elsewhere = profile.is_some();
         let parent = self.sessions.branch(run.branch)?;
@@ -83,7 +85,7 @@ impl Core {
         }
         let session = self.sessions.of_branch(run.branch)?;
         let contents = if run.edited { Contents::default() } else { restored(&self.store, &stored, session, &run)? };
-        let solved = self.solved_again(stored, contents, other || left.is_some())?;
+        let solved = self.setup.solved_again(stored, contents, other || left.is_some())?;
         let (needed, room) = (solved.plan.est_total, solved.plan.budget.prompt);
         if other && needed > room {
             let [needed, room] = [needed, room].map(|tokens| grouped(tokens.into()));
@@ -109,18 +111,9 @@ impl Core {
         let left = left.map(|row| (row.atom, row.title));
         Ok(Answer::Replaying(Box::new(ReplayedCall { of: run, run: sent, branch, exact, without: left })))
     }
+}
 
-    /// Returns the node that a call's answer followed or would have followed.
-    fn place(&self, run: &RunCard) -> Result<NodeId, Failure> {
-        let session = self.sessions.of_branch(run.branch)?;
-        let above = run.answer.and_then(|id| session.tree.get(id)).and_then(|head| head.parent);
-        let asked = run.user.filter(|_| run.round == 1);
-        above.or(asked).ok_or_else(|| {
-            Failure::user("That call produced no message, so it has no place in the tree.")
-                .todo("Send its question again.")
-        })
-    }
-
+impl Setup {
     fn solved_again(&self, mut stored: Stored, contents: Contents, changed: bool) -> Result<Solved, Failure> {
         let edited = by_hand(&stored)?;
         let by_hand = edited.is_some();
@@ -129,7 +122,7 @@ impl Core {
             None => rendered(&stored, &contents)?,
         };
         if changed {
-            let counter = self.setup.counter.as_ref();
+            let counter = self.counter.as_ref();
             if let Some(tokens) = checks::count_body(&wire.bytes, stored.plan.encoding, counter) {
                 stored.plan = variant::with_total(stored.plan, tokens);
             }
@@ -143,6 +136,19 @@ impl Core {
             contents: Arc::new(contents),
             marks: Arc::new([]),
             edited: by_hand,
+        })
+    }
+}
+
+impl Sessions {
+    /// Returns the node that a call's answer followed or would have followed.
+    fn place(&self, run: &RunCard) -> Result<NodeId, Failure> {
+        let session = self.of_branch(run.branch)?;
+        let above = run.answer.and_then(|id| session.tree.get(id)).and_then(|head| head.parent);
+        let asked = run.user.filter(|_| run.round == 1);
+        above.or(asked).ok_or_else(|| {
+            Failure::user("That call produced no message, so it has no place in the tree.")
+                .todo("Send its question again.")
         })
     }
 }

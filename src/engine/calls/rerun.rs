@@ -14,6 +14,7 @@ use crate::engine::jobs::CancelToken;
 use crate::engine::startup::learned;
 use crate::engine::tools::trace_records;
 use crate::engine::turns::consent::{decide_by_rules, no_longer_waits, protection, visibility_of, with_rule_warning};
+use crate::engine::turns::state::Turns;
 use crate::engine::turns::state::{RerunEvent, RunningCall};
 use crate::engine::turns::tool_calls::{CallDecision, CallHost, SingleCall, lost_call};
 use crate::store::Store;
@@ -42,7 +43,7 @@ impl Core {
             truncated_from: None,
             est_tokens: 0,
             duration_ms: 0,
-            at: self.now(),
+            at: self.setup.now(),
             preview: String::new(),
             word: None,
             exit: None,
@@ -132,13 +133,6 @@ impl Core {
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
     }
 
-    /// Stops the rerun.
-    pub(crate) fn stop_rerun(&mut self) -> Result<Answer, Failure> {
-        let rerun = self.turns.rerun.as_ref().ok_or_else(|| Failure::user("No rerun is in progress."))?;
-        rerun.cancel.cancel();
-        Ok(Answer::Done("Stopped.".into()))
-    }
-
     fn finish_rerun(&mut self, done: &ToolOutcome, millis: u64) {
         let Some(RunningCall { session, mut view, before, .. }) = self.turns.rerun.take() else { return };
         self.changed_files(session, &done.changed);
@@ -159,6 +153,15 @@ impl Core {
         }
         self.emit(Event::Tool(ToolEvent::Trace(trace)));
         self.emit(Event::Tool(ToolEvent::Rerun(Box::new(view))));
+    }
+}
+
+impl Turns {
+    /// Stops the rerun.
+    pub(crate) fn stop_rerun(&mut self) -> Result<Answer, Failure> {
+        let rerun = self.rerun.as_ref().ok_or_else(|| Failure::user("No rerun is in progress."))?;
+        rerun.cancel.cancel();
+        Ok(Answer::Done("Stopped.".into()))
     }
 }
 

@@ -21,8 +21,10 @@ use crate::domain::planning::plan::Reason;
 use crate::engine::api::{Answer, Draft, DraftKind, Event, IndexingEvent, Planned, ProgramEvent, Ticket};
 use crate::engine::core::Core;
 use crate::engine::indexing::priority::Priority;
+use crate::engine::plans::state::Plans;
 use crate::engine::sessions::session::Session;
 use crate::engine::startup::rules::Rules;
+use crate::engine::workers::Workers;
 
 impl Core {
     /// Returns the question of a draft on a session's branch: its place in the tree and its text.
@@ -126,7 +128,7 @@ impl Core {
 
     /// Returns the message that the open turn's user message replies to, by key.
     fn reply_above(&self, branch: BranchId, base: Option<NodeId>) -> Option<Hash> {
-        self.user_above(branch, base).and_then(|node| self.replied(node))
+        self.sessions.user_above(branch, base).and_then(|node| self.replied(node))
     }
 
     fn replied(&self, node: NodeId) -> Option<Hash> {
@@ -266,7 +268,7 @@ impl Core {
         let planned = match solution? {
             Ok(solved) => {
                 let planned = self.shown(branch, &solved);
-                self.store_drawn(branch, LastPlan { draft, revision, solved });
+                self.plans.store_drawn(branch, LastPlan { draft, revision, solved });
                 planned
             }
             Err(blocked) => {
@@ -276,18 +278,6 @@ impl Core {
         };
         self.emit(Event::Planned { branch, generation, planned: planned.clone() });
         Ok(planned)
-    }
-
-    /// Stores the drawn plan, and the previous plan if only retrieval differs, so that a person who presses Enter
-    /// before the new plan is on the screen sends the plan that they saw.
-    fn store_drawn(&mut self, branch: BranchId, new: LastPlan) {
-        let same = |old: &LastPlan| old.draft == new.draft && old.revision == new.revision;
-        let before = self.plans.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
-        match before.cloned() {
-            Some(before) => drop(self.plans.drawn_before.insert(branch, before)),
-            None => drop(self.plans.drawn_before.remove(&branch)),
-        }
-        self.plans.drawn.insert(branch, new);
     }
 
     /// Converts a solved plan to the form for the screen, with its cost and the part that may be cached.
@@ -328,7 +318,7 @@ impl Core {
         let current = self.plans.revision(branch);
         let named =
             |drawn: &&LastPlan| drawn.draft == draft && Some(drawn.solved.plan.id) == plan && drawn.revision == current;
-        let complete = |drawn: &&LastPlan| named(drawn) && !self.withheld(&draft);
+        let complete = |drawn: &&LastPlan| named(drawn) && !self.workers.withheld(&draft);
         let kept = [self.plans.drawn.get(&branch), self.plans.drawn_before.get(&branch)];
         let drawn = kept.into_iter().flatten().find(complete).cloned();
         match drawn {
@@ -340,12 +330,6 @@ impl Core {
             }
             None => self.solve_and_send(ticket, branch, draft, plan),
         }
-    }
-
-    /// Whether a remote embedder was not asked about this draft while it was typed.
-    fn withheld(&self, draft: &Draft) -> bool {
-        !draft.text.trim().is_empty()
-            && self.workers.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
     }
 
     /// Cancels a pending send of the same draft, so that the draft can be sent immediately without a search.
@@ -400,10 +384,31 @@ impl Core {
         self.release_claims();
         self.answer(ticket, opened.map(|run| Answer::Asked { run }));
     }
+}
+
+impl Workers {
+    /// Whether a remote embedder was not asked about this draft while it was typed.
+    fn withheld(&self, draft: &Draft) -> bool {
+        !draft.text.trim().is_empty() && self.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
+    }
+}
+
+impl Plans {
+    /// Stores the drawn plan, and the previous plan if only retrieval differs, so that a person who presses Enter
+    /// before the new plan is on the screen sends the plan that they saw.
+    fn store_drawn(&mut self, branch: BranchId, new: LastPlan) {
+        let same = |old: &LastPlan| old.draft == new.draft && old.revision == new.revision;
+        let before = self.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
+        match before.cloned() {
+            Some(before) => drop(self.drawn_before.insert(branch, before)),
+            None => drop(self.drawn_before.remove(&branch)),
+        }
+        self.drawn.insert(branch, new);
+    }
 
     /// Stores the plan of a round as the drawn one.
     pub(crate) fn store_round_plan(&mut self, branch: BranchId, draft: Draft, solved: Solved) {
-        let revision = self.plans.revision(branch);
-        self.plans.drawn.insert(branch, LastPlan { draft, revision, solved });
+        let revision = self.revision(branch);
+        self.drawn.insert(branch, LastPlan { draft, revision, solved });
     }
 }

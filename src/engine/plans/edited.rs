@@ -23,22 +23,12 @@ use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, PlanReport};
 use crate::engine::indexing::priority::Priority;
 use crate::engine::jobs::guarded;
+use crate::engine::plans::state::Plans;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 impl Core {
-    /// Returns the body of the last drawn plan, with its parts.
-    pub(crate) fn raw_request(&self, branch: BranchId) -> Result<Answer, Failure> {
-        let drawn = self
-            .plans
-            .drawn
-            .get(&branch)
-            .ok_or_else(|| Failure::user("There is no plan yet, so there is no request.").todo("Wait a moment."))?;
-        let Solved { plan, wire, outline, .. } = &drawn.solved;
-        Ok(Answer::Raw(Box::new(raw_request(plan, wire, outline))))
-    }
-
     /// Counts and checks an edited body, and sends it if `sends` is set.
     pub(crate) fn submit_edited_body(
         &mut self,
@@ -124,6 +114,18 @@ impl Core {
         let run = self.open_turn(branch, draft, solved)?;
         self.emit(Event::Planned { branch, generation: u64::MAX, planned: shown });
         Ok(Answer::Asked { run })
+    }
+}
+
+impl Plans {
+    /// Returns the body of the last drawn plan, with its parts.
+    pub(crate) fn raw_request(&self, branch: BranchId) -> Result<Answer, Failure> {
+        let drawn = self
+            .drawn
+            .get(&branch)
+            .ok_or_else(|| Failure::user("There is no plan yet, so there is no request.").todo("Wait a moment."))?;
+        let Solved { plan, wire, outline, .. } = &drawn.solved;
+        Ok(Answer::Raw(Box::new(raw_request(plan, wire, outline))))
     }
 }
 

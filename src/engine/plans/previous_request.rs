@@ -10,41 +10,20 @@ use crate::engine::api::Event;
 use crate::engine::calls::replay::{rendered, restored, stored};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, PlanReport};
+use crate::engine::plans::state::Plans;
 use crate::engine::sessions::session::Session;
+use crate::engine::sessions::state::Sessions;
 use crate::store::Store;
 use std::sync::Arc;
 
 impl Core {
-    /// Returns the last call of a branch, or of its ancestors before the fork, that a server may have read: not one
-    /// that failed before anything arrived.
-    pub(crate) fn last_request(&self, id: BranchId) -> Option<RunCard> {
-        let session = self.sessions.of_branch(id).ok()?;
-        let (mut at, mut until) = (session.branch(id).ok()?, i64::MAX);
-        for _ in 0..=session.branches.len() {
-            let own = |run: &&RunCard| run.branch == at.id && run.at <= until && !run.unanswered();
-            if let Some(run) = session.runs.iter().rev().find(own) {
-                return Some(run.clone());
-            }
-            until = until.min(at.created_at);
-            at = session.branch(at.parent?).ok()?;
-        }
-        None
-    }
-
-    /// Drops the previous request of a branch, because the server did not read it. The request before it is read from
-    /// the store when the next plan is shown.
-    pub(crate) fn drop_previous_request(&mut self, branch: BranchId) {
-        self.plans.outlines.remove(&branch);
-        self.plans.requested_outlines.remove(&branch);
-    }
-
     /// Starts reading the last request of a branch from the store, once, unless it is known. A single command waits for
     /// the result.
     pub(crate) fn load_previous_request(&mut self, branch: BranchId) {
         if self.plans.outlines.contains_key(&branch) || !self.plans.requested_outlines.insert(branch) {
             return;
         }
-        let Some(run) = self.last_request(branch) else {
+        let Some(run) = self.sessions.last_request(branch) else {
             self.plans.requested_outlines.remove(&branch);
             return;
         };
@@ -73,7 +52,7 @@ impl Core {
 
     /// Stores the restored request and shows the plan on the screen again with the figures that are now known.
     pub(crate) fn put_previous_request(&mut self, branch: BranchId, run: RunId, request: Option<PreviousRequest>) {
-        let newest = self.last_request(branch).map(|last| last.id) == Some(run);
+        let newest = self.sessions.last_request(branch).map(|last| last.id) == Some(run);
         let request = request.filter(|_| newest && !self.plans.outlines.contains_key(&branch));
         let Some((outline, plan)) = request else { return };
         self.plans.outlines.insert(branch, outline);
@@ -96,6 +75,33 @@ impl Core {
             let planned = self.shown(branch, &drawn.solved);
             self.emit(Event::Planned { branch, generation, planned });
         }
+    }
+}
+
+impl Plans {
+    /// Drops the previous request of a branch, because the server did not read it. The request before it is read from
+    /// the store when the next plan is shown.
+    pub(crate) fn drop_previous_request(&mut self, branch: BranchId) {
+        self.outlines.remove(&branch);
+        self.requested_outlines.remove(&branch);
+    }
+}
+
+impl Sessions {
+    /// Returns the last call of a branch, or of its ancestors before the fork, that a server may have read: not one
+    /// that failed before anything arrived.
+    pub(crate) fn last_request(&self, id: BranchId) -> Option<RunCard> {
+        let session = self.of_branch(id).ok()?;
+        let (mut at, mut until) = (session.branch(id).ok()?, i64::MAX);
+        for _ in 0..=session.branches.len() {
+            let own = |run: &&RunCard| run.branch == at.id && run.at <= until && !run.unanswered();
+            if let Some(run) = session.runs.iter().rev().find(own) {
+                return Some(run.clone());
+            }
+            until = until.min(at.created_at);
+            at = session.branch(at.parent?).ok()?;
+        }
+        None
     }
 }
 

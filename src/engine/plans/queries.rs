@@ -23,6 +23,8 @@ use crate::engine::calls::stored_runs::{one_run, plan_json, unreadable};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, OutsideChange};
 use crate::engine::jobs::{Part, together};
+use crate::engine::plans::state::Plans;
+use crate::engine::startup::setup::Setup;
 use crate::engine::startup::setup::{ModelLookup, Servers};
 use crate::store::Store;
 use crate::store::file::examine::Examined;
@@ -88,12 +90,6 @@ impl Core {
         Ok(render_forms::plain(&self.content(session.tree.head(slot).id)?))
     }
 
-    /// Returns the exact body of the last drawn plan.
-    pub(crate) fn wire_text(&self, branch: BranchId) -> Result<Answer, Failure> {
-        let drawn = self.plans.drawn.get(&branch).ok_or_else(Failure::not_planned_yet)?;
-        Ok(Answer::Text(String::from_utf8_lossy(&drawn.solved.wire.bytes).into_owned()))
-    }
-
     /// Returns a stored plan by a prefix of its id or of a run's id.
     pub(crate) fn stored_plan(&self, prefix: &str) -> Result<Answer, Failure> {
         let (id, stored) = match self.store.plan_by_prefix(prefix)?.as_slice() {
@@ -119,27 +115,12 @@ impl Core {
         Ok(None)
     }
 
-    /// Returns the profiles that a request about servers concerns.
-    fn wanted_profiles(&self, only: Option<&str>) -> Result<Vec<Profile>, Failure> {
-        let all = self.setup.settings.profiles.values();
-        let chosen: Vec<Profile> = match only {
-            Some(name) => all.filter(|profile| profile.name == name).cloned().collect(),
-            None => all.filter(|profile| self.setup.servers.ready(profile).is_ok()).cloned().collect(),
-        };
-        if chosen.is_empty() {
-            let known: Vec<&str> = self.setup.settings.profiles.keys().map(String::as_str).collect();
-            return Err(Failure::user("There is no such profile, or no profile is set up.")
-                .todo(format!("Known profiles: {}.", known.join(", "))));
-        }
-        Ok(chosen)
-    }
-
     /// Asks servers for their models, on separate threads. With `unready`, the answer also lists the profiles that lack
     /// a key or an address, at the end, each with the missing part.
     pub(crate) fn models(&self, ticket: Ticket, only: Option<&str>, unready: bool) -> Result<(), Failure> {
         let lack = |profile: &Profile| Some((profile.name.clone(), Err(self.setup.servers.ready(profile).err()?)));
         let lacking: Vec<_> = self.setup.settings.profiles.values().filter(|_| unready).filter_map(lack).collect();
-        let profiles = match self.wanted_profiles(only) {
+        let profiles = match self.setup.wanted_profiles(only) {
             Err(_) if !lacking.is_empty() => Vec::new(),
             profiles => profiles?,
         };
@@ -204,7 +185,7 @@ impl Core {
     /// Checks the store, the workspace, and every profile.
     pub(crate) fn doctor(&self, ticket: Ticket) {
         let (store, workspace) = (self.store.clone(), self.workspace_findings());
-        let (tools, quirks) = (self.examine_servers(), self.quirk_findings());
+        let (tools, quirks) = (self.examine_servers(), self.learned.quirk_findings());
         let profiles: Vec<Profile> = self.setup.settings.profiles.values().cloned().collect();
         let servers = self.setup.servers.clone();
         let (chosen, embedder) = (self.setup.settings.profile.clone(), self.setup.embedder.clone());
@@ -241,7 +222,7 @@ impl Core {
             "not trusted: no tools are offered"
         };
         let workspace = Finding::new("workspace", None, format!("{} ({trust})", self.setup.workspace), "");
-        let settings = self.folder_card().map(|card| {
+        let settings = self.setup.folder_card().map(|card| {
             let todo = match card.standing {
                 SettingsFileStatus::Untrusted => "`pleach trust` trusts the folder.",
                 SettingsFileStatus::Faulty => "Correct or delete the file.",
@@ -254,6 +235,31 @@ impl Core {
             Finding { facts: vec![("standing", status.unwrap_or_default())], ..finding }
         });
         [workspace].into_iter().chain(settings).collect()
+    }
+}
+
+impl Setup {
+    /// Returns the profiles that a request about servers concerns.
+    fn wanted_profiles(&self, only: Option<&str>) -> Result<Vec<Profile>, Failure> {
+        let all = self.settings.profiles.values();
+        let chosen: Vec<Profile> = match only {
+            Some(name) => all.filter(|profile| profile.name == name).cloned().collect(),
+            None => all.filter(|profile| self.servers.ready(profile).is_ok()).cloned().collect(),
+        };
+        if chosen.is_empty() {
+            let known: Vec<&str> = self.settings.profiles.keys().map(String::as_str).collect();
+            return Err(Failure::user("There is no such profile, or no profile is set up.")
+                .todo(format!("Known profiles: {}.", known.join(", "))));
+        }
+        Ok(chosen)
+    }
+}
+
+impl Plans {
+    /// Returns the exact body of the last drawn plan.
+    pub(crate) fn wire_text(&self, branch: BranchId) -> Result<Answer, Failure> {
+        let drawn = self.drawn.get(&branch).ok_or_else(Failure::not_planned_yet)?;
+        Ok(Answer::Text(String::from_utf8_lossy(&drawn.solved.wire.bytes).into_owned()))
     }
 }
 

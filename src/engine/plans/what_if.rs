@@ -172,7 +172,7 @@ impl Core {
         }
         self.load_previous_request(branch);
         let before = self.plans.outlines.get(&branch).cloned();
-        let first_call = before.is_none() && self.last_request(branch).is_none();
+        let first_call = before.is_none() && self.sessions.last_request(branch).is_none();
         let present = all.first().and_then(|first| match &first.result {
             Some(Ok(solved)) => Some(solved.plan.clone()),
             _ => None,

@@ -117,7 +117,7 @@ impl Core {
         while let Some(piece) = pieces.next()? {
             let (session, records, end) = match piece {
                 Piece::Begin { session, source, title } => {
-                    open.insert(session, SessionImport::new(source, title, self.now()));
+                    open.insert(session, SessionImport::new(source, title, self.setup.now()));
                     continue;
                 }
                 Piece::Records { session, records } => (session, records, None),

@@ -37,7 +37,7 @@ const MAX_CLEARED_BYTES: usize = 4 << 20;
 impl Core {
     /// Creates a session with a branch `main` and opens it.
     pub(crate) fn new_session(&mut self, title: &str) -> Result<Answer, Failure> {
-        let at = self.now();
+        let at = self.setup.now();
         let title = if title.trim().is_empty() { dated(at) } else { title.trim().to_owned() };
         let id = SessionId(Uuid::now_v7());
         let branch = first_branch(id, None, at);
@@ -109,7 +109,7 @@ impl Core {
             return Err(Failure::user("A session needs a title."));
         }
         let change = Change::Title { before: card.title.clone(), after: title.clone() };
-        let operation = self.operation(id, format!("renamed the session to {title}"), vec![change]);
+        let operation = self.setup.operation(id, format!("renamed the session to {title}"), vec![change]);
         self.store.write(vec![Write::SetTitle { session: id, title: title.clone() }, operation])?;
         self.show_title(card, title);
         Ok(Answer::Done("Renamed.".into()))
@@ -131,7 +131,7 @@ impl Core {
         let keys = whole.branches.iter().flat_map(|branch| own(branch.id));
         let drafts = keys.map(|key| Write::SetValue { key, value: None });
         self.store.write(drafts.chain([Write::DropEmbeddings(vectors), Write::DeleteSession(id)]).collect())?;
-        self.forget_vectors();
+        self.workers.forget_vectors();
         self.close_session(id);
         Ok(Answer::Done(self.with_remaining_copies("The session and all its messages are deleted.".into())))
     }
@@ -170,7 +170,7 @@ impl Core {
         } else {
             above.map_or_else(String::new, |head| head.lane.clone())
         };
-        let head = new_head(session, parent, key, role, &content, self.now(), &lane);
+        let head = new_head(session, parent, key, role, &content, self.setup.now(), &lane);
         let session_id = session.card.id;
         self.store.write(vec![
             Write::PutNodes { session: session_id, nodes: vec![Node { head: head.clone(), content }] },
@@ -210,7 +210,7 @@ impl Core {
         let (current, state_missing) = (old.current, old.state_missing.clone());
         self.sessions.open.insert(session_id, Session { current, state_missing, ..fresh });
         self.forget_branches(&branches);
-        self.forget_vectors();
+        self.workers.forget_vectors();
         self.show_nodes(session_id, heads);
         for branch in branches {
             self.show_branch(branch);
@@ -406,7 +406,7 @@ impl Core {
             });
             let before: Vec<(i64, String)> = before.collect();
             let earlier = (!before.is_empty()).then(|| serde_json::to_string(&before).ok()).flatten();
-            let last = Some(format!("{} {text}", self.now()));
+            let last = Some(format!("{} {text}", self.setup.now()));
             self.store.write(vec![
                 Write::SetValue { key: earlier_cleared_key(branch), value: earlier },
                 Write::SetValue { key: cleared_key(branch), value: last },

@@ -16,6 +16,7 @@ use crate::engine::core::Core;
 use crate::engine::plans::sources::memory::ranked;
 use crate::engine::plans::sources::memory_terms::known;
 use crate::engine::plans::sources::suggested_pins;
+use crate::engine::startup::setup::Setup;
 use crate::engine::turns::state_suggestions::{first_transition, state_of_status};
 use crate::store::types::Write;
 use uuid::Uuid;
@@ -74,7 +75,7 @@ impl Core {
     pub(crate) fn persons_memory(&self, branch: &Branch, kind: MemoryKind, text: String, scope: Scope) -> Memory {
         let session = self.sessions.of_branch(branch.id).ok();
         let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot)));
-        let now = self.now();
+        let now = self.setup.now();
         Memory {
             id: MemoryId(Uuid::now_v7()),
             kind,
@@ -93,7 +94,7 @@ impl Core {
     pub(crate) fn act_on_memory(&mut self, named: &str, act: &MemoryAct) -> Result<Answer, Failure> {
         let session = self.sessions.current()?.card.id;
         let before = self.named_memory(session, named)?;
-        let mut after = Memory { version: before.version + 1, updated_at: self.now(), ..before.clone() };
+        let mut after = Memory { version: before.version + 1, updated_at: self.setup.now(), ..before.clone() };
         let what = match act {
             MemoryAct::Confirm(scope) => {
                 after.status = MemoryStatus::Confirmed;
@@ -111,7 +112,7 @@ impl Core {
             }
             MemoryAct::Delete => {
                 let step = (state_of_status(before.status), ItemState::None);
-                let step = self.step(session, &before, step, "deleted by a person");
+                let step = self.setup.step(session, &before, step, "deleted by a person");
                 return self.change_memory(Some(before), None, "deleted a memory", vec![step]);
             }
         };
@@ -119,15 +120,8 @@ impl Core {
             return Ok(Answer::Done("Nothing to change.".into()));
         }
         let step = (state_of_status(before.status), state_of_status(after.status));
-        let step = (step.0 != step.1).then(|| self.step(session, &before, step, "decided by the person"));
+        let step = (step.0 != step.1).then(|| self.setup.step(session, &before, step, "decided by the person"));
         self.change_memory(Some(before), Some(after), what, step.into_iter().collect())
-    }
-
-    /// Returns the write of a memory's state change by a person.
-    fn step(&self, session: SessionId, memory: &Memory, (from, to): (ItemState, ItemState), reason: &str) -> Write {
-        let (item, reason, turn) = (Subject::Memory(memory.id), reason.to_owned(), memory.source.node);
-        let transition = Transition { item, from, to, reason, turn, branch: None, by: Actor::User, at: self.now() };
-        Write::PutTransition { session, transition: Box::new(transition) }
     }
 
     fn change_memory(
@@ -163,7 +157,7 @@ impl Core {
         if step.0 != step.1
             && let Ok(session) = self.sessions.current()
         {
-            writes.push(self.step(session.card.id, memory, step, "undone or redone"));
+            writes.push(self.setup.step(session.card.id, memory, step, "undone or redone"));
         }
         writes
     }
@@ -268,7 +262,7 @@ impl Core {
     ) -> Write {
         let session = self.sessions.of_branch(branch.id).ok();
         let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot).key));
-        let (item, reason, at) = (Subject::Item(target), reason.to_owned(), self.now());
+        let (item, reason, at) = (Subject::Item(target), reason.to_owned(), self.setup.now());
         let transition = Transition { item, from, to, reason, turn: tip, branch: Some(branch.id), by, at };
         Write::PutTransition { session: branch.session, transition: Box::new(transition) }
     }
@@ -301,6 +295,15 @@ impl Core {
             1 => format!(" 1 memory from the deleted text is kept: {}.", listed[0]),
             n => format!(" {n} memories from the deleted text are kept: {}.", listed.join("; ")),
         })
+    }
+}
+
+impl Setup {
+    /// Returns the write of a memory's state change by a person.
+    fn step(&self, session: SessionId, memory: &Memory, (from, to): (ItemState, ItemState), reason: &str) -> Write {
+        let (item, reason, turn) = (Subject::Memory(memory.id), reason.to_owned(), memory.source.node);
+        let transition = Transition { item, from, to, reason, turn, branch: None, by: Actor::User, at: self.now() };
+        Write::PutTransition { session, transition: Box::new(transition) }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::tag::{Tag, clean};
 use crate::engine::api::{Answer, Event, ItemName, SessionEvent, TagAct};
 use crate::engine::core::Core;
+use crate::engine::sessions::state::Sessions;
 use crate::store::types::Write;
 
 impl Core {
@@ -47,11 +48,6 @@ impl Core {
         self.record(session, what, vec![write], &[Change::Tag { session, node, before, after }])
     }
 
-    /// Whether a message still has this label and star.
-    pub(crate) fn tag_is_current(&self, session: SessionId, node: Hash, tag: Option<&Tag>) -> bool {
-        self.sessions.open.get(&session).is_some_and(|session| session.tags.get(&node) == tag)
-    }
-
     /// Applies a label or star in memory and on the screen.
     pub(crate) fn put_tag(&mut self, session: SessionId, node: Hash, tag: Option<&Tag>) {
         if let Some(open) = self.sessions.open.get_mut(&session) {
@@ -68,5 +64,12 @@ impl Core {
         if let Some(open) = self.sessions.open.get(&session) {
             self.emit(Event::Session(SessionEvent::Tags { session, tags: open.tags.values().cloned().collect() }));
         }
+    }
+}
+
+impl Sessions {
+    /// Whether a message still has this label and star.
+    pub(crate) fn tag_is_current(&self, session: SessionId, node: Hash, tag: Option<&Tag>) -> bool {
+        self.open.get(&session).is_some_and(|session| session.tags.get(&node) == tag)
     }
 }

@@ -136,7 +136,7 @@ impl Core {
     fn set_model_title(&mut self, id: SessionId, title: String, sources: Vec<NodeId>) -> Result<String, Failure> {
         let card = self.store.session(id)?.ok_or_else(Failure::session_gone)?;
         let change = Change::Title { before: card.title.clone(), after: title.clone() };
-        let operation = self.operation(id, format!("the model titled the session {title}"), vec![change]);
+        let operation = self.setup.operation(id, format!("the model titled the session {title}"), vec![change]);
         self.store.write(vec![
             Write::SetTitle { session: id, title: title.clone() },
             Write::SetModelTitle { session: id, title: title.clone(), sources },

@@ -11,6 +11,7 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::call::embedding::{EmbedError, Purpose};
 use crate::engine::api::Finding;
 use crate::engine::core::Core;
+use crate::engine::workers::Workers;
 use crate::llm::embedders::directory;
 use crate::llm::embedders::openai::{ServerEmbedder, ServerSettings};
 use crate::llm::key;
@@ -64,17 +65,19 @@ impl Core {
     /// Returns the hashes that vectors of messages are stored under, including vectors of earlier embedders. From then
     /// on, nothing that was read earlier from any message is written.
     pub(crate) fn vectors_of(&self, nodes: &[NodeId]) -> Result<Vec<Hash>, Failure> {
-        self.forget_vectors();
+        self.workers.forget_vectors();
         let mut keys = Vec::new();
         for batch in nodes.chunks(READ) {
             keys.extend(crate::engine::indexing::vectors::vector_keys(&self.store.nodes(batch)?));
         }
         Ok(keys)
     }
+}
 
+impl Workers {
     /// Makes the thread of vectors drop everything that it read, so that none of it is used or written.
     pub(crate) fn forget_vectors(&self) {
-        if let Some(vectors) = &self.workers.vectors {
+        if let Some(vectors) = &self.vectors {
             vectors.forget();
         }
     }

@@ -105,7 +105,7 @@ impl Core {
         }
         if stays && run.head != run.after && tip != run.head {
             let change = Change::Head { branch: branch.id, before: run.head, after: tip };
-            writes.push(self.operation(branch.session, "an answer that was interrupted".into(), vec![change]));
+            writes.push(self.setup.operation(branch.session, "an answer that was interrupted".into(), vec![change]));
         }
         writes.push(Write::CloseRun(Box::new(card)));
         self.store.write(writes)?;

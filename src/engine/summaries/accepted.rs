@@ -12,6 +12,7 @@ use crate::engine::api::Answer;
 use crate::engine::branches::undo;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{self, SummaryView};
+use crate::engine::sessions::state::Sessions;
 use crate::store::types::Write;
 use std::sync::Arc;
 
@@ -28,31 +29,25 @@ impl Core {
     ) -> Result<(), Failure> {
         let before = branch.summaries.clone();
         // Reverting a level restores the window that the branch had before that level.
-        let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
+        let older =
+            before.len() > after.len() || after.last().is_some_and(|last| self.sessions.is_older(branch, *last));
         let (known_anchor, anchor) =
             if older { undo::stored_anchor_for_summaries(&self.store, branch.id, &after)? } else { (false, None) };
         let change = Change::Summaries { branch: branch.id, before: before.clone(), after: after.clone() };
         let mut writes = first;
         writes.push(Write::SetSummaries { branch: branch.id, expect: before.clone(), summaries: after });
         writes.push(undo::store_anchor_for_summaries(branch.id, &before, branch.anchor.as_ref()));
-        writes.push(self.operation(branch.session, what, vec![change.clone()]));
+        writes.push(self.setup.operation(branch.session, what, vec![change.clone()]));
         if known_anchor {
             writes.push(Write::SetAnchor { branch: branch.id, anchor: anchor.clone() });
         }
         self.store.write(writes)?;
         known(self);
         if known_anchor {
-            self.with_branch(branch.id, |branch| branch.anchor = anchor);
+            self.sessions.with_branch(branch.id, |branch| branch.anchor = anchor);
         }
         self.apply(&change, true);
         Ok(())
-    }
-
-    /// Whether a summary is a level below a summary that the branch uses.
-    fn is_older(&self, branch: &Branch, id: Hash) -> bool {
-        let session = self.sessions.of_branch(branch.id);
-        let parent = |used: &Hash| session.as_ref().ok()?.summary(*used)?.summary.parent;
-        branch.summaries.iter().any(|used| parent(used) == Some(id))
     }
 
     /// Reverts the newest level of a kind.
@@ -68,7 +63,7 @@ impl Core {
     /// Undoes a summary and the levels above it.
     pub(crate) fn undo_summary(&mut self, id: BranchId, summary: Hash) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
-        let chains = branch.summaries.iter().map(|top| self.levels(&branch, *top));
+        let chains = branch.summaries.iter().map(|top| self.sessions.levels(&branch, *top));
         let chain = chains.into_iter().find(|chain| chain.iter().any(|level| level.id == summary));
         let unused = || Failure::user("That summary is not in use on this branch.").kept("Nothing was changed.");
         let chain = chain.ok_or_else(unused)?;
@@ -86,21 +81,6 @@ impl Core {
         Ok(Answer::Done(format!("{now}; u undoes it.")))
     }
 
-    /// Returns a summary and the levels below it, newest first.
-    pub(crate) fn levels(&self, branch: &Branch, top: Hash) -> Vec<Arc<Summary>> {
-        let mut chain: Vec<Arc<Summary>> = Vec::new();
-        let Ok(session) = self.sessions.of_branch(branch.id) else { return chain };
-        let mut at = Some(top);
-        while let Some(held) = at.and_then(|id| session.summary(id)) {
-            if chain.iter().any(|level| level.id == held.summary.id) {
-                break;
-            }
-            chain.push(held.summary.clone());
-            at = held.summary.parent;
-        }
-        chain
-    }
-
     pub(crate) fn list_summaries(&self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
@@ -110,7 +90,7 @@ impl Core {
         let mut cards = Vec::new();
         for newest in branch.summaries.iter().rev() {
             let included = view.usable(*newest, mode).0.map(|going| going.summary.id);
-            let chain = self.levels(&branch, *newest);
+            let chain = self.sessions.levels(&branch, *newest);
             let levels = chain.len();
             let card = |(place, summary): (usize, Arc<Summary>)| {
                 let held = session.summary(summary.id)?;
@@ -143,17 +123,41 @@ impl Core {
             ..Stats::default()
         })))
     }
+}
+
+impl Sessions {
+    /// Whether a summary is a level below a summary that the branch uses.
+    fn is_older(&self, branch: &Branch, id: Hash) -> bool {
+        let session = self.of_branch(branch.id);
+        let parent = |used: &Hash| session.as_ref().ok()?.summary(*used)?.summary.parent;
+        branch.summaries.iter().any(|used| parent(used) == Some(id))
+    }
+
+    /// Returns a summary and the levels below it, newest first.
+    pub(crate) fn levels(&self, branch: &Branch, top: Hash) -> Vec<Arc<Summary>> {
+        let mut chain: Vec<Arc<Summary>> = Vec::new();
+        let Ok(session) = self.of_branch(branch.id) else { return chain };
+        let mut at = Some(top);
+        while let Some(held) = at.and_then(|id| session.summary(id)) {
+            if chain.iter().any(|level| level.id == held.summary.id) {
+                break;
+            }
+            chain.push(held.summary.clone());
+            at = held.summary.parent;
+        }
+        chain
+    }
 
     /// Returns the summary of a kind that the branch uses in a lane.
     pub(crate) fn in_use(&self, branch: &Branch, kind: SummaryKind, lane: &str) -> Option<Arc<Summary>> {
-        let session = self.sessions.of_branch(branch.id).ok()?;
+        let session = self.of_branch(branch.id).ok()?;
         let found = branch.summaries.iter().rev().filter_map(|id| session.summary(*id));
         found.map(|held| held.summary.clone()).find(|summary| summary.kind == kind && summary.lane == lane)
     }
 
     /// Whether a summary itself, not only an older level of it, is valid on the branch's path.
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
-        let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
+        let Ok(session) = self.of_branch(branch.id) else { return false };
         let path = session.path(branch);
         let view = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
         session.summary(id).is_some_and(|held| view.position(held).source.is_none() && view.position(held).on_path)

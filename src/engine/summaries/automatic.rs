@@ -21,7 +21,9 @@ use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::SummaryView;
 use crate::engine::sessions::path::position;
 use crate::engine::sessions::session::Session;
+use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::rules::Rules;
+use crate::engine::startup::setup::Setup;
 use crate::store::types::Write;
 
 /// The maximum number of unsummarized turns; with more of them, a person must ask for a summary.
@@ -150,7 +152,7 @@ impl Core {
         let place = |tip: Hash| position(&session.tree, path, tip);
         let view = SummaryView { session, path, marks: &branch.marks, lane: None };
         let mode = self.rules(branch).ok()?.mode;
-        let summary = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| view.usable(top.id, mode).0);
+        let summary = self.sessions.in_use(branch, SummaryKind::Lane, lane).and_then(|top| view.usable(top.id, mode).0);
         let summary = summary.and_then(|going| Some((place(going.summary.tip()?)?, going.summary.generated_at)));
         let down = self.rejection_on(session, branch, lane).and_then(|(tip, at)| Some((place(tip)?, at)));
         summary.into_iter().chain(down).max()
@@ -189,7 +191,7 @@ impl Core {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return true };
         let depth = |tip: Hash| session.tree.by_key(tip).map(|slot| session.tree.depth(slot));
         let reach = summary.tip().and_then(depth);
-        let used = self.in_use(branch, summary.kind, &summary.lane).and_then(|used| depth(used.tip()?));
+        let used = self.sessions.in_use(branch, summary.kind, &summary.lane).and_then(|used| depth(used.tip()?));
         let rejected = self.rejection_on(session, branch, &summary.lane).and_then(|(tip, _)| depth(tip));
         used.max(rejected) >= reach
     }
@@ -223,12 +225,7 @@ impl Core {
     /// Returns the author of the automatic summaries of a branch; `None` if its rules cannot be resolved.
     fn automatic_author(&self, id: BranchId) -> Option<SummaryAuthor> {
         let branch = self.sessions.branch(id).ok()?;
-        self.rules(&branch).ok().map(|rules| self.author_under(&rules))
-    }
-
-    fn author_under(&self, rules: &Rules) -> SummaryAuthor {
-        let callable = rules.profile.backend != Backend::Offline && self.setup.servers.ready(&rules.profile).is_ok();
-        if callable { rules.auto_summaries.by } else { SummaryAuthor::Extractive }
+        self.rules(&branch).ok().map(|rules| self.setup.author_under(&rules))
     }
 
     fn draft_due(&mut self, id: BranchId, kind: SummaryKind, up_to: u32, cause: String) -> Result<(), Failure> {
@@ -244,13 +241,13 @@ impl Core {
             self.report_too_long(id);
             return Ok(());
         }
-        self.start_draft(None, id, kind, Some(up_to), self.author_under(&rules), Some(cause))
+        self.start_draft(None, id, kind, Some(up_to), self.setup.author_under(&rules), Some(cause))
     }
 
     /// Drafts a summary of the session so far after a task has ended, if automatic summaries are on. Returns a sentence
     /// about that, or about how to request a draft.
     pub(crate) fn summarize_task(&mut self, id: BranchId, name: &str) -> String {
-        let Ok(turns) = self.turns_until_now(id) else { return String::new() };
+        let Ok(turns) = self.sessions.turns_until_now(id) else { return String::new() };
         let automatic = self.sessions.branch(id).and_then(|branch| self.rules(&branch));
         let off = automatic.map_or(true, |rules| rules.auto_summaries.measure == AutoSummaryTrigger::Off);
         if turns == 0 || self.store.read_only() {
@@ -270,12 +267,6 @@ impl Core {
             Ok(()) => " Drafting a summary of its turns; F5 shows it.".to_owned(),
             Err(failure) => format!(" Could not draft a summary of its turns: {failure}"),
         }
-    }
-
-    fn turns_until_now(&self, id: BranchId) -> Result<u32, Failure> {
-        let session = self.sessions.of_branch(id)?;
-        let path = session.paths.get(&session.tree, session.head(session.branch(id)?));
-        Ok(u32::try_from(path.turns.iter().filter(|turn| turn.asked).count()).unwrap_or(u32::MAX))
     }
 
     fn report_too_long(&mut self, branch: BranchId) {
@@ -314,7 +305,7 @@ impl Core {
     fn accept_automatically(&mut self, branch: BranchId) {
         let Some(number) = self.summaries.drafts.number(branch) else { return };
         let accepted = self.keep_all(branch, number).and_then(|_| {
-            let summary = self.waiting(branch, number)?.draft.summary.clone();
+            let summary = self.summaries.waiting(branch, number)?.draft.summary.clone();
             let short = !summary.too_detailed();
             Ok(if short { Some((summary, self.accept(branch, number)?)) } else { None })
         });
@@ -339,6 +330,21 @@ impl Core {
             let what = format!("A summary was due but could not be written: {failure}");
             self.notify(format!("{what} /compress tries again."));
         }
+    }
+}
+
+impl Setup {
+    fn author_under(&self, rules: &Rules) -> SummaryAuthor {
+        let callable = rules.profile.backend != Backend::Offline && self.servers.ready(&rules.profile).is_ok();
+        if callable { rules.auto_summaries.by } else { SummaryAuthor::Extractive }
+    }
+}
+
+impl Sessions {
+    fn turns_until_now(&self, id: BranchId) -> Result<u32, Failure> {
+        let session = self.of_branch(id)?;
+        let path = session.paths.get(&session.tree, session.head(session.branch(id)?));
+        Ok(u32::try_from(path.turns.iter().filter(|turn| turn.asked).count()).unwrap_or(u32::MAX))
     }
 }
 

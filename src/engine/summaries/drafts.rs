@@ -19,6 +19,8 @@ use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket};
 use crate::engine::core::Core;
 use crate::engine::jobs::CancelToken;
 use crate::engine::plans::sources::summaries::LoadedSummary;
+use crate::engine::sessions::state::Sessions;
+use crate::engine::summaries::state::Summaries;
 use crate::store::types::Write;
 use std::sync::Arc;
 
@@ -44,9 +46,10 @@ impl Core {
             SummaryAuthor::Extractive => None,
         };
         let Ready { turns, lane } = self.ready(&branch, kind)?;
-        let parent = self.in_use(&branch, kind, &lane);
+        let parent = self.sessions.in_use(&branch, kind, &lane);
         let light: Vec<SourceTurn> = turns.iter().map(|(turn, _)| turn.clone()).collect();
-        let already = parent.as_ref().filter(|summary| self.holds(&branch, summary.id)).map(|summary| summary.turns.1);
+        let already =
+            parent.as_ref().filter(|summary| self.sessions.holds(&branch, summary.id)).map(|summary| summary.turns.1);
         let choice = sources::choose(&light, up_to, already)?;
         let mut turns: Vec<Option<_>> = turns.into_iter().map(Some).collect();
         let turns: Vec<_> = choice.covered.iter().filter_map(|at| turns[*at].take()).collect();
@@ -125,7 +128,7 @@ impl Core {
             None => Err(Failure::user("Stopped.").kept("Nothing was changed.")),
         };
         if result.is_err() && !self.summaries.drafts.making.contains_key(&branch) {
-            self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: self.shown_draft(branch) }));
+            self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: self.summaries.shown_draft(branch) }));
         }
         match (ticket, result) {
             (Some(ticket), result) => self.answer(ticket, result.map(Answer::Draft)),
@@ -156,10 +159,6 @@ impl Core {
         shown
     }
 
-    fn shown_draft(&self, branch: BranchId) -> Option<Arc<SummaryDraft>> {
-        self.summaries.drafts.waiting.get(&branch).map(|drafted| Arc::new(drafted.shown()))
-    }
-
     /// Handles the acts that are answered immediately.
     pub(crate) fn act_on_summary(&mut self, branch: BranchId, act: SummaryAct) -> Result<Answer, Failure> {
         if !matches!(act, SummaryAct::List | SummaryAct::Stats) {
@@ -167,12 +166,12 @@ impl Core {
         }
         match act {
             SummaryAct::Draft { .. } => Err(Failure::user("A draft needs its own request.")),
-            SummaryAct::Show => Ok(Answer::Draft(self.shown_draft(branch))),
+            SummaryAct::Show => Ok(Answer::Draft(self.summaries.shown_draft(branch))),
             SummaryAct::Keep { draft, items } => self.keep_items(branch, draft, &items),
             SummaryAct::KeepAll { draft } => self.keep_all(branch, draft),
             SummaryAct::Unkeep { draft, item } => self.unkeep(branch, draft, item),
             SummaryAct::Edit { draft, text } => {
-                let kept = self.waiting(branch, draft)?.draft.summary.kept.clone();
+                let kept = self.summaries.waiting(branch, draft)?.draft.summary.kept.clone();
                 self.recompose(branch, draft, Some(text), kept)
             }
             SummaryAct::Accept { draft } => self.accept(branch, draft),
@@ -186,15 +185,8 @@ impl Core {
         }
     }
 
-    pub(crate) fn waiting(&self, branch: BranchId, draft: u64) -> Result<&PendingDraft, Failure> {
-        let found = self.summaries.drafts.waiting.get(&branch).filter(|drafted| drafted.draft.number == draft);
-        found.ok_or_else(|| {
-            Failure::new(FailureKind::Stale, "That draft no longer exists.").todo("Draft the summary again.")
-        })
-    }
-
     fn keep_items(&mut self, branch: BranchId, draft: u64, items: &[usize]) -> Result<Answer, Failure> {
-        let drafted = self.waiting(branch, draft)?;
+        let drafted = self.summaries.waiting(branch, draft)?;
         let mut kept = drafted.draft.summary.kept.clone();
         let found = items.iter().map(|at| {
             let gone = || Failure::user(format!("The draft has no missing item {}.", at + 1));
@@ -206,7 +198,7 @@ impl Core {
     }
 
     pub(crate) fn keep_all(&mut self, branch: BranchId, draft: u64) -> Result<Answer, Failure> {
-        let drafted = self.waiting(branch, draft)?;
+        let drafted = self.summaries.waiting(branch, draft)?;
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let count = |text: &str| self.setup.counter.count(encoding, text);
         let text = drafted.draft.summary.text.clone().unwrap_or_default();
@@ -218,7 +210,7 @@ impl Core {
     }
 
     fn unkeep(&mut self, branch: BranchId, draft: u64, item: usize) -> Result<Answer, Failure> {
-        let mut kept = self.waiting(branch, draft)?.draft.summary.kept.clone();
+        let mut kept = self.summaries.waiting(branch, draft)?.draft.summary.kept.clone();
         if item >= kept.len() {
             return Err(Failure::user(format!("The draft keeps no item {}.", item + 1)));
         }
@@ -237,7 +229,7 @@ impl Core {
     ) -> Result<Answer, Failure> {
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let counter = self.setup.counter.clone();
-        let drafted = self.waiting(branch, draft)?;
+        let drafted = self.summaries.waiting(branch, draft)?;
         let changed = body.as_ref().is_some_and(|body| body.trim() != drafted.draft.body.trim());
         let source = if changed { SummarySource::User } else { drafted.draft.summary.source };
         let body = body.unwrap_or_else(|| drafted.draft.body.clone());
@@ -250,15 +242,16 @@ impl Core {
     /// Stores the draft as a summary and uses it on the branch.
     pub(crate) fn accept(&mut self, id: BranchId, draft: u64) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
-        let summary = self.waiting(id, draft)?.draft.summary.clone();
-        self.ensure_sources_unchanged(&branch, &summary)?;
+        let summary = self.summaries.waiting(id, draft)?.draft.summary.clone();
+        self.sessions.ensure_sources_unchanged(&branch, &summary)?;
         let mut after = branch.summaries.clone();
-        let old = self.in_use(&branch, summary.kind, &summary.lane).map(|summary| summary.id);
+        let old = self.sessions.in_use(&branch, summary.kind, &summary.lane).map(|summary| summary.id);
         after.retain(|id| Some(*id) != old && *id != summary.id);
         after.push(summary.id);
         let (from, to) = summary.turns;
         let what = format!("summarized turns {from}–{to}");
-        let put = Write::PutSummary { session: branch.session, summary: Box::new(summary.clone()), at: self.now() };
+        let put =
+            Write::PutSummary { session: branch.session, summary: Box::new(summary.clone()), at: self.setup.now() };
         let mut writes = self.ended_drafts(id, &summary)?;
         writes.push(put);
         self.use_summaries(&branch, what, after, writes, |core| {
@@ -269,17 +262,6 @@ impl Core {
         self.summaries.drafts.waiting.remove(&id);
         self.emit(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
         Ok(Answer::Done(format!("The summary now replaces turns {from}–{to}; u undoes it.")))
-    }
-
-    /// Fails unless the messages that were read are unchanged, and none of them was pinned or excluded since.
-    fn ensure_sources_unchanged(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
-        let kept = branch.marks.iter().any(|mark| keeps(mark).is_some() && on_cover(summary, &mark.target));
-        if !kept && self.reads_the_same(branch, summary, &branch.marks) {
-            return Ok(());
-        }
-        Err(Failure::new(FailureKind::Stale, "The conversation has changed since the draft was written.")
-            .kept("Nothing was changed.")
-            .todo("Draft the summary again."))
     }
 
     /// Rejects a draft; its turns are not summarized automatically again.
@@ -311,7 +293,7 @@ impl Core {
         if let (true, Ok(branch)) = (making.automatic, self.sessions.branch(id)) {
             self.record_rejection(&branch, &making.reach.0, making.reach.1);
         }
-        self.emit(Event::Summary(SummaryEvent::Draft { branch: id, draft: self.shown_draft(id) }));
+        self.emit(Event::Summary(SummaryEvent::Draft { branch: id, draft: self.summaries.shown_draft(id) }));
         Ok(Answer::Done("Stopped; nothing was changed.".into()))
     }
 
@@ -335,5 +317,31 @@ impl Core {
             self.drop_draft(*branch);
             self.summaries.drafts.unchecked.insert(*branch);
         }
+    }
+}
+
+impl Summaries {
+    fn shown_draft(&self, branch: BranchId) -> Option<Arc<SummaryDraft>> {
+        self.drafts.waiting.get(&branch).map(|drafted| Arc::new(drafted.shown()))
+    }
+
+    pub(crate) fn waiting(&self, branch: BranchId, draft: u64) -> Result<&PendingDraft, Failure> {
+        let found = self.drafts.waiting.get(&branch).filter(|drafted| drafted.draft.number == draft);
+        found.ok_or_else(|| {
+            Failure::new(FailureKind::Stale, "That draft no longer exists.").todo("Draft the summary again.")
+        })
+    }
+}
+
+impl Sessions {
+    /// Fails unless the messages that were read are unchanged, and none of them was pinned or excluded since.
+    fn ensure_sources_unchanged(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
+        let kept = branch.marks.iter().any(|mark| keeps(mark).is_some() && on_cover(summary, &mark.target));
+        if !kept && self.reads_the_same(branch, summary, &branch.marks) {
+            return Ok(());
+        }
+        Err(Failure::new(FailureKind::Stale, "The conversation has changed since the draft was written.")
+            .kept("Nothing was changed.")
+            .todo("Draft the summary again."))
     }
 }

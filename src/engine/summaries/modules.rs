@@ -24,6 +24,8 @@ use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, SummaryReport};
 use crate::engine::indexing::code_workspace::WorkspaceFiles;
 use crate::engine::jobs::CancelToken;
+use crate::engine::summaries::state::Summaries;
+use crate::engine::tools::state::Tools;
 use crate::engine::tools::workspace::{Project, beneath};
 use crate::store::Store;
 use crate::store::types::Write;
@@ -46,7 +48,7 @@ impl Core {
             }
             ModuleAct::Edit { path, text } => self.edit_module(&path, &text),
             ModuleAct::Step { path, forward } => self.step_module(&path, forward),
-            ModuleAct::Stop { branch } => self.stop_module(branch),
+            ModuleAct::Stop { branch } => self.summaries.stop_module(branch),
         };
         self.answer_now(ticket, result)
     }
@@ -63,14 +65,14 @@ impl Core {
         let instead = by == SummaryAuthor::Model && rules.is_none();
         let by = if rules.is_some() { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
         let provider = rules.as_ref().map(|rules| self.setup.servers.provider(&rules.profile)).transpose()?;
-        let root = self.module_root();
+        let root = self.tools.module_root();
         let outside = || kept(Failure::user(format!("{path:?} is outside this folder.")));
         let path = beneath(path.trim()).ok_or_else(outside)?;
         let name = shown(&path);
         self.summaries.modules.ensure_idle(&name)?;
         let mut call = rules.map(|rules| self.auxiliary_call(&branch, rules, provider));
         let progress = ProgressReporter::new(self.events.clone(), id, &path, by);
-        let (now, denied) = (self.now(), self.tools.project.denied());
+        let (now, denied) = (self.setup.now(), self.tools.project.denied());
         let ended = move |result: Result<ModuleCard, Failure>, root, runs| {
             let result = result.map_err(|failure| failure.kept("Nothing was changed."));
             let made = ModuleResult { ticket, root, result, runs, instead };
@@ -92,14 +94,6 @@ impl Core {
         });
         self.summaries.modules.0.push(PendingModule { ticket, branch: id, path: name, cancel });
         Ok(())
-    }
-
-    fn stop_module(&mut self, branch: BranchId) -> Result<Answer, Failure> {
-        let stopped = self.summaries.modules.stop(branch);
-        if stopped.is_empty() {
-            return Err(Failure::user("No module is being summarized."));
-        }
-        Ok(Answer::Done(format!("Stopping the summary of {}.", stopped.join(", "))))
     }
 
     /// Stores a finished module summary and requests new plans for the screen.
@@ -134,8 +128,8 @@ impl Core {
     }
 
     fn edit_module(&mut self, path: &str, text: &str) -> Result<Answer, Failure> {
-        let root = self.module_root();
-        let now = self.now();
+        let root = self.tools.module_root();
+        let now = self.setup.now();
         let old = self.store.modules(&root)?.into_iter().rev().find(|(card, undone)| card.path == path && !undone);
         let gone = || Failure::user(format!("There is no summary of {path:?}.")).kept("Your text is kept.");
         let (old, _) = old.ok_or_else(gone)?;
@@ -160,7 +154,7 @@ impl Core {
     }
 
     fn step_module(&mut self, path: &str, forward: bool) -> Result<Answer, Failure> {
-        let (root, path) = (self.module_root(), path.to_owned());
+        let (root, path) = (self.tools.module_root(), path.to_owned());
         let step = Write::StepModule { root, path: path.clone(), forward };
         self.store.write(vec![step]).map_err(|error| match error {
             crate::store::types::StoreError::Moved if forward => {
@@ -174,10 +168,6 @@ impl Core {
         Ok(Answer::Done(format!("The summary of {path} is {what}.")))
     }
 
-    fn module_root(&self) -> String {
-        root_of(&self.tools.project)
-    }
-
     /// Lists module summaries as editable texts with their versions, on a separate thread.
     pub(crate) fn list_module_summaries(&self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
@@ -189,6 +179,22 @@ impl Core {
             made.map(|all| Answer::Editables(EditableKind::Modules, editables(&all)))
         });
         Ok(())
+    }
+}
+
+impl Tools {
+    fn module_root(&self) -> String {
+        root_of(&self.project)
+    }
+}
+
+impl Summaries {
+    fn stop_module(&mut self, branch: BranchId) -> Result<Answer, Failure> {
+        let stopped = self.modules.stop(branch);
+        if stopped.is_empty() {
+            return Err(Failure::user("No module is being summarized."));
+        }
+        Ok(Answer::Done(format!("Stopping the summary of {}.", stopped.join(", "))))
     }
 }
 

@@ -16,6 +16,7 @@ use crate::domain::summary::stored_draft::StoredDraft;
 use crate::engine::api::{Event, SummaryEvent};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, SummaryView};
+use crate::engine::sessions::state::Sessions;
 use crate::store::types::{StoreError, Write};
 
 impl Core {
@@ -45,7 +46,9 @@ impl Core {
             None => (false, self.inherited_draft(&branch)?),
         };
         match found {
-            Some(draft) if self.sources_unchanged(&branch, &draft.summary) => self.restore_draft(&branch, draft, own),
+            Some(draft) if self.sessions.sources_unchanged(&branch, &draft.summary) => {
+                self.restore_draft(&branch, draft, own)
+            }
             Some(draft) => {
                 self.summaries.drafts.hidden.insert(id, draft.summary);
                 Ok(())
@@ -81,7 +84,7 @@ impl Core {
     /// Whether the sources of a hidden draft are as they were read.
     fn may_return(&self, id: BranchId) -> bool {
         let hidden = self.summaries.drafts.hidden.get(&id).zip(self.sessions.branch(id).ok());
-        hidden.is_some_and(|(summary, branch)| self.sources_unchanged(&branch, summary))
+        hidden.is_some_and(|(summary, branch)| self.sessions.sources_unchanged(&branch, summary))
     }
 
     /// Returns the nearest ancestor's draft, unless it was decided on this branch.
@@ -147,7 +150,7 @@ impl Core {
         }
         let put = self.sessions.branch(id).and_then(|branch| {
             let old = self.store.summary_draft(id)?;
-            if automatic && old.as_ref().is_some_and(|old| self.sources_unchanged(&branch, &old.summary)) {
+            if automatic && old.as_ref().is_some_and(|old| self.sessions.sources_unchanged(&branch, &old.summary)) {
                 return Ok(Some(StoreError::Moved));
             }
             Ok(self.store.write(vec![put_draft(&branch, drafted, old.map(|old| old.id()))]).err())
@@ -192,8 +195,10 @@ impl Core {
     /// draft is written, so that it reappears when the change is undone.
     fn hide_changed_draft(&mut self, id: BranchId) -> bool {
         let Some(drafted) = self.summaries.drafts.waiting.get(&id) else { return false };
-        let unchanged =
-            self.sessions.branch(id).is_ok_and(|branch| self.sources_unchanged(&branch, &drafted.draft.summary));
+        let unchanged = self
+            .sessions
+            .branch(id)
+            .is_ok_and(|branch| self.sessions.sources_unchanged(&branch, &drafted.draft.summary));
         if !unchanged {
             let summary = drafted.draft.summary.clone();
             self.hide_draft(id);
@@ -207,7 +212,9 @@ impl Core {
             self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
         }
     }
+}
 
+impl Sessions {
     /// Whether the messages that a draft read are on the path, unchanged, and not excluded for longer than one call.
     fn sources_unchanged(&self, branch: &Branch, summary: &Summary) -> bool {
         let lasting = branch.marks.iter().filter(|mark| mark.kind != MarkKind::ExcludeOnce);
@@ -216,7 +223,7 @@ impl Core {
 
     /// Whether the messages that a draft read are on the path, unchanged, and not excluded by these marks.
     pub(crate) fn reads_the_same(&self, branch: &Branch, summary: &Summary, marks: &[Mark]) -> bool {
-        let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
+        let Ok(session) = self.of_branch(branch.id) else { return false };
         let path = session.path(branch);
         let held = LoadedSummary::new(summary.clone());
         let position = SummaryView { session, path: &path, marks, lane: None }.position(&held);

@@ -12,6 +12,7 @@ use crate::domain::tool::mcp::{self, Origin, Server, ServerSpec, ServerState, Se
 use crate::domain::tool::trace::{RunTools, ToolSpec};
 use crate::engine::core::Core;
 use crate::engine::startup::learned;
+use crate::engine::startup::setup::Setup;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ impl Core {
             let own = self.setup.settings.tools.as_ref().filter(|_| self.tools.trusted);
             own.map_or_else(Vec::new, |own| switched(own_specs(own), &self.learned.offered, &off).0)
         };
-        let tokens = self.share_tokens(&mut servers, &specs, encoding);
+        let tokens = self.setup.share_tokens(&mut servers, &specs, encoding);
         Ok(ToolList {
             built: crate::mcp::BUILT,
             trusted: self.tools.trusted,
@@ -47,19 +48,6 @@ impl Core {
             servers,
             tokens,
         })
-    }
-
-    /// Counts the tools that are sent as one text, as a plan does, and gives each server the tokens that its tools add
-    /// to the text. Returns the tokens of the whole text, which are the sum.
-    fn share_tokens(&self, servers: &mut [ServerCard], sent: &[ToolSpec], encoding: Encoding) -> u32 {
-        let (mut names, mut so_far) = (BTreeSet::new(), 0);
-        for server in servers {
-            names.extend(server.sent_tools().map(|tool| tool.name.clone()));
-            let specs: Vec<ToolSpec> = sent.iter().filter(|spec| names.contains(&spec.name)).cloned().collect();
-            let tokens = self.setup.counter.count(encoding, &tools_text(&specs));
-            (server.tokens, so_far) = (tokens.saturating_sub(so_far), tokens);
-        }
-        so_far
     }
 
     fn file_card(&self, file: &mcp::FolderFile) -> FileCard {
@@ -140,6 +128,21 @@ impl Core {
             notes: server.notes.clone(),
             ..blank(key, name, server.spec.origin, server.state.clone(), on, tools)
         }
+    }
+}
+
+impl Setup {
+    /// Counts the tools that are sent as one text, as a plan does, and gives each server the tokens that its tools add
+    /// to the text. Returns the tokens of the whole text, which are the sum.
+    fn share_tokens(&self, servers: &mut [ServerCard], sent: &[ToolSpec], encoding: Encoding) -> u32 {
+        let (mut names, mut so_far) = (BTreeSet::new(), 0);
+        for server in servers {
+            names.extend(server.sent_tools().map(|tool| tool.name.clone()));
+            let specs: Vec<ToolSpec> = sent.iter().filter(|spec| names.contains(&spec.name)).cloned().collect();
+            let tokens = self.counter.count(encoding, &tools_text(&specs));
+            (server.tokens, so_far) = (tokens.saturating_sub(so_far), tokens);
+        }
+        so_far
     }
 }
 

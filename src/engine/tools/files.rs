@@ -27,7 +27,7 @@ impl Core {
     /// Completes a file name, on a separate thread.
     pub(crate) fn files(&self, ticket: Ticket, query: String, limit: usize) {
         let listed = self.tools.files.clone();
-        let (tools, skills, denied) = (self.readable(), self.skill_names(&query), self.denied());
+        let (tools, skills, denied) = (self.readable(), self.tools.skill_names(&query), self.denied());
         self.jobs.answer("files", ticket, move |cancel| {
             let mut list = match tools {
                 // Without trust in the folder, only the person's own skills can be named.
@@ -66,7 +66,7 @@ impl Core {
     /// Reads a file or skill as an attachment, on a separate thread.
     pub(crate) fn attach(&self, ticket: Ticket, path: String) -> Result<(), Failure> {
         if let Some(name) = path.strip_prefix(PREFIX) {
-            return self.answer_now(ticket, self.skill_text(name));
+            return self.answer_now(ticket, self.tools.skill_text(name));
         }
         let (tools, denied) = (self.readable()?, self.denied());
         self.jobs.answer("files", ticket, move |_| {

@@ -6,6 +6,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingsFileStatus};
 use crate::engine::api::{Answer, FolderAct};
 use crate::engine::core::Core;
+use crate::engine::startup::setup::Setup;
 
 impl Core {
     /// Trusts the folder or revokes its trust, together with its settings file.
@@ -25,7 +26,7 @@ impl Core {
         }
         let more = match self.reload_config() {
             Err(failure) => Some(format!("The settings could not be reloaded: {failure}")),
-            Ok(_) => self.folder_card().filter(|_| trusted).and_then(|card| card.notice()),
+            Ok(_) => self.setup.folder_card().filter(|_| trusted).and_then(|card| card.notice()),
         };
         Answer::Done(more.map_or_else(|| what.to_owned(), |more| format!("{what} {more}")))
     }
@@ -33,13 +34,9 @@ impl Core {
     /// Shows the folder's settings file, or records a decision on it.
     pub(crate) fn folder_settings(&mut self, act: FolderAct) -> Result<Answer, Failure> {
         match act {
-            FolderAct::Show => Ok(Answer::FolderSettings(self.folder_card().map(Box::new))),
+            FolderAct::Show => Ok(Answer::FolderSettings(self.setup.folder_card().map(Box::new))),
             FolderAct::Say { digest, yes } => self.decide_on_settings(digest, yes),
         }
-    }
-
-    pub(crate) fn folder_card(&self) -> Option<FolderSettings> {
-        self.setup.folder.as_ref().and_then(|file| (file.look)())
     }
 
     fn decide_on_settings(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
@@ -47,7 +44,7 @@ impl Core {
         let file = self.setup.folder.clone().ok_or_else(stale)?;
         let is_valid =
             |card: FolderSettings| card.digest == Some(digest) && card.standing != SettingsFileStatus::Faulty;
-        if !self.folder_card().is_some_and(is_valid) || !(file.say)(digest, yes)? {
+        if !self.setup.folder_card().is_some_and(is_valid) || !(file.say)(digest, yes)? {
             return Err(stale());
         }
         self.reload_config()?;
@@ -56,5 +53,11 @@ impl Core {
         } else {
             "The folder's settings are not used.".into()
         }))
+    }
+}
+
+impl Setup {
+    pub(crate) fn folder_card(&self) -> Option<FolderSettings> {
+        self.folder.as_ref().and_then(|file| (file.look)())
     }
 }

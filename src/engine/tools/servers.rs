@@ -13,6 +13,7 @@ use crate::domain::tool::cards::FileDecision;
 use crate::domain::tool::mcp::{self, ConfiguredServers, Server, ServerSpec, ServerState, ServerTool};
 use crate::engine::api::{Answer, Event, Request, ServerAct, ServerUse, Ticket, ToolEvent, ToolRequest};
 use crate::engine::core::Core;
+use crate::engine::startup::setup::Setup;
 use crate::engine::turns::runner::Runner;
 use crate::store::types::Write;
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,7 @@ impl Core {
             ServerUse::List | ServerUse::None => false,
         };
         if waits {
-            if !self.settled() {
+            if !self.setup.settled() {
                 self.tools.servers.waiting.push((ticket, request));
                 return None;
             }
@@ -62,10 +63,6 @@ impl Core {
             self.update_offered();
         }
         Some(request)
-    }
-
-    fn settled(&self) -> bool {
-        self.setup.foreign.servers().iter().all(|server| server.state.settled())
     }
 
     /// Reads the configured servers and starts or stops servers accordingly.
@@ -97,12 +94,8 @@ impl Core {
         all
     }
 
-    fn file_key(&self) -> String {
-        format!("mcp.file.{}", Hash::of(self.setup.workspace.as_bytes()))
-    }
-
     pub(crate) fn file_decision(&self, digest: Hash) -> FileDecision {
-        match self.stored_value(&self.file_key()).filter(|decision: &FolderAnswer| decision.digest == digest) {
+        match self.stored_value(&self.setup.file_key()).filter(|decision: &FolderAnswer| decision.digest == digest) {
             None => FileDecision::Waits,
             Some(decision) if decision.yes => FileDecision::Yes,
             Some(_) => FileDecision::No,
@@ -143,7 +136,7 @@ impl Core {
             }
         }
         self.emit(Event::Tool(ToolEvent::ServersChanged));
-        if self.settled() {
+        if self.setup.settled() {
             for (ticket, request) in std::mem::take(&mut self.tools.servers.waiting) {
                 self.request_now(ticket, request);
             }
@@ -210,7 +203,7 @@ impl Core {
             }
             ServerAct::Switch { keys, on } => self.switch_tools(branch, &keys, on),
             ServerAct::Restart { server } => {
-                self.known(&server)?;
+                self.setup.known(&server)?;
                 self.setup.foreign.restart(&server);
                 Ok(Answer::Done(format!("{server} is restarting.")))
             }
@@ -219,16 +212,8 @@ impl Core {
         }
     }
 
-    fn known(&self, name: &str) -> Result<Server, Failure> {
-        let servers = self.setup.foreign.servers();
-        let names: Vec<&str> = servers.iter().map(|server| server.spec.name.as_str()).collect();
-        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        let found = servers.iter().find(|server| server.spec.name == name).cloned();
-        found.ok_or_else(|| Failure::user(format!("There is no server {name:?}. Known servers: {names}.")))
-    }
-
     fn approve_tools(&mut self, server: &str, tool: Option<&str>) -> Result<Answer, Failure> {
-        let found = self.known(server)?;
+        let found = self.setup.known(server)?;
         let mut approved = self.approved(&found);
         let wanted: Vec<_> = found.tools.iter().filter(|known| tool.is_none_or(|name| known.name == name)).collect();
         if wanted.is_empty() {
@@ -246,7 +231,7 @@ impl Core {
         if self.tools.servers.named.file.as_ref().is_none_or(|file| file.digest != digest) {
             return Err(Failure::new(FailureKind::Stale, "The file was changed in the meantime; read it again."));
         }
-        self.keep(self.file_key(), &FolderAnswer { digest, yes });
+        self.keep(self.setup.file_key(), &FolderAnswer { digest, yes });
         self.set_servers();
         Ok(Answer::Done(if yes {
             "The folder's servers are starting; when the file changes, you are asked again.".into()
@@ -263,6 +248,24 @@ impl Core {
         let off = self.sessions.branch(branch).map(|branch| branch.overrides.tools_off).unwrap_or_default();
         let (foreign, offered) = (self.setup.foreign.clone(), self.learned.offered.clone());
         Some(Arc::new(Runner { own, foreign, offered, off, limit: self.setup.settings.output_limit, keep }))
+    }
+}
+
+impl Setup {
+    fn settled(&self) -> bool {
+        self.foreign.servers().iter().all(|server| server.state.settled())
+    }
+
+    fn file_key(&self) -> String {
+        format!("mcp.file.{}", Hash::of(self.workspace.as_bytes()))
+    }
+
+    fn known(&self, name: &str) -> Result<Server, Failure> {
+        let servers = self.foreign.servers();
+        let names: Vec<&str> = servers.iter().map(|server| server.spec.name.as_str()).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let found = servers.iter().find(|server| server.spec.name == name).cloned();
+        found.ok_or_else(|| Failure::user(format!("There is no server {name:?}. Known servers: {names}.")))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::tool::mcp;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
+use crate::engine::startup::learned::LearnedSettings;
 
 /// The key that switches a whole group of tools off, and the keys of its tools.
 type Family = (String, Vec<String>);
@@ -40,7 +41,7 @@ impl Core {
         let id = branch.ok_or_else(|| {
             Failure::user("No branch is open.").todo("Open a session with `pleach session switch NAME`.")
         })?;
-        let keys: Vec<String> = keys.iter().map(|key| self.tool_key(key)).collect();
+        let keys: Vec<String> = keys.iter().map(|key| self.learned.tool_key(key)).collect();
         let families = self.families();
         let mut overrides = self.sessions.branch(id)?.overrides;
         let before = overrides.tools_off.clone();
@@ -56,11 +57,6 @@ impl Core {
         self.override_as(id, overrides, &format!("{} {what}", if on { "enabled" } else { "disabled" }))
     }
 
-    fn tool_key(&self, name: &str) -> String {
-        let found = self.learned.offered.iter().find(|tool| tool.spec.name == name);
-        found.map_or_else(|| name.to_owned(), |tool| mcp::switch(&tool.server, Some(&tool.tool)))
-    }
-
     fn families(&self) -> Vec<Family> {
         let own = self.setup.settings.tools.as_ref().map(|own| self.learned.own_specs(&self.setup, &**own));
         let own = own.into_iter().flatten().map(|spec| spec.name).collect();
@@ -71,6 +67,13 @@ impl Core {
             (mcp::switch(name, None), each)
         });
         std::iter::once((OWN.to_owned(), own)).chain(foreign).collect()
+    }
+}
+
+impl LearnedSettings {
+    fn tool_key(&self, name: &str) -> String {
+        let found = self.offered.iter().find(|tool| tool.spec.name == name);
+        found.map_or_else(|| name.to_owned(), |tool| mcp::switch(&tool.server, Some(&tool.tool)))
     }
 }
 

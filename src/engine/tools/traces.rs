@@ -23,7 +23,7 @@ impl Core {
             }
             TraceAct::Again { branch, id } => self.start_rerun(branch, &id),
             TraceAct::Word { consent, always } => self.decide_rerun(consent, always),
-            TraceAct::Stop => self.stop_rerun(),
+            TraceAct::Stop => self.turns.stop_rerun(),
         }
     }
 

@@ -19,6 +19,7 @@ use crate::engine::api::{Act, Answer, ItemName, ProjectAct, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::rules;
 use crate::engine::summaries::module_cards;
+use crate::engine::tools::state::Tools;
 use crate::store::types::Write;
 use std::sync::Arc;
 
@@ -111,21 +112,12 @@ impl Core {
         })
     }
 
-    /// Returns the rules file with this path.
-    fn rules_file(&self, path: &str) -> Result<RulesFile, Failure> {
-        let found = self.tools.project.rules_files(&[path.to_owned()], AROUND).list;
-        let found = found.into_iter().find(|rules_file| rules_file.path == path);
-        let gone =
-            || Failure::user(format!("There are no rules in {path:?}.")).todo("`pleach project` lists the rules.");
-        found.ok_or_else(gone)
-    }
-
     fn set_item(&mut self, id: BranchId, path: &str, on: Option<bool>, once: bool) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let (atom, off, nested) = if path == SKILL_LIST {
             (skills::atom(), false, false)
         } else {
-            let rules_file = self.rules_file(path)?;
+            let rules_file = self.tools.rules_file(path)?;
             (rules_file.atom, rules_file.off, rules_file.nested)
         };
         let mark = branch.marks.iter().find(|mark| mark.target == atom).map(|mark| mark.kind);
@@ -157,7 +149,7 @@ impl Core {
         let change = Change::File { path: path.to_owned(), before: expected, after: Some(Hash::of(text.as_bytes())) };
         let texts = before.into_iter().map(Into::into).chain([text.as_str().into()]);
         let mut writes: Vec<Write> = texts.map(|text| Write::PutFileText { session: branch.session, text }).collect();
-        writes.push(self.operation(branch.session, format!("wrote {path}"), vec![change]));
+        writes.push(self.setup.operation(branch.session, format!("wrote {path}"), vec![change]));
         self.store.write(writes)?;
         self.project_changed();
         Ok(Answer::Done(format!("Wrote {path}; u undoes it.")))
@@ -172,25 +164,6 @@ impl Core {
         }
     }
 
-    /// Returns the skills whose names match the typed text, with or without the prefix `skill:`.
-    pub(crate) fn skill_names(&self, query: &str) -> Vec<String> {
-        let query = query.strip_prefix(skills::PREFIX).unwrap_or(query).to_lowercase();
-        let begins = skills::PREFIX.starts_with(&query);
-        let all = self.tools.project.skills();
-        let fits = all.iter().filter(|skill| begins || skill.name.to_lowercase().contains(&query));
-        fits.map(|skill| format!("{}{}", skills::PREFIX, skill.name)).take(20).collect()
-    }
-
-    /// Reads a skill's text for a message.
-    pub(crate) fn skill_text(&self, name: &str) -> Result<Answer, Failure> {
-        let skills = self.tools.project.skills();
-        let found = skills.iter().find(|skill| skill.name == name);
-        let found = found
-            .ok_or_else(|| Failure::user(format!("There is no skill {name:?}.")).todo("/skills lists the skills."))?;
-        let (text, masked) = found.text().map_err(Failure::user)?;
-        Ok(Answer::Attached { text: text.into(), masked })
-    }
-
     /// Returns the text of an item of the project that is left out.
     pub(crate) fn project_text(&self, atom: &Atom, path: Option<&str>) -> Option<String> {
         if *atom == skills::atom() {
@@ -200,8 +173,38 @@ impl Core {
         if let Some((_, card, stale)) = modules.into_iter().find(|(of, ..)| of == atom) {
             return Some(module_cards::sent(&card, Some(&stale)));
         }
-        let rules_file = self.rules_file(path?).ok().filter(|rules_file| rules_file.atom == *atom)?;
+        let rules_file = self.tools.rules_file(path?).ok().filter(|rules_file| rules_file.atom == *atom)?;
         rules_file.found.ok().map(|text| text.sent.to_string())
+    }
+}
+
+impl Tools {
+    /// Returns the rules file with this path.
+    fn rules_file(&self, path: &str) -> Result<RulesFile, Failure> {
+        let found = self.project.rules_files(&[path.to_owned()], AROUND).list;
+        let found = found.into_iter().find(|rules_file| rules_file.path == path);
+        let gone =
+            || Failure::user(format!("There are no rules in {path:?}.")).todo("`pleach project` lists the rules.");
+        found.ok_or_else(gone)
+    }
+
+    /// Returns the skills whose names match the typed text, with or without the prefix `skill:`.
+    pub(crate) fn skill_names(&self, query: &str) -> Vec<String> {
+        let query = query.strip_prefix(skills::PREFIX).unwrap_or(query).to_lowercase();
+        let begins = skills::PREFIX.starts_with(&query);
+        let all = self.project.skills();
+        let fits = all.iter().filter(|skill| begins || skill.name.to_lowercase().contains(&query));
+        fits.map(|skill| format!("{}{}", skills::PREFIX, skill.name)).take(20).collect()
+    }
+
+    /// Reads a skill's text for a message.
+    pub(crate) fn skill_text(&self, name: &str) -> Result<Answer, Failure> {
+        let skills = self.project.skills();
+        let found = skills.iter().find(|skill| skill.name == name);
+        let found = found
+            .ok_or_else(|| Failure::user(format!("There is no skill {name:?}.")).todo("/skills lists the skills."))?;
+        let (text, masked) = found.text().map_err(Failure::user)?;
+        Ok(Answer::Attached { text: text.into(), masked })
     }
 }
 

@@ -21,6 +21,7 @@ use crate::engine::inbox::{Inbox, TurnReport};
 use crate::engine::plans::snapshot::Question;
 use crate::engine::plans::state::PlanPurpose;
 use crate::engine::plans::worker::{Solution, Solved, Stored};
+use crate::engine::turns::state::Turns;
 use crate::store::types::Write;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -60,7 +61,7 @@ impl Core {
         let provider = self.setup.servers.provider(&rules.profile)?;
         let whose = (branch.session, branch.id);
         let run = RunId(Uuid::now_v7());
-        let card = RunCard::open(run, whose, &solved.plan, solved.wire.digest, 1, self.now());
+        let card = RunCard::open(run, whose, &solved.plan, solved.wire.digest, 1, self.setup.now());
         let card = RunCard { aside: true, ..card };
         // If the program dies meanwhile, the call stays recorded as interrupted, and there is nothing to recover.
         let kept = RunCard { status: RunStatus::Interrupted, ..card.clone() };
@@ -163,22 +164,6 @@ impl Core {
         }
     }
 
-    /// Stops a side question, or discards its answer.
-    pub(crate) fn drop_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
-        let over = self.turns.asides.get(&run).map(|aside| aside.view.card.is_some());
-        match over {
-            Some(true) => drop(self.turns.asides.remove(&run)),
-            Some(false) => {
-                if let Some(aside) = self.turns.asides.get_mut(&run) {
-                    aside.dropped = true;
-                    aside.cancel.cancel();
-                }
-            }
-            None => return Err(gone()),
-        }
-        Ok(Answer::Done("The side question is discarded; the cost of its call still counts.".into()))
-    }
-
     /// Makes a branch from an answered side question, at the place where it was asked.
     pub(crate) fn keep_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
         let aside = self.turns.asides.get(&run).ok_or_else(gone)?;
@@ -221,6 +206,24 @@ impl Core {
         self.show_branch(child);
         self.show_run(card);
         Ok(Answer::Branch(Box::new(self.sessions.branch(child)?)))
+    }
+}
+
+impl Turns {
+    /// Stops a side question, or discards its answer.
+    pub(crate) fn drop_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
+        let over = self.asides.get(&run).map(|aside| aside.view.card.is_some());
+        match over {
+            Some(true) => drop(self.asides.remove(&run)),
+            Some(false) => {
+                if let Some(aside) = self.asides.get_mut(&run) {
+                    aside.dropped = true;
+                    aside.cancel.cancel();
+                }
+            }
+            None => return Err(gone()),
+        }
+        Ok(Answer::Done("The side question is discarded; the cost of its call still counts.".into()))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::engine::api::{Answer, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
+use crate::engine::turns::state::Turns;
 use crate::store::file::claims::{Claim, ClaimOwner};
 use crate::store::types::OpenRun;
 use std::sync::Arc;
@@ -58,7 +59,7 @@ impl Core {
         }
         // A later round follows tool results that are already nodes.
         self.check_store();
-        let question = self.user_above(branch.id, run.after);
+        let question = self.sessions.user_above(branch.id, run.after);
         let question = question.and_then(|id| self.sessions.of_branch(branch.id).ok()?.tree.get(id));
         question.map_or(branch.head, |question| question.parent)
     }
@@ -98,14 +99,6 @@ impl Core {
         self.answer(ticket, Ok(Answer::Done(String::new())));
     }
 
-    /// Releases a claim that is no longer needed.
-    pub(crate) fn release_claim(&mut self, branch: BranchId) -> Answer {
-        if let Some(held) = self.turns.claims.get_mut(&branch) {
-            held.unused = false;
-        }
-        Answer::Done(String::new())
-    }
-
     /// Whether this program has an open turn or a pending send on a branch.
     fn asks(&self, branch: BranchId) -> bool {
         self.turns.live.contains_key(&branch) || self.plans.about_to_send(branch)
@@ -135,6 +128,16 @@ impl Core {
         } else {
             failure.kept("Nothing was sent; your draft is kept.").todo("Wait for it, or fork and ask there.")
         }
+    }
+}
+
+impl Turns {
+    /// Releases a claim that is no longer needed.
+    pub(crate) fn release_claim(&mut self, branch: BranchId) -> Answer {
+        if let Some(held) = self.claims.get_mut(&branch) {
+            held.unused = false;
+        }
+        Answer::Done(String::new())
     }
 }
 

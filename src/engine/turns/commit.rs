@@ -22,6 +22,7 @@ use crate::engine::branches::marks::apply_to;
 use crate::engine::branches::undo::store_anchor_for_head;
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::fresh_key;
+use crate::engine::startup::setup::Setup;
 use crate::store::types::{StoreError, Write};
 
 impl Core {
@@ -84,7 +85,7 @@ impl Core {
         live.user = None;
         live.card.user = Some(tip);
         if uses_reply(live) {
-            self.with_branch(branch, |branch| branch.reply = None);
+            self.sessions.with_branch(branch, |branch| branch.reply = None);
         }
         self.title_from_first_question(branch);
         self.show_branch(branch);
@@ -146,7 +147,7 @@ impl Core {
         let key = fresh_key(session, parent, role, content);
         let above = parent.map(|slot| session.tree.head(slot));
         let lane = above.map_or_else(String::new, |head| head.lane.clone());
-        let mut head = new_head(session, parent, key, role, content, self.now(), &lane);
+        let mut head = new_head(session, parent, key, role, content, self.setup.now(), &lane);
         head.end = end;
         head.model = (role == Role::Assistant).then(|| live.card.model.clone());
         Ok(head)
@@ -178,7 +179,7 @@ impl Core {
             let done = if counts { core.reflect(branch, live, &head, content)? } else { TurnEndChanges::default() };
             writes.extend(done.marks.iter().map(|moved| moved.write(branch)));
             writes.extend(done.writes);
-            writes.extend(core.head_operation(branch, live, head.id, &done.marks));
+            writes.extend(core.setup.head_operation(branch, live, head.id, &done.marks));
             let notices = [suggestions.notices, done.notices].concat();
             Ok(((head, state, done.marks, card, notices), writes))
         })?;
@@ -189,11 +190,11 @@ impl Core {
             session.add_states(state.clone());
         }
         let marks: Vec<Change> = marks.iter().map(|moved| moved.change(branch)).collect();
-        self.with_branch(branch, |branch| apply_to(branch, &marks));
+        self.sessions.with_branch(branch, |branch| apply_to(branch, &marks));
         let tip = self.adopt_written(branch, live, vec![head])?;
         live.card.answer = Some(tip);
         if end == End::Complete {
-            self.check_uses_later(branch, live, content, &[]);
+            self.turns.check_uses_later(branch, live, content, &[]);
         }
         self.report_answer(branch, live, state, end);
         for notice in notices {
@@ -227,25 +228,6 @@ impl Core {
         self.show_run(live.card.clone());
     }
 
-    /// Returns the operation for a turn that moved the head because a person regenerated or edited, so that undo
-    /// restores the old leaf, the marks, and the window. Empty for other turns.
-    fn head_operation(&self, branch: BranchId, live: &LiveTurn, tip: NodeId, marks: &[MarkUpdate]) -> Vec<Write> {
-        if !live.moves || live.undoable || live.detached {
-            return Vec::new();
-        }
-        let what = match live.draft.kind {
-            DraftKind::Regenerate(_) => "regenerated an answer",
-            DraftKind::Edit(_) => "edited a message",
-            DraftKind::Message | DraftKind::Continue(_) => "continued from an earlier answer",
-        };
-        let mut changes = vec![Change::Head { branch, before: live.before.0, after: Some(tip) }];
-        changes.extend(marks.iter().map(|moved| moved.change(branch)));
-        let operation =
-            Operation { seq: 0, session: live.session, what: what.into(), changes, undone: false, at: self.now() };
-        let anchor = store_anchor_for_head(branch, live.before.0, live.before.1.as_ref());
-        vec![anchor, Write::PutOperation(Box::new(operation))]
-    }
-
     /// Stores the calling message and all results as nodes, in call order, in one transaction.
     pub(super) fn commit_episode(
         &mut self,
@@ -270,13 +252,13 @@ impl Core {
             writes.extend(usage(live));
             writes.extend(traces.iter().map(|trace| Write::PutTrace { session, trace: Box::new(trace.clone()) }));
             if let Some(tip) = last.filter(|_| live.state.phase == Phase::Closed) {
-                writes.extend(core.head_operation(branch, live, tip, &[]));
+                writes.extend(core.setup.head_operation(branch, live, tip, &[]));
             }
             Ok(((nodes, card, traces), writes))
         })?;
         live.undoable |= live.moves && live.state.phase == Phase::Closed;
         live.card = card;
-        self.check_uses_later(branch, live, content, &traces);
+        self.turns.check_uses_later(branch, live, content, &traces);
         live.traces.clear();
         self.learned.meters.forget();
         self.adopt_written(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
@@ -339,7 +321,7 @@ impl Core {
         }
         let elsewhere = live.head != live.before.0 && live.after == live.head;
         if let (true, Some(tip)) = (elsewhere, live.head) {
-            let late = self.head_operation(branch, &live, tip, &[]);
+            let late = self.setup.head_operation(branch, &live, tip, &[]);
             if !late.is_empty() {
                 let _ = self.store.write(late);
             }
@@ -367,6 +349,27 @@ impl Core {
         self.check_due(branch, &live.solved.plan, completed);
         self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure }));
         self.title_automatically(branch, completed);
+    }
+}
+
+impl Setup {
+    /// Returns the operation for a turn that moved the head because a person regenerated or edited, so that undo
+    /// restores the old leaf, the marks, and the window. Empty for other turns.
+    fn head_operation(&self, branch: BranchId, live: &LiveTurn, tip: NodeId, marks: &[MarkUpdate]) -> Vec<Write> {
+        if !live.moves || live.undoable || live.detached {
+            return Vec::new();
+        }
+        let what = match live.draft.kind {
+            DraftKind::Regenerate(_) => "regenerated an answer",
+            DraftKind::Edit(_) => "edited a message",
+            DraftKind::Message | DraftKind::Continue(_) => "continued from an earlier answer",
+        };
+        let mut changes = vec![Change::Head { branch, before: live.before.0, after: Some(tip) }];
+        changes.extend(marks.iter().map(|moved| moved.change(branch)));
+        let operation =
+            Operation { seq: 0, session: live.session, what: what.into(), changes, undone: false, at: self.now() };
+        let anchor = store_anchor_for_head(branch, live.before.0, live.before.1.as_ref());
+        vec![anchor, Write::PutOperation(Box::new(operation))]
     }
 }
 

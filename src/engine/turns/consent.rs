@@ -17,6 +17,7 @@ use crate::domain::tool::trace::ToolStatus;
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, Event, ToolEvent};
 use crate::engine::core::Core;
+use crate::engine::startup::setup::Setup;
 use crate::store::types::Write;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -132,7 +133,7 @@ impl Core {
 
     fn rules_of(&self, session: Option<SessionId>) -> Vec<(RuleScope, Rule)> {
         let own = session.map(|id| self.rules_in_scope(RuleScope::Session, id)).unwrap_or_default();
-        let folder: Vec<Rule> = self.stored_value(&self.folder_key()).unwrap_or_default();
+        let folder: Vec<Rule> = self.stored_value(&self.setup.folder_key()).unwrap_or_default();
         let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
         let config = self.setup.settings.tool_rules.iter().cloned();
         let all = own.into_iter().map(of(RuleScope::Session)).chain(folder.into_iter().map(of(RuleScope::Folder)));
@@ -140,18 +141,7 @@ impl Core {
     }
 
     fn rules_in_scope(&self, scope: RuleScope, session: SessionId) -> Vec<Rule> {
-        self.stored_value(&self.rules_key(scope, session)).unwrap_or_default()
-    }
-
-    fn rules_key(&self, scope: RuleScope, session: SessionId) -> String {
-        match scope {
-            RuleScope::Session => format!("rules.session.{session}"),
-            RuleScope::Folder | RuleScope::Config => self.folder_key(),
-        }
-    }
-
-    fn folder_key(&self) -> String {
-        format!("rules.folder.{}", Hash::of(self.setup.workspace.as_bytes()))
+        self.stored_value(&self.setup.rules_key(scope, session)).unwrap_or_default()
     }
 
     /// Returns all rules that apply, with their scopes.
@@ -180,7 +170,7 @@ impl Core {
         }
         let remaining = if on { self.remaining_results(&rules[0])? } else { None };
         let value = serde_json::to_string(&rules).ok().filter(|_| !rules.is_empty());
-        self.store.write(vec![Write::SetValue { key: self.rules_key(scope, session), value }])?;
+        self.store.write(vec![Write::SetValue { key: self.setup.rules_key(scope, session), value }])?;
         let place = if scope == RuleScope::Session { "in this session" } else { "in this folder" };
         Ok(Answer::Done(if on {
             let remaining = remaining.map_or_else(String::new, |sentence| format!(" {sentence}"));
@@ -235,7 +225,7 @@ impl Core {
             after: hash(&change.after),
         });
         let names: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
-        writes.push(self.operation(session, format!("changed {}", names.join(", ")), files.collect()));
+        writes.push(self.setup.operation(session, format!("changed {}", names.join(", ")), files.collect()));
         if let Err(error) = self.store.write(writes) {
             self.alarm(format!("{} was changed, but undo can't restore it: {error}", names.join(", ")));
         }
@@ -280,6 +270,19 @@ impl Core {
             failure.todo("Change the file yourself.")
         };
         tools.put_back(path, expected, text.as_deref()).map_err(stale)
+    }
+}
+
+impl Setup {
+    fn rules_key(&self, scope: RuleScope, session: SessionId) -> String {
+        match scope {
+            RuleScope::Session => format!("rules.session.{session}"),
+            RuleScope::Folder | RuleScope::Config => self.folder_key(),
+        }
+    }
+
+    fn folder_key(&self) -> String {
+        format!("rules.folder.{}", Hash::of(self.workspace.as_bytes()))
     }
 }
 

@@ -105,7 +105,7 @@ impl Core {
         Self::end_call_usage(live, &outcome);
         live.outcome = Some(outcome.clone());
         if outcome.end == CallEnd::Errored && outcome.ttft_ms.is_none() {
-            self.drop_previous_request(branch);
+            self.plans.drop_previous_request(branch);
         }
         self.feed(branch, TurnInput::Ended(outcome));
     }
@@ -206,7 +206,7 @@ impl Core {
     }
 
     fn run_tools(&mut self, branch: BranchId, calls: &[(usize, String, String)]) {
-        let now = self.now();
+        let now = self.setup.now();
         let turn = self.turns.live.get(&branch).and_then(|live| live.card.user);
         let turn = turn.and_then(|user| self.sessions.of_branch(branch).ok()?.tree.get(user).map(|head| head.key));
         let (runner, sight, report) = (self.runner(branch), self.file_visibility(branch), self.reporter(branch));

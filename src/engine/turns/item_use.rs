@@ -13,25 +13,10 @@ use crate::domain::planning::plan::{Form, Row};
 use crate::domain::tool::trace::{ToolStatus, ToolTrace};
 use crate::engine::core::Core;
 use crate::engine::plans::input_builder::Contents;
+use crate::engine::turns::state::Turns;
 use crate::store::types::Write;
 
 impl Core {
-    /// Queues an answer that was just written. An edited request has no items that could be distinguished.
-    pub(crate) fn check_uses_later(&mut self, branch: BranchId, live: &LiveTurn, text: &Content, traces: &[ToolTrace]) {
-        if live.solved.edited || !live.solved.plan.included().any(counts) {
-            return;
-        }
-        self.turns.unchecked.push(AnswerToCheck {
-            session: live.session,
-            branch,
-            run: live.card.id,
-            plan: live.solved.plan.clone(),
-            contents: live.solved.contents.clone(),
-            content: text.clone(),
-            traces: traces.to_vec(),
-        });
-    }
-
     /// Determines the items that the queued answers used. Called after everything else that follows from a message: by
     /// then the answer is on the screen, and a next round is being planned.
     pub(crate) fn check_uses(&mut self) {
@@ -61,6 +46,24 @@ impl Core {
             }
         });
         ToolUse { args: trace.args.clone(), done: trace.status == Some(ToolStatus::Ok), changed: changed.collect() }
+    }
+}
+
+impl Turns {
+    /// Queues an answer that was just written. An edited request has no items that could be distinguished.
+    pub(crate) fn check_uses_later(&mut self, branch: BranchId, live: &LiveTurn, text: &Content, traces: &[ToolTrace]) {
+        if live.solved.edited || !live.solved.plan.included().any(counts) {
+            return;
+        }
+        self.unchecked.push(AnswerToCheck {
+            session: live.session,
+            branch,
+            run: live.card.id,
+            plan: live.solved.plan.clone(),
+            contents: live.solved.contents.clone(),
+            content: text.clone(),
+            traces: traces.to_vec(),
+        });
     }
 }
 

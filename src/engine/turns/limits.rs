@@ -9,22 +9,11 @@ use crate::domain::call::provider::{CallEnd, Outcome};
 use crate::domain::call::race::{BranchRun, Limit, Limits, RaceUsage};
 use crate::engine::api::{Event, TurnEvent};
 use crate::engine::core::Core;
+use crate::engine::sessions::state::Sessions;
 use crate::store::types::Write;
 use std::time::Instant;
 
 impl Core {
-    /// Returns a limit watch for a branch of a race whose question was not answered yet; `None` for other branches.
-    pub(crate) fn limit_watch(&self, branch: BranchId) -> Option<LimitWatch> {
-        let record = self.sessions.of_branch(branch).ok()?.races.iter().find(|record| record.branch == branch)?;
-        record.ended.is_none().then(|| LimitWatch {
-            limits: record.limits,
-            began: Instant::now(),
-            before: RaceUsage::default(),
-            now: (0, None),
-            stopped: None,
-        })
-    }
-
     /// Fails if the next call, whose prompt costs `prompt` millionths of a dollar, would exceed a limit.
     pub(crate) fn check_limits(live: &mut LiveTurn, prompt: Option<u64>) -> Result<(), Failure> {
         let Some(watch) = &mut live.watch else { return Ok(()) };
@@ -43,15 +32,6 @@ impl Core {
             return refused(Limit::Cost, watch.limits, " The prompt of the next call alone would exceed the limit.");
         }
         Ok(())
-    }
-
-    /// Returns the branch's record with the current call added; `None` outside a race.
-    pub(crate) fn record_call(&self, branch: BranchId, live: &LiveTurn) -> Option<(SessionId, BranchRun)> {
-        live.watch.as_ref()?;
-        let session = self.sessions.of_branch(branch).ok()?;
-        let mut record = session.races.iter().find(|record| record.branch == branch)?.clone();
-        record.runs.push(live.card.id);
-        Some((session.card.id, record))
     }
 
     /// Stores a record in memory and shows it.
@@ -108,5 +88,28 @@ impl Core {
         for record in records {
             self.emit(Event::Turn(TurnEvent::BranchRun(Box::new(record.clone()))));
         }
+    }
+}
+
+impl Sessions {
+    /// Returns a limit watch for a branch of a race whose question was not answered yet; `None` for other branches.
+    pub(crate) fn limit_watch(&self, branch: BranchId) -> Option<LimitWatch> {
+        let record = self.of_branch(branch).ok()?.races.iter().find(|record| record.branch == branch)?;
+        record.ended.is_none().then(|| LimitWatch {
+            limits: record.limits,
+            began: Instant::now(),
+            before: RaceUsage::default(),
+            now: (0, None),
+            stopped: None,
+        })
+    }
+
+    /// Returns the branch's record with the current call added; `None` outside a race.
+    pub(crate) fn record_call(&self, branch: BranchId, live: &LiveTurn) -> Option<(SessionId, BranchRun)> {
+        live.watch.as_ref()?;
+        let session = self.of_branch(branch).ok()?;
+        let mut record = session.races.iter().find(|record| record.branch == branch)?.clone();
+        record.runs.push(live.card.id);
+        Some((session.card.id, record))
     }
 }

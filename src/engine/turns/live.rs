@@ -20,6 +20,7 @@ use crate::engine::jobs::CancelToken;
 use crate::engine::plans::snapshot::{Question, fresh_key};
 use crate::engine::plans::worker::{Solution, Solved};
 use crate::engine::sessions::session::Session;
+use crate::engine::sessions::state::Sessions;
 use crate::store::types::{OpenRun, Write};
 use std::collections::{HashSet, VecDeque};
 use uuid::Uuid;
@@ -33,7 +34,7 @@ impl Core {
         self.plans.sent(id, draft);
         let session = self.sessions.of_branch(id)?;
         let base = question.base.and_then(|node| session.tree.slot(node));
-        let at = self.now().max(base.map_or(0, |slot| session.tree.head(slot).at + 1));
+        let at = self.setup.now().max(base.map_or(0, |slot| session.tree.head(slot).at + 1));
         let lane = crate::engine::plans::snapshot::lane_of(session, &branch, base, &question);
         let user = question.text.as_ref().map(|text| asked_node(session, base, text, question.reply, at, &lane));
         let rules = self.rules(&branch)?;
@@ -63,7 +64,7 @@ impl Core {
             stalled: false,
             detached: false,
             undoable: false,
-            watch: self.limit_watch(id),
+            watch: self.sessions.limit_watch(id),
         };
         let run = live.card.id;
         let call = self.open_run(id, &mut live)?;
@@ -84,7 +85,7 @@ impl Core {
         let cost = self.learned.meters.prompt_cost(&self.store, live.model.price, &live.solved.plan, same);
         live.prompt_micro = cost.map(|cost| cost.micro);
         Self::check_limits(live, live.prompt_micro)?;
-        live.card.user = live.user.is_none().then(|| self.user_above(id, live.after)).flatten();
+        live.card.user = live.user.is_none().then(|| self.sessions.user_above(id, live.after)).flatten();
         let open = OpenRun {
             card: live.card.clone(),
             owner: self.store.owner().to_owned(),
@@ -102,7 +103,7 @@ impl Core {
         writes.extend(code.map(|set| Write::PutCodeSet { session: branch.session, set: Box::new(set) }));
         let anchor = live.solved.plan.anchor.clone().filter(|anchor| branch.anchor.as_ref() != Some(anchor));
         writes.extend(anchor.clone().map(|anchor| Write::SetAnchor { branch: id, anchor: Some(anchor) }));
-        let recorded = self.record_call(id, live);
+        let recorded = self.sessions.record_call(id, live);
         let note = |(session, record)| Write::PutBranchRun { session, record: Box::new(record) };
         writes.extend(recorded.clone().map(note));
         self.store.write(writes)?;
@@ -138,19 +139,6 @@ impl Core {
         move |report| {
             let _ = inbox.send(Inbox::Turn(TurnReport::Call(branch, Box::new(report))));
         }
-    }
-
-    /// Returns the user message at or above a node.
-    pub(crate) fn user_above(&self, branch: BranchId, node: Option<NodeId>) -> Option<NodeId> {
-        let session = self.sessions.of_branch(branch).ok()?;
-        let mut at = session.tree.slot(node?);
-        while let Some(slot) = at {
-            if session.tree.head(slot).role == Role::User {
-                return Some(session.tree.head(slot).id);
-            }
-            at = session.tree.parent(slot);
-        }
-        None
     }
 
     /// Plans the next round: the grown turn, or the same request again in a form that the server accepts.
@@ -210,14 +198,29 @@ impl Core {
         let shown: Planned = self.shown(branch, &solved);
         let there = self.sessions.branch(branch)?;
         live.model = self.rules(&there)?.model;
-        live.card = new_card(&there, &solved, live.state.round + 1, self.now());
+        live.card = new_card(&there, &solved, live.state.round + 1, self.setup.now());
         live.solved = solved;
         live.outcome = None;
         let call = self.open_run(branch, live)?;
-        self.store_round_plan(branch, live.draft.clone(), live.solved.clone());
+        self.plans.store_round_plan(branch, live.draft.clone(), live.solved.clone());
         self.emit(Event::Planned { branch, generation: u64::MAX, planned: shown });
         self.emit(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
         Ok(Some(call))
+    }
+}
+
+impl Sessions {
+    /// Returns the user message at or above a node.
+    pub(crate) fn user_above(&self, branch: BranchId, node: Option<NodeId>) -> Option<NodeId> {
+        let session = self.of_branch(branch).ok()?;
+        let mut at = session.tree.slot(node?);
+        while let Some(slot) = at {
+            if session.tree.head(slot).role == Role::User {
+                return Some(session.tree.head(slot).id);
+            }
+            at = session.tree.parent(slot);
+        }
+        None
     }
 }
 

@@ -29,6 +29,7 @@ use crate::engine::plans::labels::atom_of;
 use crate::engine::plans::sources::code::SYMBOL_TOKENS;
 use crate::engine::sessions::path::PathView;
 use crate::engine::sessions::session::{Session, lineage, reaches};
+use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::rules::Rules;
 use crate::retrieval::cluster::QuestionPlace;
 use crate::store::types::Write;
@@ -104,7 +105,7 @@ impl Core {
         head: &NodeHead,
         content: &Content,
     ) -> Result<TurnEndChanges, Failure> {
-        let counted = self.marks_after(id, live)?;
+        let counted = self.sessions.marks_after(id, live)?;
         let session = self.sessions.of_branch(id)?;
         let branch = session.branch(id)?;
         let rules = self.rules(branch)?;
@@ -149,30 +150,13 @@ impl Core {
             let what: Vec<&str> = changes.iter().map(|(_, what)| what.as_str()).collect();
             let what = format!("automatic marks ({})", what.join(", "));
             let changes = changes.iter().map(|(update, _)| update.change(id)).collect();
-            done.writes.push(self.operation(branch.session, what, changes));
+            done.writes.push(self.setup.operation(branch.session, what, changes));
         }
         let (session, node) = (branch.session, head.key);
         if touches != Touches::default() {
             done.writes.push(Write::PutTouches { session, node, touches });
         }
         Ok(done)
-    }
-
-    /// Returns the updates by counting: a lease that was sent loses a turn for each user message, a mark for one call
-    /// that was considered is used up, and a lease of the program that ended a turn ago is removed.
-    fn marks_after(&self, branch: BranchId, live: &LiveTurn) -> Result<Vec<MarkUpdate>, Failure> {
-        let session = self.sessions.of_branch(branch)?;
-        let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
-        let counted = |mark: &&Mark| live.counted.contains(&(mark.target, mark.revision));
-        let marks = session.branch(branch)?.marks.iter().filter(counted);
-        let update = marks.filter_map(|mark| {
-            mark.after_turn(user, was_sent(live, mark)).map(|after| MarkUpdate {
-                target: mark.target,
-                before: Some(mark.clone()),
-                after,
-            })
-        });
-        Ok(update.collect())
     }
 
     /// Determines which older turns this turn touched, and how.
@@ -320,6 +304,25 @@ impl Core {
         steps.retain(|step| step.branch.is_some_and(|of| reaches(&lines, of, step.at)));
         let own = steps.iter().rev().find(|step| step.by == Actor::User);
         Ok(own.is_some_and(|step| matches!(step.to, ItemState::None | ItemState::Excluded)))
+    }
+}
+
+impl Sessions {
+    /// Returns the updates by counting: a lease that was sent loses a turn for each user message, a mark for one call
+    /// that was considered is used up, and a lease of the program that ended a turn ago is removed.
+    fn marks_after(&self, branch: BranchId, live: &LiveTurn) -> Result<Vec<MarkUpdate>, Failure> {
+        let session = self.of_branch(branch)?;
+        let user = live.card.user.and_then(|id| session.tree.get(id)).map(|head| head.key);
+        let counted = |mark: &&Mark| live.counted.contains(&(mark.target, mark.revision));
+        let marks = session.branch(branch)?.marks.iter().filter(counted);
+        let update = marks.filter_map(|mark| {
+            mark.after_turn(user, was_sent(live, mark)).map(|after| MarkUpdate {
+                target: mark.target,
+                before: Some(mark.clone()),
+                after,
+            })
+        });
+        Ok(update.collect())
     }
 }
 
