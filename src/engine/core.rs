@@ -232,16 +232,11 @@ impl Core {
             self.emit(Event::Session(SessionEvent::Nodes { session, heads }));
         }
     }
+}
 
-    /// Returns a value that is stored as JSON under a settings key; `None` if there is no readable value.
-    pub(super) fn stored_value<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        serde_json::from_str(&self.store.setting(key).ok().flatten()?).ok()
-    }
-
-    /// Reads a node's whole content from the store.
-    pub(super) fn content(&self, node: NodeId) -> Result<Content, Failure> {
-        content(&self.store, node)
-    }
+/// Returns a value that is stored as JSON under a settings key; `None` if there is no readable value.
+pub(super) fn stored_value<T: DeserializeOwned>(store: &Store, key: &str) -> Option<T> {
+    serde_json::from_str(&store.setting(key).ok().flatten()?).ok()
 }
 
 impl Setup {

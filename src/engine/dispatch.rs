@@ -17,6 +17,10 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::summary::draft::SummaryAuthor;
+use crate::engine::calls::ledger::uses_of;
+use crate::engine::calls::replay::replay_dry;
+use crate::engine::plans::queries::stored_plan;
+use crate::engine::sessions::library::{search_sessions, transcript};
 use crate::store::types::Write;
 
 impl Core {
@@ -137,16 +141,15 @@ impl Core {
             SessionRequest::Rename { session, title: None } => return self.title_by_model(ticket, session.as_deref()),
             SessionRequest::Rename { session, title: Some(title) } => self.rename_session(session.as_deref(), &title),
             SessionRequest::Delete { session } => self.delete_session(session.as_deref()),
-            SessionRequest::Search { words } => self.search_sessions(&words),
+            SessionRequest::Search { words } => search_sessions(&self.store, &words),
             SessionRequest::Find { line, limit } => {
                 self.workers.search.look(ticket, line, limit);
                 return Ok(());
             }
             SessionRequest::Import { reading } => self.import(&reading),
             SessionRequest::Markdown { branch } => self.markdown(branch),
-            SessionRequest::Transcript { session, branch } => {
-                self.transcript(session.as_deref(), branch).map(|transcript| Answer::Transcript(Box::new(transcript)))
-            }
+            SessionRequest::Transcript { session, branch } => transcript(&self.store, session.as_deref(), branch)
+                .map(|transcript| Answer::Transcript(Box::new(transcript))),
             SessionRequest::Bodies { nodes } => queries::bodies(self, &nodes),
             SessionRequest::Undo => self.undo(),
             SessionRequest::Redo => self.redo(),
@@ -245,11 +248,11 @@ impl Core {
             CallRequest::DiffPlans { before, after } => return self.compare_calls(ticket, before, after),
             CallRequest::List => self.runs(),
             CallRequest::Ledger { branch, whole } => self.ledger(branch, whole),
-            CallRequest::Uses { run } => self.uses_of(run),
-            CallRequest::StoredPlan { id } => self.stored_plan(&id),
+            CallRequest::Uses { run } => uses_of(&self.store, run),
+            CallRequest::StoredPlan { id } => stored_plan(&self.store, &id),
             CallRequest::SentRequest { branch, run } => self.sent_request(branch, run),
             CallRequest::SentText { run, atom } => self.sent_text(run, &atom),
-            CallRequest::ReplayDryRun { run } => self.replay_dry(&run),
+            CallRequest::ReplayDryRun { run } => replay_dry(&self.store, &run),
             CallRequest::Replay { run, profile, model, without } => {
                 self.replay(&run, (profile, model), without.as_ref())
             }

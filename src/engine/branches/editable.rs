@@ -96,7 +96,7 @@ impl Core {
         let old: Summary = old.summary.as_ref().clone();
         let text = text.trim().to_owned();
         let kept = old.kept.iter().filter(|kept| text.contains(&kept.text)).cloned().collect();
-        let sources = self.sources(session, &old)?;
+        let sources = sources(&self.store, session, &old)?;
         let mut made = Summary {
             confidence: RequiredFacts::of(&sources).survival(&text).milli(),
             parent: Some(old.id),
@@ -128,37 +128,37 @@ impl Core {
         })?;
         Ok(Answer::Done("The summary now has your text; u undoes it.".into()))
     }
+}
 
-    /// Returns the messages that a summary was made from, with secrets masked; messages that no longer exist are
-    /// omitted.
-    fn sources(&self, session: &Session, summary: &Summary) -> Result<Vec<SourceTurn>, Failure> {
-        let mut sources = Vec::new();
-        let tree = &session.tree;
-        for (number, cover) in (summary.turns.0..).zip(&summary.covers) {
-            let slots = cover.nodes.iter().filter_map(|(key, _)| tree.by_key(*key));
-            let ids: Vec<NodeId> = slots.map(|slot| tree.head(slot).id).collect();
-            let message = |Node { head, content }: Node| SourceMessage {
-                node: head.key,
-                content: head.content.unwrap_or_default(),
-                role: head.role,
-                text: secrets::mask(&writer::source_text(&head, &content)).0.into_owned(),
-            };
-            let messages: Vec<SourceMessage> = self.store.nodes(&ids)?.into_iter().map(message).collect();
-            sources.push(SourceTurn {
-                user: cover.user,
-                tip: cover.tip,
-                number,
-                node: ids.first().copied().unwrap_or(NodeId(uuid::Uuid::nil())),
-                title: String::new(),
-                at: 0,
-                count: u32::try_from(messages.len()).unwrap_or(u32::MAX),
-                tokens: 0,
-                stays: None,
-                messages,
-            });
-        }
-        Ok(sources)
+/// Returns the messages that a summary was made from, with secrets masked; messages that no longer exist are
+/// omitted.
+fn sources(store: &Store, session: &Session, summary: &Summary) -> Result<Vec<SourceTurn>, Failure> {
+    let mut sources = Vec::new();
+    let tree = &session.tree;
+    for (number, cover) in (summary.turns.0..).zip(&summary.covers) {
+        let slots = cover.nodes.iter().filter_map(|(key, _)| tree.by_key(*key));
+        let ids: Vec<NodeId> = slots.map(|slot| tree.head(slot).id).collect();
+        let message = |Node { head, content }: Node| SourceMessage {
+            node: head.key,
+            content: head.content.unwrap_or_default(),
+            role: head.role,
+            text: secrets::mask(&writer::source_text(&head, &content)).0.into_owned(),
+        };
+        let messages: Vec<SourceMessage> = store.nodes(&ids)?.into_iter().map(message).collect();
+        sources.push(SourceTurn {
+            user: cover.user,
+            tip: cover.tip,
+            number,
+            node: ids.first().copied().unwrap_or(NodeId(uuid::Uuid::nil())),
+            title: String::new(),
+            at: 0,
+            count: u32::try_from(messages.len()).unwrap_or(u32::MAX),
+            tokens: 0,
+            stays: None,
+            messages,
+        });
     }
+    Ok(sources)
 }
 
 impl Sessions {

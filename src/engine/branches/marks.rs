@@ -13,10 +13,10 @@ use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::resolve;
-use crate::domain::conversation::task;
 use crate::domain::conversation::tree::{self, Slot};
+use crate::domain::conversation::{resolve, task};
 use crate::engine::api::{Act, Answer, ItemName};
+use crate::engine::branches::pick::text_of;
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::anchor_key;
 use crate::engine::plans::sources::suggested_pins::suggested_symbol;
@@ -146,7 +146,7 @@ impl Core {
             Atom::Turn { user, .. } => session.tree.by_key(user).unwrap_or(slot),
             _ => slot,
         };
-        let text = self.text_of(session, &session.tree.path(slot)[session.tree.depth(first) as usize..])?;
+        let text = text_of(&self.store, session, &session.tree.path(slot)[session.tree.depth(first) as usize..])?;
         Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text)))
     }
 

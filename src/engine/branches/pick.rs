@@ -13,9 +13,10 @@ use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind, Origin};
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::api::{Answer, ItemName};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, content};
 use crate::engine::sessions::session::{Session, undoable};
 use crate::engine::sessions::state::Sessions;
+use crate::store::Store;
 use crate::store::types::Write;
 
 /// A mark and its replacement.
@@ -100,7 +101,7 @@ impl Core {
         let session = self.sessions.of_branch(source.id)?;
         let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
         let from = slots.iter().rposition(asks).filter(|_| result).unwrap_or(0);
-        let text = self.text_of(session, &slots[from..])?;
+        let text = text_of(&self.store, session, &slots[from..])?;
         if text.trim().is_empty() {
             return Err(Failure::user("The item has no text to copy."));
         }
@@ -124,16 +125,6 @@ impl Core {
         let key = Fields::new("origin").json(&origin).text(&text).finish();
         let mark = pin_on(Atom::Section { text: key });
         Ok(Mark { note: Some(text), inherited_from: Some(source.name.clone()), origin: Some(Box::new(origin)), ..mark })
-    }
-
-    /// Returns messages as the text of a card.
-    pub(crate) fn text_of(&self, session: &Session, slots: &[Slot]) -> Result<String, Failure> {
-        let mut parts = Vec::new();
-        for slot in slots {
-            let head = session.tree.head(*slot);
-            parts.push((head.role, self.content(head.id)?));
-        }
-        Ok(render_forms::card_body(parts.iter().map(|(role, content)| (*role, content))))
     }
 
     /// Writes marks to a branch as one operation.
@@ -162,17 +153,27 @@ impl Core {
         self.show_branch(onto);
         Ok(undoable(what))
     }
+}
 
-    /// Returns the writes that remove texts copied from messages that are deleted permanently, on all branches of a
-    /// session.
-    pub(crate) fn remove_copied_texts(session: &Session, keys: &[Hash]) -> Vec<Write> {
-        let made = |mark: &&Mark| mark.origin.as_ref().is_some_and(|o| o.sources.iter().any(|key| keys.contains(key)));
-        let of = |branch: &Branch| -> Vec<Write> {
-            let removal = |mark: &Mark| MarkUpdate { target: mark.target, before: Some(mark.clone()), after: None };
-            branch.marks.iter().filter(made).map(|mark| removal(mark).write(branch.id)).collect()
-        };
-        session.branches.iter().flat_map(of).collect()
+/// Returns the writes that remove texts copied from messages that are deleted permanently, on all branches of a
+/// session.
+pub(crate) fn remove_copied_texts(session: &Session, keys: &[Hash]) -> Vec<Write> {
+    let made = |mark: &&Mark| mark.origin.as_ref().is_some_and(|o| o.sources.iter().any(|key| keys.contains(key)));
+    let of = |branch: &Branch| -> Vec<Write> {
+        let removal = |mark: &Mark| MarkUpdate { target: mark.target, before: Some(mark.clone()), after: None };
+        branch.marks.iter().filter(made).map(|mark| removal(mark).write(branch.id)).collect()
+    };
+    session.branches.iter().flat_map(of).collect()
+}
+
+/// Returns messages as the text of a card.
+pub(crate) fn text_of(store: &Store, session: &Session, slots: &[Slot]) -> Result<String, Failure> {
+    let mut parts = Vec::new();
+    for slot in slots {
+        let head = session.tree.head(*slot);
+        parts.push((head.role, content(store, head.id)?));
     }
+    Ok(render_forms::card_body(parts.iter().map(|(role, content)| (*role, content))))
 }
 
 impl Sessions {

@@ -16,7 +16,7 @@ use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::{state, state_suggestions};
 use crate::engine::api::{Answer, Event, SessionEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, content};
 use crate::engine::inbox::Inbox;
 use crate::engine::sessions::session::{state_at, undoable};
 use crate::store::types::Write;
@@ -74,7 +74,7 @@ impl Core {
         let path = session.path(&branch);
         let heads = path.iter().rev().map(|slot| session.tree.head(*slot));
         for head in heads.filter(|head| head.role == Role::Assistant) {
-            let words = self.content(head.id)?.plain_text();
+            let words = content(&self.store, head.id)?.plain_text();
             if let Some(block) = state::find(&words, true) {
                 let state = state_suggestions::read(&block.text).state;
                 return self.edit_state(id, &state, "restored the state block of the newest answer that has one");

@@ -12,6 +12,7 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::plan::Anchor;
 use crate::engine::api::{Answer, Event, SessionEvent};
 use crate::engine::core::Core;
+use crate::engine::sessions::memory::memory_is_current;
 use crate::engine::sessions::state::Sessions;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -80,7 +81,7 @@ impl Core {
             self.ensure_unchanged_since(change, undone)
                 .map_err(|failure| self.sessions.refusal(failure, op, change, undone))?;
         }
-        let anchors = self.anchors_to_restore(changes)?;
+        let anchors = anchors_to_restore(&self.store, changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
         writes.extend(changes.iter().flat_map(|change| self.dismissal_steps(change)));
         writes.extend(changes.iter().filter_map(|change| self.mark_step(change, "undone or redone")));
@@ -105,27 +106,6 @@ impl Core {
         Ok(())
     }
 
-    /// Returns the window anchors to restore for heads that move back and for changed summaries: the branch, the
-    /// settings key of the current anchor, and the anchor to restore.
-    fn anchors_to_restore(&self, changes: &[Change]) -> Result<Vec<AnchorToRestore>, Failure> {
-        let mut found = Vec::new();
-        for change in changes {
-            let (branch, left, key) = match change {
-                Change::Head { branch, before, after } => {
-                    (branch, anchor_key(*branch, *before), anchor_key(*branch, *after))
-                }
-                Change::Summaries { branch, before, after } => {
-                    (branch, summaries_key(*branch, before), summaries_key(*branch, after))
-                }
-                _ => continue,
-            };
-            if let Some(kept) = self.store.setting(&key)? {
-                found.push((*branch, left, serde_json::from_str(&kept).ok().flatten()));
-            }
-        }
-        Ok(found)
-    }
-
     /// Fails unless the current state is the change's starting state.
     fn ensure_unchanged_since(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
         let stands = match change {
@@ -148,7 +128,7 @@ impl Core {
             Change::Summaries { branch, before, .. } => self.sessions.branch(*branch)?.summaries == *before,
             Change::State { .. } | Change::File { .. } => true,
             Change::Tag { session, node, before, .. } => self.sessions.tag_is_current(*session, *node, before.as_ref()),
-            Change::Memory { before, after } => self.memory_is_current(before.as_deref(), after.as_deref())?,
+            Change::Memory { before, after } => memory_is_current(&self.store, before.as_deref(), after.as_deref())?,
         };
         if stands {
             return Ok(());
@@ -284,6 +264,27 @@ impl Core {
         let card = session.card.clone();
         self.emit(Event::Session(SessionEvent::Card(card)));
     }
+}
+
+/// Returns the window anchors to restore for heads that move back and for changed summaries: the branch, the
+/// settings key of the current anchor, and the anchor to restore.
+fn anchors_to_restore(store: &Store, changes: &[Change]) -> Result<Vec<AnchorToRestore>, Failure> {
+    let mut found = Vec::new();
+    for change in changes {
+        let (branch, left, key) = match change {
+            Change::Head { branch, before, after } => {
+                (branch, anchor_key(*branch, *before), anchor_key(*branch, *after))
+            }
+            Change::Summaries { branch, before, after } => {
+                (branch, summaries_key(*branch, before), summaries_key(*branch, after))
+            }
+            _ => continue,
+        };
+        if let Some(kept) = store.setting(&key)? {
+            found.push((*branch, left, serde_json::from_str(&kept).ok().flatten()));
+        }
+    }
+    Ok(found)
 }
 
 impl Sessions {

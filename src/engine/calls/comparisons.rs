@@ -9,6 +9,7 @@ use crate::domain::planning::row_matching;
 use crate::engine::api::{CallSelector, ItemName, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::state::Plans;
+use crate::engine::sessions::item_history::section_title;
 use crate::engine::sessions::session::Session;
 
 impl Core {
@@ -40,7 +41,7 @@ impl Core {
         let drawn = self.plans.drawn.get(&id).and_then(|drawn| row_matching::row(&drawn.solved.plan, &atom));
         let title = match drawn {
             Some(row) => Some(row.title.clone()),
-            None => self.section_title(branch.session, &atom)?,
+            None => section_title(&self.store, branch.session, &atom)?,
         };
         let title = title.unwrap_or_else(|| "this item".to_owned());
         self.compare_in_background(ticket, DiffRequest::Item(id, (atom, title), most))

@@ -11,6 +11,7 @@ use crate::domain::conversation::message::Role;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::engine::sessions::session::Session;
+use crate::store::Store;
 
 /// The maximum number of calls that are listed; older ones are part of the totals.
 const MOST: usize = 4_000;
@@ -48,11 +49,11 @@ impl Core {
         totals.unused = next.map(|plan| item_use::unused(plan.included(), &turns)).unwrap_or_default();
         Ok(totals)
     }
+}
 
-    /// Returns how the items of one call were used.
-    pub(crate) fn uses_of(&self, run: RunId) -> Result<Answer, Failure> {
-        Ok(Answer::Uses(self.store.uses_of(run)?.map(Box::new)))
-    }
+/// Returns how the items of one call were used.
+pub(crate) fn uses_of(store: &Store, run: RunId) -> Result<Answer, Failure> {
+    Ok(Answer::Uses(store.uses_of(run)?.map(Box::new)))
 }
 
 /// Returns the calls on a branch's path and the calls made on the branch, or all calls of its session; oldest first.

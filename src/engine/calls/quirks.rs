@@ -5,9 +5,10 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::call::model::{Profile, Quirk};
 use crate::engine::api::{Answer, Finding};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, stored_value};
 use crate::engine::startup::learned::LearnedSettings;
 use crate::engine::turns::state::{LiveTurn, RefusedRequest};
+use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +21,7 @@ impl Core {
     pub(crate) fn load_quirks(&mut self) -> bool {
         let mut all = HashMap::new();
         for profile in self.setup.settings.profiles.values() {
-            let stored = self.stored_quirks(profile);
+            let stored = stored_quirks(&self.store, profile);
             all.extend(stored.into_iter().map(|(model, quirks)| ((profile.name.clone(), model), quirks)));
         }
         let changed = self.learned.quirks != all;
@@ -28,15 +29,11 @@ impl Core {
         changed
     }
 
-    fn stored_quirks(&self, profile: &Profile) -> Stored {
-        self.stored_value(&quirk_key(profile)).unwrap_or_default()
-    }
-
     /// Changes the stored quirks of a profile, based on the current quirks in the store, and updates the quirks in
     /// memory.
     fn change_quirks(&mut self, profile: &str, change: &mut dyn FnMut(&mut Stored)) -> Result<(), Failure> {
         let Some(profile) = self.setup.settings.profiles.get(profile).cloned() else { return Ok(()) };
-        let mut stored = self.stored_quirks(&profile);
+        let mut stored = stored_quirks(&self.store, &profile);
         change(&mut stored);
         stored.retain(|_, quirks| !quirks.is_empty());
         let value = (!stored.is_empty()).then(|| serde_json::to_string(&stored).ok()).flatten();
@@ -138,6 +135,10 @@ impl Core {
         forgotten.sort();
         Ok(Answer::Done(format!("Forgot {}. The next request uses the usual format.", forgotten.join("; "))))
     }
+}
+
+fn stored_quirks(store: &Store, profile: &Profile) -> Stored {
+    stored_value(store, &quirk_key(profile)).unwrap_or_default()
 }
 
 impl LearnedSettings {

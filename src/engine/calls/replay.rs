@@ -33,20 +33,6 @@ use crate::store::Store;
 use std::sync::Arc;
 
 impl Core {
-    /// Renders a stored call again, from the store alone.
-    pub(crate) fn replay_dry(&self, prefix: &str) -> Result<Answer, Failure> {
-        let run = one_run(&self.store, prefix)?;
-        let stored = stored(&self.store, &run)?;
-        let session = Session::load(&self.store, run.session)?;
-        let contents = if run.edited { Contents::default() } else { restored(&self.store, &stored, &session, &run)? };
-        let (wire, outline) = match by_hand(&stored)? {
-            Some(wire) => (wire, Outline::new()),
-            None => rendered(&stored, &contents)?,
-        };
-        let request = Box::new(raw_request(&stored.plan, &wire, &outline));
-        Ok(Answer::Replayed { run: Box::new(run), request })
-    }
-
     /// Replays a stored call on a scratch branch.
     pub(crate) fn replay(
         &mut self,
@@ -111,6 +97,20 @@ impl Core {
         let left = left.map(|row| (row.atom, row.title));
         Ok(Answer::Replaying(Box::new(ReplayedCall { of: run, run: sent, branch, exact, without: left })))
     }
+}
+
+/// Renders a stored call again, from the store alone.
+pub(crate) fn replay_dry(store: &Store, prefix: &str) -> Result<Answer, Failure> {
+    let run = one_run(store, prefix)?;
+    let stored = stored(store, &run)?;
+    let session = Session::load(store, run.session)?;
+    let contents = if run.edited { Contents::default() } else { restored(store, &stored, &session, &run)? };
+    let (wire, outline) = match by_hand(&stored)? {
+        Some(wire) => (wire, Outline::new()),
+        None => rendered(&stored, &contents)?,
+    };
+    let request = Box::new(raw_request(&stored.plan, &wire, &outline));
+    Ok(Answer::Replayed { run: Box::new(run), request })
 }
 
 impl Setup {

@@ -13,9 +13,9 @@ use crate::engine::inbox::{Inbox, TurnReport};
 use crate::engine::jobs::CancelToken;
 use crate::engine::startup::learned;
 use crate::engine::tools::trace_records;
+use crate::engine::tools::traces::result_of;
 use crate::engine::turns::consent::{decide_by_rules, no_longer_waits, protection, visibility_of, with_rule_warning};
-use crate::engine::turns::state::Turns;
-use crate::engine::turns::state::{RerunEvent, RunningCall};
+use crate::engine::turns::state::{RerunEvent, RunningCall, Turns};
 use crate::engine::turns::tool_calls::{CallDecision, CallHost, SingleCall, lost_call};
 use crate::store::Store;
 use crate::store::types::Write;
@@ -52,7 +52,7 @@ impl Core {
             ..of.clone()
         };
         let view = Rerun { branch, of: of.id(), state: RerunState::Runs, trace, change: None };
-        let before = self.result_of(&of);
+        let before = result_of(&self.store, &of);
         let runner = self.runner(branch);
         let sight = self.file_visibility(branch);
         let (inbox, store, trace) = (self.inbox.clone(), self.store.clone(), view.trace.clone());

@@ -13,9 +13,10 @@ use crate::domain::conversation::message::{End, Role};
 use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::engine::api::{Answer, SentRequest};
 use crate::engine::core::Core;
-use crate::engine::plans::queries::{add_message, row_or_message};
+use crate::engine::plans::queries::{add_message, code_set_of, item_text, row_or_message};
 use crate::engine::plans::worker::Stored;
 use crate::engine::sessions::session::Session;
+use crate::store::Store;
 use std::sync::Arc;
 
 /// The text that is shown for a message that was deleted permanently.
@@ -48,7 +49,7 @@ impl Core {
         let mut found =
             SentRequest { card, plan: self.plan_of(run), code_set: None, uses: None, turn, rounds, before, after };
         if let Ok(plan) = &found.plan {
-            found.code_set = self.code_set_of(plan)?;
+            found.code_set = code_set_of(&self.store, plan)?;
             found.uses = self.store.uses_of(run)?.map(Box::new);
         }
         Ok(Answer::SentRequest(Box::new(found)))
@@ -58,7 +59,7 @@ impl Core {
     /// store, is still shown.
     fn plan_of(&mut self, run: RunId) -> Result<Arc<ContextPlan>, Failure> {
         self.plans.opened_call = None;
-        let json = self.plan_json(run)?;
+        let json = plan_json(&self.store, run)?;
         match serde_json::from_str::<Stored>(&json) {
             Ok(stored) => {
                 let plan = Arc::new(stored.plan.clone());
@@ -69,25 +70,13 @@ impl Core {
         }
     }
 
-    fn plan_json(&self, run: RunId) -> Result<String, Failure> {
-        let id = self.card_of(run)?.plan;
-        let found = self.store.plan_by_prefix(&id.to_string())?.pop();
-        let json = found.map(|(_, json)| json).filter(|json| !json.is_empty());
-        json.ok_or_else(|| Failure::user("The plan of this call was deleted."))
-    }
-
-    fn card_of(&self, run: RunId) -> Result<RunCard, Failure> {
-        let found = self.store.run_by_prefix(&run.to_string())?.pop();
-        found.ok_or_else(Failure::call_gone)
-    }
-
     /// Returns the text of a row of a call's plan, or of a message in it: as sent, or in full if it was left out.
     pub(crate) fn sent_text(&mut self, run: RunId, atom: &Atom) -> Result<Answer, Failure> {
-        let card = self.card_of(run)?;
+        let card = card_of(&self.store, run)?;
         let known = self.plans.opened_call.as_ref().filter(|(of, _)| *of == run).map(|(_, stored)| stored.clone());
         let stored = match known {
             Some(stored) => stored,
-            None => Arc::new(serde_json::from_str(&self.plan_json(run)?).map_err(|error| unreadable(&error))?),
+            None => Arc::new(serde_json::from_str(&plan_json(&self.store, run)?).map_err(|error| unreadable(&error))?),
         };
         let Some(row) = row_or_message(&stored.plan, atom) else {
             return self.message_text(card.branch, atom, false).map(Answer::Text);
@@ -106,7 +95,7 @@ impl Core {
             let text = if node.is_some_and(|node| is_deleted(session, node)) {
                 Some(DELETED.to_owned())
             } else {
-                self.item_text(item, &contents, row.included())?
+                item_text(&self.store, item, &contents, row.included())?
             };
             if let Some(text) = text {
                 add_message(&mut out, item.role, &text);
@@ -118,6 +107,18 @@ impl Core {
         let known = self.message_text(card.branch, atom, row.included()).ok().filter(|text| !text.is_empty());
         Ok(Answer::Text(known.unwrap_or_else(|| without_text(&row).to_owned())))
     }
+}
+
+fn plan_json(store: &Store, run: RunId) -> Result<String, Failure> {
+    let id = card_of(store, run)?.plan;
+    let found = store.plan_by_prefix(&id.to_string())?.pop();
+    let json = found.map(|(_, json)| json).filter(|json| !json.is_empty());
+    json.ok_or_else(|| Failure::user("The plan of this call was deleted."))
+}
+
+fn card_of(store: &Store, run: RunId) -> Result<RunCard, Failure> {
+    let found = store.run_by_prefix(&run.to_string())?.pop();
+    found.ok_or_else(Failure::call_gone)
 }
 
 /// Returns the reason why a row has no text to show.

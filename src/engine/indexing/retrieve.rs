@@ -14,6 +14,7 @@ use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::sources::cards;
 use crate::engine::plans::sources::retrieval::{self, RetrievalQuery};
 use crate::engine::plans::worker::WorkerTask;
+use crate::engine::sessions::lookup::{named_branch, named_session};
 use crate::engine::sessions::path::PathView;
 use std::sync::Arc;
 use std::time::Instant;
@@ -47,8 +48,8 @@ impl Core {
         branch: Option<&str>,
         request: RetrievalRequest,
     ) -> Result<(), Failure> {
-        let id = self.named_session(session)?.ok_or_else(Failure::no_session)?;
-        let branch = Self::named_branch(self.load_session(id)?, branch)?;
+        let id = named_session(&self.store, session)?.ok_or_else(Failure::no_session)?;
+        let branch = named_branch(self.load_session(id)?, branch)?;
         let session = self.sessions.of_branch(branch)?;
         let branch = session.branch(branch)?;
         let path = session.paths.get(&session.tree, session.head(branch));

@@ -19,43 +19,15 @@ use crate::domain::planning::blocked::UNSENT;
 use crate::domain::planning::mode::SearchChoice;
 use crate::domain::planning::plan::Reason;
 use crate::engine::api::{Answer, Draft, DraftKind, Event, IndexingEvent, Planned, ProgramEvent, Ticket};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, content};
 use crate::engine::indexing::priority::Priority;
 use crate::engine::plans::state::Plans;
 use crate::engine::sessions::session::Session;
 use crate::engine::startup::rules::Rules;
 use crate::engine::workers::Workers;
+use crate::store::Store;
 
 impl Core {
-    /// Returns the question of a draft on a session's branch: its place in the tree and its text.
-    fn question(session: &Session, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
-        let gone = || Failure::user("That message is not on this branch.");
-        let question = Question { search: draft.search, ..Question::default() };
-        Ok(match &draft.kind {
-            DraftKind::Message => Question { base: branch.head, text: Some(draft.text.clone()), ..question },
-            DraftKind::Edit(node) => {
-                let head = session.node(*node)?;
-                if head.role != Role::User {
-                    return Err(Failure::user("Only your own messages can be edited.")
-                        .todo("Regenerate the answer (R), or fork the branch."));
-                }
-                Question { base: head.parent, text: Some(draft.text.clone()), ..question }
-            }
-            DraftKind::Regenerate(node) => {
-                let slot = session.tree.slot(*node).ok_or_else(gone)?;
-                let path = session.tree.path(slot);
-                let asks = path.iter().rev().find(|slot| session.tree.head(**slot).role == Role::User);
-                let asks = asks.ok_or_else(|| Failure::user("There is no question before this message."))?;
-                Question { base: Some(session.tree.head(*asks).id), ..question }
-            }
-            DraftKind::Continue(node) => {
-                let head = session.node(*node)?;
-                let go_on = head.role == Role::Assistant && head.calls == 0;
-                Question { base: Some(head.id), go_on, ..question }
-            }
-        })
-    }
-
     /// Submits a draft to the planner to draw its plan.
     pub(crate) fn replan(
         &mut self,
@@ -112,10 +84,10 @@ impl Core {
 
     /// Returns the question of a draft, including the message that it replies to.
     pub(crate) fn asked(&self, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
-        let question = Self::question(self.sessions.of_branch(branch.id)?, branch, draft)?;
+        let question = question(self.sessions.of_branch(branch.id)?, branch, draft)?;
         let reply = match &draft.kind {
             DraftKind::Message => branch.reply,
-            DraftKind::Edit(node) => branch.reply.or_else(|| self.replied(*node)),
+            DraftKind::Edit(node) => branch.reply.or_else(|| replied(&self.store, *node)),
             DraftKind::Regenerate(_) | DraftKind::Continue(_) => self.reply_above(branch.id, question.base),
         };
         // A turn that is continued repeats what its last round sent.
@@ -128,12 +100,7 @@ impl Core {
 
     /// Returns the message that the open turn's user message replies to, by key.
     fn reply_above(&self, branch: BranchId, base: Option<NodeId>) -> Option<Hash> {
-        self.sessions.user_above(branch, base).and_then(|node| self.replied(node))
-    }
-
-    fn replied(&self, node: NodeId) -> Option<Hash> {
-        let reply = self.content(node).ok()?.extra?.get_mut("reply_to")?.take();
-        serde_json::from_value(reply).ok()
+        self.sessions.user_above(branch, base).and_then(|node| replied(&self.store, node))
     }
 
     /// Submits the next round of an open turn to the planner.
@@ -384,6 +351,40 @@ impl Core {
         self.release_claims();
         self.answer(ticket, opened.map(|run| Answer::Asked { run }));
     }
+}
+
+/// Returns the question of a draft on a session's branch: its place in the tree and its text.
+fn question(session: &Session, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
+    let gone = || Failure::user("That message is not on this branch.");
+    let question = Question { search: draft.search, ..Question::default() };
+    Ok(match &draft.kind {
+        DraftKind::Message => Question { base: branch.head, text: Some(draft.text.clone()), ..question },
+        DraftKind::Edit(node) => {
+            let head = session.node(*node)?;
+            if head.role != Role::User {
+                return Err(Failure::user("Only your own messages can be edited.")
+                    .todo("Regenerate the answer (R), or fork the branch."));
+            }
+            Question { base: head.parent, text: Some(draft.text.clone()), ..question }
+        }
+        DraftKind::Regenerate(node) => {
+            let slot = session.tree.slot(*node).ok_or_else(gone)?;
+            let path = session.tree.path(slot);
+            let asks = path.iter().rev().find(|slot| session.tree.head(**slot).role == Role::User);
+            let asks = asks.ok_or_else(|| Failure::user("There is no question before this message."))?;
+            Question { base: Some(session.tree.head(*asks).id), ..question }
+        }
+        DraftKind::Continue(node) => {
+            let head = session.node(*node)?;
+            let go_on = head.role == Role::Assistant && head.calls == 0;
+            Question { base: Some(head.id), go_on, ..question }
+        }
+    })
+}
+
+fn replied(store: &Store, node: NodeId) -> Option<Hash> {
+    let reply = content(store, node).ok()?.extra?.get_mut("reply_to")?.take();
+    serde_json::from_value(reply).ok()
 }
 
 impl Workers {

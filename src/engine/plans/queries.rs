@@ -20,12 +20,11 @@ use crate::domain::tool::folder_settings::SettingsFileStatus;
 use crate::engine::api::{Answer, Finding, Ticket};
 use crate::engine::calls::meters::learned;
 use crate::engine::calls::stored_runs::{one_run, plan_json, unreadable};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, content};
 use crate::engine::inbox::{Inbox, OutsideChange};
 use crate::engine::jobs::{Part, together};
 use crate::engine::plans::state::Plans;
-use crate::engine::startup::setup::Setup;
-use crate::engine::startup::setup::{ModelLookup, Servers};
+use crate::engine::startup::setup::{ModelLookup, Servers, Setup};
 use crate::store::Store;
 use crate::store::file::examine::Examined;
 use crate::store::types::StoreError;
@@ -51,7 +50,7 @@ impl Core {
         }
         let mut out = String::new();
         for item in &row.items {
-            if let Some(text) = self.item_text(item, &drawn.solved.contents, row.included())? {
+            if let Some(text) = item_text(&self.store, item, &drawn.solved.contents, row.included())? {
                 add_message(&mut out, item.role, &text);
             }
         }
@@ -61,58 +60,13 @@ impl Core {
         Ok(Answer::Text(out))
     }
 
-    /// Returns the text of a message in a row: in the form in which it is sent, or in full; `None` for a draft whose
-    /// text is not in `contents`.
-    pub(crate) fn item_text(&self, item: &Item, contents: &Contents, sent: bool) -> Result<Option<String>, Failure> {
-        let content = match (contents.messages.get(&item.key), item.node) {
-            (Some(content), _) => content.clone(),
-            (None, Some(node)) => Arc::new(self.content(node)?),
-            (None, None) => return Ok(None),
-        };
-        let wire_state = WireState { orphan: item.orphan, ..WireState::default() };
-        let mut text = if sent {
-            render_forms::wire_text(item.key, item.role, &content, item.form, wire_state)
-        } else {
-            render_forms::plain(&content)
-        };
-        for (_, name, args) in content.calls().filter(|_| !sent || render_forms::keeps_calls(item.form)) {
-            let _ = write!(text, "\n[calls {name} {args}]");
-        }
-        Ok(Some(text))
-    }
-
     pub(crate) fn message_text(&self, branch: BranchId, atom: &Atom, sent: bool) -> Result<String, Failure> {
         let session = self.sessions.of_branch(branch)?;
         let slot = super::snapshot::anchor_key(atom).and_then(|key| session.tree.by_key(key));
         let nothing =
             if sent { "That row has no text of its own." } else { "This item is left out; its text is not loaded." };
         let slot = slot.ok_or_else(|| Failure::user(nothing))?;
-        Ok(render_forms::plain(&self.content(session.tree.head(slot).id)?))
-    }
-
-    /// Returns a stored plan by a prefix of its id or of a run's id.
-    pub(crate) fn stored_plan(&self, prefix: &str) -> Result<Answer, Failure> {
-        let (id, stored) = match self.store.plan_by_prefix(prefix)?.as_slice() {
-            [one] => one.clone(),
-            [] => {
-                let id = one_run(&self.store, prefix)?.plan;
-                (id, plan_json(&self.store, id)?)
-            }
-            _ => return Err(Failure::user(format!("{prefix:?} matches several plans.")).todo("Type more of the id.")),
-        };
-        let plan: ContextPlan = serde_json::from_str(&stored).map_err(|error| unreadable(&error))?;
-        let code_set = self.code_set_of(&plan)?;
-        Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)?, code_set })
-    }
-
-    /// Returns the retrieval set of the code search that belongs to a plan.
-    pub(crate) fn code_set_of(&self, plan: &ContextPlan) -> Result<Option<Arc<CodeSet>>, Failure> {
-        for id in plan.retrieval_set_ids.iter().rev() {
-            if let Some(found) = self.store.code_set(*id)? {
-                return Ok(Some(Arc::new(found)));
-            }
-        }
-        Ok(None)
+        Ok(render_forms::plain(&content(&self.store, session.tree.head(slot).id)?))
     }
 
     /// Asks servers for their models, on separate threads. With `unready`, the answer also lists the profiles that lack
@@ -236,6 +190,56 @@ impl Core {
         });
         [workspace].into_iter().chain(settings).collect()
     }
+}
+
+/// Returns the text of a message in a row: in the form in which it is sent, or in full; `None` for a draft whose
+/// text is not in `contents`.
+pub(crate) fn item_text(
+    store: &Store,
+    item: &Item,
+    contents: &Contents,
+    sent: bool,
+) -> Result<Option<String>, Failure> {
+    let content = match (contents.messages.get(&item.key), item.node) {
+        (Some(content), _) => content.clone(),
+        (None, Some(node)) => Arc::new(content(store, node)?),
+        (None, None) => return Ok(None),
+    };
+    let wire_state = WireState { orphan: item.orphan, ..WireState::default() };
+    let mut text = if sent {
+        render_forms::wire_text(item.key, item.role, &content, item.form, wire_state)
+    } else {
+        render_forms::plain(&content)
+    };
+    for (_, name, args) in content.calls().filter(|_| !sent || render_forms::keeps_calls(item.form)) {
+        let _ = write!(text, "\n[calls {name} {args}]");
+    }
+    Ok(Some(text))
+}
+
+/// Returns a stored plan by a prefix of its id or of a run's id.
+pub(crate) fn stored_plan(store: &Store, prefix: &str) -> Result<Answer, Failure> {
+    let (id, stored) = match store.plan_by_prefix(prefix)?.as_slice() {
+        [one] => one.clone(),
+        [] => {
+            let id = one_run(store, prefix)?.plan;
+            (id, plan_json(store, id)?)
+        }
+        _ => return Err(Failure::user(format!("{prefix:?} matches several plans.")).todo("Type more of the id.")),
+    };
+    let plan: ContextPlan = serde_json::from_str(&stored).map_err(|error| unreadable(&error))?;
+    let code_set = code_set_of(store, &plan)?;
+    Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: store.plan_runs(id)?, code_set })
+}
+
+/// Returns the retrieval set of the code search that belongs to a plan.
+pub(crate) fn code_set_of(store: &Store, plan: &ContextPlan) -> Result<Option<Arc<CodeSet>>, Failure> {
+    for id in plan.retrieval_set_ids.iter().rev() {
+        if let Some(found) = store.code_set(*id)? {
+            return Ok(Some(Arc::new(found)));
+        }
+    }
+    Ok(None)
 }
 
 impl Setup {

@@ -17,6 +17,7 @@ use crate::domain::planning::plan::RowKind;
 use crate::engine::api::{Answer, TransitionReport};
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::anchor_key;
+use crate::store::Store;
 use std::collections::HashMap;
 
 /// The maximum number of state changes, newest first.
@@ -29,7 +30,7 @@ impl Core {
         let session = self.sessions.of_branch(id)?;
         let path = session.paths.get(&session.tree, session.head(&branch));
         let memories = self.store.memories(Some(branch.session))?;
-        let titles = self.section_titles(branch.session, &memories)?;
+        let titles = section_titles(&self.store, branch.session, &memories)?;
         let mut steps = match atom {
             None => self.store.transitions(branch.session)?,
             Some(atom) => self.store.steps_of(branch.session, &keys(session, &branch, &path, &memories, atom))?,
@@ -39,27 +40,6 @@ impl Core {
         let older = steps.len().saturating_sub(MOST);
         let newest = steps.split_off(older).into_iter();
         Ok(Answer::Steps(newest.map(|step| report(session, &path, &memories, &titles, step)).collect()))
-    }
-
-    /// Returns the title of an item that is no message, if it is a memory, or has or had a mark in the session.
-    pub(crate) fn section_title(&self, session: SessionId, atom: &Atom) -> Result<Option<String>, Failure> {
-        let memories = self.store.memories(Some(session))?;
-        Ok(self.section_titles(session, &memories)?.remove(atom))
-    }
-
-    /// Returns the titles of memories and of everything else that is no message and has or had a mark in the session:
-    /// notes by their text, symbols by their name.
-    fn section_titles(&self, session: SessionId, memories: &[Memory]) -> Result<HashMap<Atom, String>, Failure> {
-        let mut titles: HashMap<Atom, String> =
-            memories.iter().map(|memory| (memory.atom(), memory.text.clone())).collect();
-        for op in self.store.ops(session)? {
-            for change in op.changes {
-                let Change::Mark { before, after, .. } = change else { continue };
-                let marks = [before, after].into_iter().flatten();
-                titles.extend(marks.filter_map(|mark| Some((mark.target, section_name(&mark)?))));
-            }
-        }
-        Ok(titles)
     }
 
     /// Names an item in a sentence: `turn 3`, `a message of turn 3`, or the title of what is no message. `mark` is its
@@ -104,6 +84,27 @@ impl Core {
         let preview = &tree.head(tree.by_key(anchor_key(target)?)?).preview;
         Some(format!("{:?}", first_words(preview)))
     }
+}
+
+/// Returns the title of an item that is no message, if it is a memory, or has or had a mark in the session.
+pub(crate) fn section_title(store: &Store, session: SessionId, atom: &Atom) -> Result<Option<String>, Failure> {
+    let memories = store.memories(Some(session))?;
+    Ok(section_titles(store, session, &memories)?.remove(atom))
+}
+
+/// Returns the titles of memories and of everything else that is no message and has or had a mark in the session:
+/// notes by their text, symbols by their name.
+fn section_titles(store: &Store, session: SessionId, memories: &[Memory]) -> Result<HashMap<Atom, String>, Failure> {
+    let mut titles: HashMap<Atom, String> =
+        memories.iter().map(|memory| (memory.atom(), memory.text.clone())).collect();
+    for op in store.ops(session)? {
+        for change in op.changes {
+            let Change::Mark { before, after, .. } = change else { continue };
+            let marks = [before, after].into_iter().flatten();
+            titles.extend(marks.filter_map(|mark| Some((mark.target, section_name(&mark)?))));
+        }
+    }
+    Ok(titles)
 }
 
 /// Returns the storage keys of an item's state changes; for a turn, also the keys of its messages' changes.

@@ -14,9 +14,13 @@ use crate::domain::conversation::record::{BranchPointer, Record, Transcript};
 use crate::domain::conversation::tree::{self, Slot};
 use crate::domain::conversation::{state, state_suggestions};
 use crate::engine::api::{Answer, ItemName};
+use crate::engine::branches::pick::remove_copied_texts;
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::{Question, anchor_key, fresh_key, lane_of};
+use crate::engine::sessions::lookup::{named_branch, named_session};
+use crate::engine::sessions::memory::kept_memories_sentence;
 use crate::engine::turns::live::new_head;
+use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -57,7 +61,7 @@ impl Core {
         branch: Option<&str>,
         create: bool,
     ) -> Result<Answer, Failure> {
-        match self.named_session(session)? {
+        match named_session(&self.store, session)? {
             Some(id) => self.open(id, branch, create),
             None if create => self.new_session(""),
             None => Err(Failure::no_session()),
@@ -83,7 +87,7 @@ impl Core {
 
     pub(crate) fn open(&mut self, id: SessionId, branch: Option<&str>, create: bool) -> Result<Answer, Failure> {
         let session = self.load_session(id)?;
-        session.current = Self::named_branch(session, branch)?;
+        session.current = named_branch(session, branch)?;
         let current = session.current;
         self.sessions.current_id = Some(id);
         if !self.store.read_only() {
@@ -102,7 +106,7 @@ impl Core {
 
     /// Renames a session (undoable).
     pub(crate) fn rename_session(&mut self, named: Option<&str>, title: &str) -> Result<Answer, Failure> {
-        let id = self.named_session(named)?.ok_or_else(Failure::no_session)?;
+        let id = named_session(&self.store, named)?.ok_or_else(Failure::no_session)?;
         let card = self.store.session(id)?.ok_or_else(Failure::session_gone)?;
         let title = title.trim().to_owned();
         if title.is_empty() {
@@ -117,7 +121,7 @@ impl Core {
 
     /// Deletes a session permanently.
     pub(crate) fn delete_session(&mut self, named: Option<&str>) -> Result<Answer, Failure> {
-        let id = self.named_session(named)?.ok_or_else(Failure::no_session)?;
+        let id = named_session(&self.store, named)?.ok_or_else(Failure::no_session)?;
         if self.turns.live.values().any(|live| live.session == id) {
             return Err(
                 Failure::new(FailureKind::Busy, "An answer is still arriving in that session.").todo("Stop it first.")
@@ -133,20 +137,7 @@ impl Core {
         self.store.write(drafts.chain([Write::DropEmbeddings(vectors), Write::DeleteSession(id)]).collect())?;
         self.workers.forget_vectors();
         self.close_session(id);
-        Ok(Answer::Done(self.with_remaining_copies("The session and all its messages are deleted.".into())))
-    }
-
-    /// Returns the sessions that contain these words, best match first.
-    pub(crate) fn search_sessions(&self, words: &str) -> Result<Answer, Failure> {
-        let cards = self.store.sessions()?;
-        let titled = |card: &&SessionCard| card.title.to_lowercase().contains(&words.to_lowercase());
-        let mut found: Vec<SessionCard> = cards.iter().filter(titled).cloned().collect();
-        for session in self.store.search(words, HITS)? {
-            if !found.iter().any(|card| card.id == session) {
-                found.extend(cards.iter().find(|card| card.id == session).cloned());
-            }
-        }
-        Ok(Answer::Sessions(found))
+        Ok(Answer::Done(with_remaining_copies(&self.store, "The session and all its messages are deleted.".into())))
     }
 
     /// Appends a message without calling a model.
@@ -192,9 +183,9 @@ impl Core {
         let session_id = session.card.id;
         let count = nodes.len();
         let keys: Vec<Hash> = nodes.iter().filter_map(|id| session.tree.get(*id)).map(|head| head.key).collect();
-        let memories = self.kept_memories_sentence(session_id, &keys)?;
+        let memories = kept_memories_sentence(&self.store, session_id, &keys)?;
         let vectors = self.vectors_of(&nodes)?;
-        let mut writes = Self::remove_copied_texts(session, &keys);
+        let mut writes = remove_copied_texts(session, &keys);
         writes.extend([Write::DropEmbeddings(vectors), Write::Tombstone { session: session_id, nodes }]);
         let (_, plans) = self.store.unconverted_plans()?;
         self.store.write(writes)?;
@@ -220,49 +211,13 @@ impl Core {
         } else {
             format!("{count} messages are deleted permanently; placeholders remain.")
         };
-        Ok(Answer::Done(self.with_remaining_copies(format!("{done}{memories}{dropped}"))))
-    }
-
-    /// Adds to a sentence where deleted text still exists: in the log while another program reads it, and in backups.
-    fn with_remaining_copies(&self, mut done: String) -> String {
-        if let Some(held) = self.store.copies(BackupAct::List).ok().and_then(|all| deleted_text_sentence(&all)) {
-            done = format!("{done} {held}");
-        }
-        if !self.store.purge_pending() {
-            return done;
-        }
-        format!(
-            "{done} The old text is still in the store's log, because another program is reading the store; the text \
-            is deleted when that program is done (until then, `pleach doctor` reports it)."
-        )
-    }
-
-    /// Returns a session, or one branch of it, as neutral records.
-    pub(crate) fn transcript(&self, named: Option<&str>, branch: Option<BranchId>) -> Result<Transcript, Failure> {
-        let id = self.named_session(named)?.ok_or_else(Failure::no_session)?;
-        let session = Session::load(&self.store, id)?;
-        let only = branch.map(|branch| session.branch(branch).cloned()).transpose()?;
-        let slots: Vec<Slot> = match &only {
-            Some(branch) => session.path(branch),
-            None => whole_tree(&session),
-        };
-        let heads: Vec<&NodeHead> = slots.iter().map(|slot| session.tree.head(*slot)).collect();
-        let ids: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
-        let mut records = Vec::with_capacity(ids.len());
-        for batch in ids.chunks(1_000) {
-            records.extend(self.store.nodes(batch)?.into_iter().map(|node| record(&session, node)));
-        }
-        let standing = only.as_ref().or(session.branches.iter().find(|b| b.id == session.current));
-        let current = standing.and_then(|branch| branch.head).and_then(|id| session.tree.get(id)).map(public_id);
-        let source = self.store.setting(&origin_key(id))?.unwrap_or_else(|| format!("pleach:{id}"));
-        let branches = if only.is_some() { Vec::new() } else { pointers(&session) };
-        Ok(Transcript { source, title: session.card.title.clone(), records, current, branches })
+        Ok(Answer::Done(with_remaining_copies(&self.store, format!("{done}{memories}{dropped}"))))
     }
 
     /// Returns a branch's path as Markdown, with secrets masked.
     pub(crate) fn markdown(&self, branch: BranchId) -> Result<Answer, Failure> {
         let id = self.sessions.of_branch(branch)?.card.id.to_string();
-        Ok(Answer::Text(crate::export::markdown(&self.transcript(Some(&id), Some(branch))?, true)))
+        Ok(Answer::Text(crate::export::markdown(&transcript(&self.store, Some(&id), Some(branch))?, true)))
     }
 }
 
@@ -414,4 +369,53 @@ impl Core {
         }
         Ok(Answer::Done(String::new()))
     }
+}
+
+/// Returns the sessions that contain these words, best match first.
+pub(crate) fn search_sessions(store: &Store, words: &str) -> Result<Answer, Failure> {
+    let cards = store.sessions()?;
+    let titled = |card: &&SessionCard| card.title.to_lowercase().contains(&words.to_lowercase());
+    let mut found: Vec<SessionCard> = cards.iter().filter(titled).cloned().collect();
+    for session in store.search(words, HITS)? {
+        if !found.iter().any(|card| card.id == session) {
+            found.extend(cards.iter().find(|card| card.id == session).cloned());
+        }
+    }
+    Ok(Answer::Sessions(found))
+}
+
+/// Adds to a sentence where deleted text still exists: in the log while another program reads it, and in backups.
+fn with_remaining_copies(store: &Store, mut done: String) -> String {
+    if let Some(held) = store.copies(BackupAct::List).ok().and_then(|all| deleted_text_sentence(&all)) {
+        done = format!("{done} {held}");
+    }
+    if !store.purge_pending() {
+        return done;
+    }
+    format!(
+        "{done} The old text is still in the store's log, because another program is reading the store; the text \
+        is deleted when that program is done (until then, `pleach doctor` reports it)."
+    )
+}
+
+/// Returns a session, or one branch of it, as neutral records.
+pub(crate) fn transcript(store: &Store, named: Option<&str>, branch: Option<BranchId>) -> Result<Transcript, Failure> {
+    let id = named_session(store, named)?.ok_or_else(Failure::no_session)?;
+    let session = Session::load(store, id)?;
+    let only = branch.map(|branch| session.branch(branch).cloned()).transpose()?;
+    let slots: Vec<Slot> = match &only {
+        Some(branch) => session.path(branch),
+        None => whole_tree(&session),
+    };
+    let heads: Vec<&NodeHead> = slots.iter().map(|slot| session.tree.head(*slot)).collect();
+    let ids: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
+    let mut records = Vec::with_capacity(ids.len());
+    for batch in ids.chunks(1_000) {
+        records.extend(store.nodes(batch)?.into_iter().map(|node| record(&session, node)));
+    }
+    let standing = only.as_ref().or(session.branches.iter().find(|b| b.id == session.current));
+    let current = standing.and_then(|branch| branch.head).and_then(|id| session.tree.get(id)).map(public_id);
+    let source = store.setting(&origin_key(id))?.unwrap_or_else(|| format!("pleach:{id}"));
+    let branches = if only.is_some() { Vec::new() } else { pointers(&session) };
+    Ok(Transcript { source, title: session.card.title.clone(), records, current, branches })
 }

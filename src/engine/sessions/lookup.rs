@@ -11,6 +11,7 @@ use crate::domain::conversation::resolve;
 use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::core::Core;
 use crate::engine::plans::labels::atom_of;
+use crate::store::Store;
 use std::collections::BTreeSet;
 
 /// The minimum length of a prefix; shorter ones would soon be ambiguous.
@@ -51,31 +52,30 @@ impl Core {
             more => Err(Failure::user(format!("{text:?} matches {} items.", more.len())).todo("Type more of the id.")),
         }
     }
+}
 
-    /// Returns the named session or, without a name, the last used session; `None` if there are no sessions.
-    pub(crate) fn named_session(&self, named: Option<&str>) -> Result<Option<SessionId>, Failure> {
-        let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else {
-            return Ok(match self.store.last_session()? {
-                Some(id) => Some(id),
-                None => self.store.sessions()?.first().map(|card| card.id),
-            });
-        };
-        let cards = self.store.sessions()?;
-        pick(text, "session", &cards, |card: &SessionCard| (card.id.to_string(), card.title.clone()))?
-            .map(|card| Some(card.id))
-            .ok_or_else(|| {
-                Failure::user(format!("There is no session {text:?}."))
-                    .todo("`pleach session list` lists the sessions.")
-            })
-    }
+/// Returns the named branch of a session or, without a name, its last used branch.
+pub(crate) fn named_branch(session: &Session, named: Option<&str>) -> Result<BranchId, Failure> {
+    let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(session.current) };
+    pick(text, "branch", &session.branches, |branch: &Branch| (branch.id.to_string(), branch.name.clone()))?
+        .map(|branch| branch.id)
+        .ok_or_else(|| resolve::no_branch(text))
+}
 
-    /// Returns the named branch of a session or, without a name, its last used branch.
-    pub(crate) fn named_branch(session: &Session, named: Option<&str>) -> Result<BranchId, Failure> {
-        let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(session.current) };
-        pick(text, "branch", &session.branches, |branch: &Branch| (branch.id.to_string(), branch.name.clone()))?
-            .map(|branch| branch.id)
-            .ok_or_else(|| resolve::no_branch(text))
-    }
+/// Returns the named session or, without a name, the last used session; `None` if there are no sessions.
+pub(crate) fn named_session(store: &Store, named: Option<&str>) -> Result<Option<SessionId>, Failure> {
+    let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else {
+        return Ok(match store.last_session()? {
+            Some(id) => Some(id),
+            None => store.sessions()?.first().map(|card| card.id),
+        });
+    };
+    let cards = store.sessions()?;
+    pick(text, "session", &cards, |card: &SessionCard| (card.id.to_string(), card.title.clone()))?
+        .map(|card| Some(card.id))
+        .ok_or_else(|| {
+            Failure::user(format!("There is no session {text:?}.")).todo("`pleach session list` lists the sessions.")
+        })
 }
 
 /// A predicate on an id and a name.

@@ -16,8 +16,10 @@ use crate::engine::core::Core;
 use crate::engine::plans::sources::memory::ranked;
 use crate::engine::plans::sources::memory_terms::known;
 use crate::engine::plans::sources::suggested_pins;
+use crate::engine::sessions::lookup::named_session;
 use crate::engine::startup::setup::Setup;
 use crate::engine::turns::state_suggestions::{first_transition, state_of_status};
+use crate::store::Store;
 use crate::store::types::Write;
 use uuid::Uuid;
 
@@ -33,8 +35,8 @@ impl Core {
         scope: Option<MemoryScope>,
     ) -> Result<Answer, Failure> {
         let session = match session {
-            None => self.sessions.current_id.map_or_else(|| self.named_session(None), |id| Ok(Some(id)))?,
-            named => self.named_session(named)?,
+            None => self.sessions.current_id.map_or_else(|| named_session(&self.store, None), |id| Ok(Some(id)))?,
+            named => named_session(&self.store, named)?,
         };
         let mut all = self.store.memories(session)?;
         all.retain(|memory| match scope {
@@ -93,7 +95,7 @@ impl Core {
     /// Confirms, edits, dismisses, or deletes a memory.
     pub(crate) fn act_on_memory(&mut self, named: &str, act: &MemoryAct) -> Result<Answer, Failure> {
         let session = self.sessions.current()?.card.id;
-        let before = self.named_memory(session, named)?;
+        let before = named_memory(&self.store, session, named)?;
         let mut after = Memory { version: before.version + 1, updated_at: self.setup.now(), ..before.clone() };
         let what = match act {
             MemoryAct::Confirm(scope) => {
@@ -160,35 +162,6 @@ impl Core {
             writes.push(self.setup.step(session.card.id, memory, step, "undone or redone"));
         }
         writes
-    }
-
-    /// Whether a memory is as the change expects.
-    pub(crate) fn memory_is_current(&self, before: Option<&Memory>, after: Option<&Memory>) -> Result<bool, Failure> {
-        let Some(id) = before.or(after).map(|memory| memory.id) else { return Ok(true) };
-        Ok(match (self.store.memory(id)?, before) {
-            (None, None) => true,
-            (Some(now), Some(before)) => now.same(&Memory { updated_at: now.updated_at, ..before.clone() }),
-            _ => false,
-        })
-    }
-
-    fn named_memory(&self, session: SessionId, named: &str) -> Result<Memory, Failure> {
-        let wanted = named.trim().to_lowercase();
-        let all = self.store.memories(Some(session))?;
-        let fits = |memory: &&Memory| {
-            let id = memory.id.to_string();
-            id == wanted
-                || (wanted.len() >= SHORTEST && (id.starts_with(&wanted) || short(memory.id).starts_with(&wanted)))
-        };
-        let found: Vec<&Memory> = all.iter().filter(fits).collect();
-        match found.as_slice() {
-            [one] => Ok((*one).clone()),
-            [] => Err(Failure::user(format!("There is no memory {named:?} here."))
-                .todo("`pleach memory list` lists the memories.")),
-            more => {
-                Err(Failure::user(format!("{named:?} matches {} memories.", more.len())).todo("Type more of the id."))
-            }
-        }
     }
 
     /// Whether an atom names a memory that applies to the session of a branch.
@@ -279,23 +252,53 @@ impl Core {
         let again = matches!(after.as_deref(), Some(Mark { kind: MarkKind::Leased { .. }, .. }));
         (step.0 != step.1 || again).then(|| self.item_transition(&branch, *target, step, reason, Actor::User))
     }
+}
 
-    /// Returns a sentence about confirmed memories that came from messages which are being deleted; empty if there are
-    /// none.
-    pub(crate) fn kept_memories_sentence(&self, session: SessionId, keys: &[Hash]) -> Result<String, Failure> {
-        let mut all = self.store.memories(Some(session))?;
-        all.retain(|memory| {
-            memory.status == MemoryStatus::Confirmed
-                && memory.source.session == Some(session)
-                && memory.source.node.is_some_and(|key| keys.contains(&key))
-        });
-        let listed: Vec<String> = all.iter().map(|memory| format!("{} ({})", memory.text, short(memory.id))).collect();
-        Ok(match listed.len() {
-            0 => String::new(),
-            1 => format!(" 1 memory from the deleted text is kept: {}.", listed[0]),
-            n => format!(" {n} memories from the deleted text are kept: {}.", listed.join("; ")),
-        })
+/// Whether a memory is as the change expects.
+pub(crate) fn memory_is_current(
+    store: &Store,
+    before: Option<&Memory>,
+    after: Option<&Memory>,
+) -> Result<bool, Failure> {
+    let Some(id) = before.or(after).map(|memory| memory.id) else { return Ok(true) };
+    Ok(match (store.memory(id)?, before) {
+        (None, None) => true,
+        (Some(now), Some(before)) => now.same(&Memory { updated_at: now.updated_at, ..before.clone() }),
+        _ => false,
+    })
+}
+
+fn named_memory(store: &Store, session: SessionId, named: &str) -> Result<Memory, Failure> {
+    let wanted = named.trim().to_lowercase();
+    let all = store.memories(Some(session))?;
+    let fits = |memory: &&Memory| {
+        let id = memory.id.to_string();
+        id == wanted || (wanted.len() >= SHORTEST && (id.starts_with(&wanted) || short(memory.id).starts_with(&wanted)))
+    };
+    let found: Vec<&Memory> = all.iter().filter(fits).collect();
+    match found.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => Err(Failure::user(format!("There is no memory {named:?} here."))
+            .todo("`pleach memory list` lists the memories.")),
+        more => Err(Failure::user(format!("{named:?} matches {} memories.", more.len())).todo("Type more of the id.")),
     }
+}
+
+/// Returns a sentence about confirmed memories that came from messages which are being deleted; empty if there are
+/// none.
+pub(crate) fn kept_memories_sentence(store: &Store, session: SessionId, keys: &[Hash]) -> Result<String, Failure> {
+    let mut all = store.memories(Some(session))?;
+    all.retain(|memory| {
+        memory.status == MemoryStatus::Confirmed
+            && memory.source.session == Some(session)
+            && memory.source.node.is_some_and(|key| keys.contains(&key))
+    });
+    let listed: Vec<String> = all.iter().map(|memory| format!("{} ({})", memory.text, short(memory.id))).collect();
+    Ok(match listed.len() {
+        0 => String::new(),
+        1 => format!(" 1 memory from the deleted text is kept: {}.", listed[0]),
+        n => format!(" {n} memories from the deleted text are kept: {}.", listed.join("; ")),
+    })
 }
 
 impl Setup {

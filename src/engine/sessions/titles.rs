@@ -19,6 +19,7 @@ use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;
 use crate::engine::plans::input_builder::send_barrier;
+use crate::engine::sessions::lookup::named_session;
 use crate::engine::summaries::writer::source_text;
 use crate::store::types::Write;
 use std::sync::Arc;
@@ -75,7 +76,7 @@ impl Core {
 
     /// Asks the model for a title on a person's request. Answered when the title is available.
     pub(crate) fn title_by_model(&mut self, ticket: Ticket, named: Option<&str>) -> Result<(), Failure> {
-        let id = self.named_session(named)?.ok_or_else(Failure::no_session)?;
+        let id = named_session(&self.store, named)?.ok_or_else(Failure::no_session)?;
         let session = self.load_session(id)?;
         let branch = session.branch(session.current)?.clone();
         self.start_title(Some(ticket), &branch)

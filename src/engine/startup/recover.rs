@@ -11,10 +11,11 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::conversation::operation::Change;
 use crate::engine::api::{Event, SessionEvent, TurnEvent};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, stored_value};
 use crate::engine::plans::snapshot::fresh_key;
 use crate::engine::sessions::session::Session;
 use crate::engine::turns::stream::restore;
+use crate::store::Store;
 use crate::store::types::{OpenRun, Write};
 use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
@@ -41,10 +42,6 @@ impl Core {
         }
     }
 
-    fn still_open(&self, run: &OpenRun) -> bool {
-        self.store.open_runs().is_ok_and(|open| open.iter().any(|other| other.card.id == run.card.id))
-    }
-
     fn recover_where(&mut self, wanted: impl Fn(&OpenRun) -> bool) -> Vec<String> {
         if self.store.read_only() {
             return Vec::new();
@@ -58,7 +55,7 @@ impl Core {
             let sentence = match self.recover_run(run) {
                 Ok(sentence) => Some(sentence),
                 // Its program ended the run between the two checks, or another program is recovering it.
-                Err(_) if !self.still_open(run) => None,
+                Err(_) if !still_open(&self.store, run) => None,
                 Err(failure) => Some(format!("A call could not be recovered: {failure}")),
             };
             if self.sessions.open.contains_key(&run.card.session) {
@@ -122,7 +119,7 @@ impl Core {
         self.load_quirks();
         for (name, profile) in &self.setup.settings.profiles {
             let key = model_key(&profile.base_url, name);
-            let models: Vec<ModelInfo> = self.stored_value(&key).unwrap_or_default();
+            let models: Vec<ModelInfo> = stored_value(&self.store, &key).unwrap_or_default();
             for model in models {
                 self.learned.models.insert((name.clone(), model.name.clone()), model);
             }
@@ -279,6 +276,10 @@ impl Core {
         }
         Ok(())
     }
+}
+
+fn still_open(store: &Store, run: &OpenRun) -> bool {
+    store.open_runs().is_ok_and(|open| open.iter().any(|other| other.card.id == run.card.id))
 }
 
 fn model_key(url: &str, profile: &str) -> String {

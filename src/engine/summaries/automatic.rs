@@ -24,6 +24,7 @@ use crate::engine::sessions::session::Session;
 use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::rules::Rules;
 use crate::engine::startup::setup::Setup;
+use crate::store::Store;
 use crate::store::types::Write;
 
 /// The maximum number of unsummarized turns; with more of them, a person must ask for a summary.
@@ -93,7 +94,7 @@ impl Core {
     /// Reports that a summary is due, once for the same turns.
     fn announce(&self, key: String, due: &Due, command: &str) {
         let Due { first, up_to, cause } = due;
-        if self.report_once(key, &first.to_string()) {
+        if report_once(&self.store, key, &first.to_string()) {
             let notice = format!("A summary of turns {first}–{up_to} is due ({cause}). {command}");
             self.notify(notice);
         }
@@ -154,7 +155,7 @@ impl Core {
         let mode = self.rules(branch).ok()?.mode;
         let summary = self.sessions.in_use(branch, SummaryKind::Lane, lane).and_then(|top| view.usable(top.id, mode).0);
         let summary = summary.and_then(|going| Some((place(going.summary.tip()?)?, going.summary.generated_at)));
-        let down = self.rejection_on(session, branch, lane).and_then(|(tip, at)| Some((place(tip)?, at)));
+        let down = rejection_on(&self.store, session, branch, lane).and_then(|(tip, at)| Some((place(tip)?, at)));
         summary.into_iter().chain(down).max()
     }
 
@@ -163,7 +164,7 @@ impl Core {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return };
         let path = session.path(branch);
         let place = |tip: Hash| position(&session.tree, &path, tip);
-        let before = self.rejection_on(session, branch, lane).and_then(|(tip, _)| place(tip));
+        let before = rejection_on(&self.store, session, branch, lane).and_then(|(tip, _)| place(tip));
         let at = path.last().map_or(0, |slot| session.tree.head(*slot).at);
         let value = serde_json::to_string(&(tip, at)).ok();
         if !self.store.read_only() && before <= place(tip) {
@@ -192,21 +193,8 @@ impl Core {
         let depth = |tip: Hash| session.tree.by_key(tip).map(|slot| session.tree.depth(slot));
         let reach = summary.tip().and_then(depth);
         let used = self.sessions.in_use(branch, summary.kind, &summary.lane).and_then(|used| depth(used.tip()?));
-        let rejected = self.rejection_on(session, branch, &summary.lane).and_then(|(tip, _)| depth(tip));
+        let rejected = rejection_on(&self.store, session, branch, &summary.lane).and_then(|(tip, _)| depth(tip));
         used.max(rejected) >= reach
-    }
-
-    /// Returns the last rejection on a branch or its ancestors.
-    fn rejection_on(&self, session: &Session, branch: &Branch, lane: &str) -> Option<(Hash, i64)> {
-        let mut at = Some(branch);
-        for _ in 0..session.branches.len() {
-            let here = at?;
-            if let Ok(Some(text)) = self.store.setting(&rejection_key(here.id, lane)) {
-                return serde_json::from_str(&text).ok();
-            }
-            at = here.parent.and_then(|id| session.branch(id).ok());
-        }
-        None
     }
 
     /// Starts a draft if a summary is due. Opening a branch costs nothing, so a summary by the model is then announced.
@@ -270,20 +258,11 @@ impl Core {
     }
 
     fn report_too_long(&mut self, branch: BranchId) {
-        if self.report_once(format!("compaction.too_much.{branch}"), "said") {
+        if report_once(&self.store, format!("compaction.too_much.{branch}"), "said") {
             let why = "A summary of the older turns is due, but there are too many turns to summarize automatically.";
             let todo = "Nothing was changed; /compress N summarizes the first N turns.";
             self.notify(format!("{why} {todo}"));
         }
-    }
-
-    /// Whether this value was not stored before, by this program or another one. Stores it.
-    fn report_once(&self, key: String, value: &str) -> bool {
-        let first = self.store.setting(&key).ok().flatten().as_deref() != Some(value);
-        if first {
-            self.store.post(vec![Write::SetValue { key, value: Some(value.to_owned()) }]);
-        }
-        first
     }
 
     /// Handles a finished automatic draft: if the policy accepts drafts automatically, accepts it, or marks it to be
@@ -331,6 +310,28 @@ impl Core {
             self.notify(format!("{what} /compress tries again."));
         }
     }
+}
+
+/// Returns the last rejection on a branch or its ancestors.
+fn rejection_on(store: &Store, session: &Session, branch: &Branch, lane: &str) -> Option<(Hash, i64)> {
+    let mut at = Some(branch);
+    for _ in 0..session.branches.len() {
+        let here = at?;
+        if let Ok(Some(text)) = store.setting(&rejection_key(here.id, lane)) {
+            return serde_json::from_str(&text).ok();
+        }
+        at = here.parent.and_then(|id| session.branch(id).ok());
+    }
+    None
+}
+
+/// Whether this value was not stored before, by this program or another one. Stores it.
+fn report_once(store: &Store, key: String, value: &str) -> bool {
+    let first = store.setting(&key).ok().flatten().as_deref() != Some(value);
+    if first {
+        store.post(vec![Write::SetValue { key, value: Some(value.to_owned()) }]);
+    }
+    first
 }
 
 impl Setup {

@@ -21,6 +21,7 @@ use crate::engine::jobs::CancelToken;
 use crate::engine::plans::sources::summaries::LoadedSummary;
 use crate::engine::sessions::state::Sessions;
 use crate::engine::summaries::state::Summaries;
+use crate::engine::summaries::stored::{delete_stored_draft, keep_changed_draft};
 use crate::store::types::Write;
 use std::sync::Arc;
 
@@ -140,7 +141,7 @@ impl Core {
                     tracing::debug!(%failure, "a draft could not be restored");
                     // Only changed sources make it useless. Any other failure may be temporary.
                     if failure.kind == FailureKind::Stale {
-                        self.delete_stored_draft(branch, stored);
+                        delete_stored_draft(&self.store, branch, stored);
                     }
                 } else if let Some(DraftInProgress { reach: (lane, tip), .. }) = making {
                     self.automatic_draft_failed(branch, &lane, tip, &failure);
@@ -235,7 +236,7 @@ impl Core {
         let body = body.unwrap_or_else(|| drafted.draft.body.clone());
         let before = drafted.draft.summary.id;
         let fresh = drafted.composed(body, kept, source, &|text| counter.count(encoding, text))?;
-        self.keep_changed_draft(&self.sessions.branch(branch)?, &fresh, before)?;
+        keep_changed_draft(&self.store, &self.sessions.branch(branch)?, &fresh, before)?;
         Ok(Answer::Draft(Some(self.show_draft(branch, fresh))))
     }
 
@@ -280,7 +281,7 @@ impl Core {
             self.record_rejection(&branch, &lane, tip);
         }
         if let Some(stored) = stored.flatten() {
-            self.delete_stored_draft(id, stored);
+            delete_stored_draft(&self.store, id, stored);
         }
         Ok(Answer::Done("The draft is discarded; nothing was changed.".into()))
     }

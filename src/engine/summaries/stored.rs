@@ -17,6 +17,7 @@ use crate::engine::api::{Event, SummaryEvent};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, SummaryView};
 use crate::engine::sessions::state::Sessions;
+use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 
 impl Core {
@@ -164,14 +165,6 @@ impl Core {
         true
     }
 
-    /// Stores a changed draft in place of the version `before`.
-    pub(crate) fn keep_changed_draft(&self, branch: &Branch, now: &PendingDraft, before: Hash) -> Result<(), Failure> {
-        if !now.stored || now.draft.summary.id == before {
-            return Ok(());
-        }
-        Ok(self.store.write(vec![put_draft(branch, now, Some(before))])?)
-    }
-
     /// Returns the writes that delete the drafts made obsolete by a decision on `summary`: the draft itself, and a
     /// stored one of the same turns' kind and lane.
     pub(crate) fn ended_drafts(&self, id: BranchId, summary: &Summary) -> Result<Vec<Write>, Failure> {
@@ -182,13 +175,6 @@ impl Core {
         let same = |old: &StoredDraft| old.summary.kind == summary.kind && old.summary.lane == summary.lane;
         let old = self.store.summary_draft(id)?.filter(same);
         Ok(old.map(|old| Write::DeleteDraft { branch: id, expect: old.id() }).into_iter().collect())
-    }
-
-    /// Deletes a stored draft of a branch. A failure changes nothing: another program decided first.
-    pub(crate) fn delete_stored_draft(&self, branch: BranchId, expect: Hash) {
-        if let Err(failure) = self.store.write(vec![Write::DeleteDraft { branch, expect }]) {
-            tracing::debug!(%failure, "a draft was not deleted");
-        }
     }
 
     /// Hides the draft of a branch if its sources changed. Returns whether it did. It stays in the store until another
@@ -211,6 +197,26 @@ impl Core {
         if self.summaries.drafts.forget(branch) {
             self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
         }
+    }
+}
+
+/// Stores a changed draft in place of the version `before`.
+pub(crate) fn keep_changed_draft(
+    store: &Store,
+    branch: &Branch,
+    now: &PendingDraft,
+    before: Hash,
+) -> Result<(), Failure> {
+    if !now.stored || now.draft.summary.id == before {
+        return Ok(());
+    }
+    Ok(store.write(vec![put_draft(branch, now, Some(before))])?)
+}
+
+/// Deletes a stored draft of a branch. A failure changes nothing: another program decided first.
+pub(crate) fn delete_stored_draft(store: &Store, branch: BranchId, expect: Hash) {
+    if let Err(failure) = store.write(vec![Write::DeleteDraft { branch, expect }]) {
+        tracing::debug!(%failure, "a draft was not deleted");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::FileDecision;
 use crate::domain::tool::mcp::{self, ConfiguredServers, Server, ServerSpec, ServerState, ServerTool};
 use crate::engine::api::{Answer, Event, Request, ServerAct, ServerUse, Ticket, ToolEvent, ToolRequest};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, stored_value};
 use crate::engine::startup::setup::Setup;
 use crate::engine::turns::runner::Runner;
 use crate::store::types::Write;
@@ -95,7 +95,9 @@ impl Core {
     }
 
     pub(crate) fn file_decision(&self, digest: Hash) -> FileDecision {
-        match self.stored_value(&self.setup.file_key()).filter(|decision: &FolderAnswer| decision.digest == digest) {
+        match stored_value(&self.store, &self.setup.file_key())
+            .filter(|decision: &FolderAnswer| decision.digest == digest)
+        {
             None => FileDecision::Waits,
             Some(decision) if decision.yes => FileDecision::Yes,
             Some(_) => FileDecision::No,
@@ -168,15 +170,11 @@ impl Core {
         self.show_all_branches();
     }
 
-    fn approvals_key(spec: &ServerSpec) -> String {
-        format!("mcp.tools.{}", spec.identity())
-    }
-
     /// Returns the approved tools of a server. Configuring a server implies approval of the tools that it offers at
     /// first.
     pub(crate) fn approved(&self, server: &Server) -> BTreeMap<String, Approved> {
-        let key = Self::approvals_key(&server.spec);
-        if let Some(kept) = self.stored_value(&key) {
+        let key = approvals_key(&server.spec);
+        if let Some(kept) = stored_value(&self.store, &key) {
             return kept;
         }
         let all: BTreeMap<String, Approved> = server.tools.iter().map(approve).collect();
@@ -220,7 +218,7 @@ impl Core {
             return Err(Failure::new(FailureKind::Stale, "The server no longer offers this tool."));
         }
         approved.extend(wanted.iter().map(|tool| approve(tool)));
-        self.keep(Self::approvals_key(&found.spec), &approved);
+        self.keep(approvals_key(&found.spec), &approved);
         self.servers_changed();
         let what = tool.map_or_else(|| format!("All tools of {server} are"), |tool| format!("{server}'s {tool} is"));
         Ok(Answer::Done(format!("{what} approved as currently described.")))
@@ -249,6 +247,10 @@ impl Core {
         let (foreign, offered) = (self.setup.foreign.clone(), self.learned.offered.clone());
         Some(Arc::new(Runner { own, foreign, offered, off, limit: self.setup.settings.output_limit, keep }))
     }
+}
+
+fn approvals_key(spec: &ServerSpec) -> String {
+    format!("mcp.tools.{}", spec.identity())
 }
 
 impl Setup {

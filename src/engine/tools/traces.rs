@@ -8,7 +8,8 @@ use crate::domain::base::ids::SessionId;
 use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::trace::{FileTexts, ToolTrace};
 use crate::engine::api::{Answer, TraceAct, TraceWhole};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, content};
+use crate::store::Store;
 use crate::tools;
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ impl Core {
             TraceAct::List { most } => Ok(Answer::Traces(self.store.traces(self.sessions.current()?.card.id, most)?)),
             TraceAct::Show { id } => {
                 let (session, trace) = self.find_trace(&id)?;
-                Ok(Answer::Trace(Box::new(self.whole(session, trace)?)))
+                Ok(Answer::Trace(Box::new(whole(&self.store, session, trace)?)))
             }
             TraceAct::Again { branch, id } => self.start_rerun(branch, &id),
             TraceAct::Word { consent, always } => self.decide_rerun(consent, always),
@@ -39,27 +40,27 @@ impl Core {
             _ => Err(Failure::user(format!("{id:?} matches several calls.")).todo("Type more of the id.")),
         }
     }
+}
 
-    fn whole(&self, session: SessionId, trace: ToolTrace) -> Result<TraceWhole, Failure> {
-        let text = |hash: Option<Hash>| -> Result<Option<Option<Arc<str>>>, Failure> {
-            let Some(hash) = hash else { return Ok(Some(None)) };
-            Ok(self.store.file_text(session, hash)?.map(|text| Some(Arc::from(text))))
-        };
-        let mut files: Vec<FileChange> = Vec::new();
-        for FileTexts { path, before, after } in &trace.more.files {
-            if let (Some(before), Some(after)) = (text(*before)?, text(*after)?) {
-                files.push(tools::compared(path, before, after.as_deref()));
-            }
+fn whole(store: &Store, session: SessionId, trace: ToolTrace) -> Result<TraceWhole, Failure> {
+    let text = |hash: Option<Hash>| -> Result<Option<Option<Arc<str>>>, Failure> {
+        let Some(hash) = hash else { return Ok(Some(None)) };
+        Ok(store.file_text(session, hash)?.map(|text| Some(Arc::from(text))))
+    };
+    let mut files: Vec<FileChange> = Vec::new();
+    for FileTexts { path, before, after } in &trace.more.files {
+        if let (Some(before), Some(after)) = (text(*before)?, text(*after)?) {
+            files.push(tools::compared(path, before, after.as_deref()));
         }
-        let full = self.store.tool_output(trace.run, &trace.call_id)?.map(Arc::from);
-        Ok(TraceWhole { result: self.result_of(&trace).map(Arc::from), full, files, trace })
     }
+    let full = store.tool_output(trace.run, &trace.call_id)?.map(Arc::from);
+    Ok(TraceWhole { result: result_of(store, &trace).map(Arc::from), full, files, trace })
+}
 
-    /// Returns the result that the model read; for a rerun, the stored result.
-    pub(crate) fn result_of(&self, trace: &ToolTrace) -> Option<String> {
-        match trace.node {
-            Some(node) => self.content(node).ok().map(|content| content.plain_text()),
-            None => self.store.tool_output(trace.run, &trace.call_id).ok().flatten(),
-        }
+/// Returns the result that the model read; for a rerun, the stored result.
+pub(crate) fn result_of(store: &Store, trace: &ToolTrace) -> Option<String> {
+    match trace.node {
+        Some(node) => content(store, node).ok().map(|content| content.plain_text()),
+        None => store.tool_output(trace.run, &trace.call_id).ok().flatten(),
     }
 }

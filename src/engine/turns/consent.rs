@@ -16,7 +16,7 @@ use crate::domain::tool::resolution::files;
 use crate::domain::tool::trace::ToolStatus;
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, Event, ToolEvent};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, stored_value};
 use crate::engine::startup::setup::Setup;
 use crate::store::types::Write;
 use std::collections::{BTreeSet, HashMap};
@@ -133,7 +133,7 @@ impl Core {
 
     fn rules_of(&self, session: Option<SessionId>) -> Vec<(RuleScope, Rule)> {
         let own = session.map(|id| self.rules_in_scope(RuleScope::Session, id)).unwrap_or_default();
-        let folder: Vec<Rule> = self.stored_value(&self.setup.folder_key()).unwrap_or_default();
+        let folder: Vec<Rule> = stored_value(&self.store, &self.setup.folder_key()).unwrap_or_default();
         let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
         let config = self.setup.settings.tool_rules.iter().cloned();
         let all = own.into_iter().map(of(RuleScope::Session)).chain(folder.into_iter().map(of(RuleScope::Folder)));
@@ -141,7 +141,7 @@ impl Core {
     }
 
     fn rules_in_scope(&self, scope: RuleScope, session: SessionId) -> Vec<Rule> {
-        self.stored_value(&self.setup.rules_key(scope, session)).unwrap_or_default()
+        stored_value(&self.store, &self.setup.rules_key(scope, session)).unwrap_or_default()
     }
 
     /// Returns all rules that apply, with their scopes.

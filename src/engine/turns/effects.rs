@@ -1,6 +1,7 @@
 //! Feeds the turn machine with the reports of threads and carries out its effects in order.
 //! Not for: the machine's decisions (`machine`), or the writes at an end (`commit`).
 
+use super::limits::end_call_usage;
 use super::machine::{Effect, Phase, TurnInput, step};
 use super::settle::settle;
 use super::stream::Report;
@@ -102,7 +103,7 @@ impl Core {
         }
         let cost = live.model.price.and_then(|price| price.bill(&outcome.usage));
         live.card.ended(&outcome, cost);
-        Self::end_call_usage(live, &outcome);
+        end_call_usage(live, &outcome);
         live.outcome = Some(outcome.clone());
         if outcome.end == CallEnd::Errored && outcome.ttft_ms.is_none() {
             self.plans.drop_previous_request(branch);

@@ -14,6 +14,7 @@ use crate::domain::tool::trace::{ToolStatus, ToolTrace};
 use crate::engine::core::Core;
 use crate::engine::plans::input_builder::Contents;
 use crate::engine::turns::state::Turns;
+use crate::store::Store;
 use crate::store::types::Write;
 
 impl Core {
@@ -21,7 +22,8 @@ impl Core {
     /// then the answer is on the screen, and a next round is being planned.
     pub(crate) fn check_uses(&mut self) {
         for answer in std::mem::take(&mut self.turns.unchecked) {
-            let calls: Vec<ToolUse> = answer.traces.iter().map(|trace| self.tool_use(answer.session, trace)).collect();
+            let calls: Vec<ToolUse> =
+                answer.traces.iter().map(|trace| tool_use(&self.store, answer.session, trace)).collect();
             let uses = uses(&answer, &calls);
             let count = uses.count();
             // Nothing depends on the result: if the store refuses the write, the call has no recorded uses.
@@ -34,19 +36,16 @@ impl Core {
             }
         }
     }
+}
 
-    fn tool_use(&self, session: SessionId, trace: &ToolTrace) -> ToolUse {
-        let text = |hash| self.store.file_text(session, hash).ok().flatten();
-        let changed = trace.changed.iter().map(|path| {
-            let texts = trace.more.files.iter().find(|texts| texts.path == *path);
-            let both = texts.and_then(|texts| Some((text(texts.before?)?, text(texts.after?)?)));
-            ChangedFile {
-                path: path.clone(),
-                lines: both.and_then(|(before, after)| ChangedFile::lines(&before, &after)),
-            }
-        });
-        ToolUse { args: trace.args.clone(), done: trace.status == Some(ToolStatus::Ok), changed: changed.collect() }
-    }
+fn tool_use(store: &Store, session: SessionId, trace: &ToolTrace) -> ToolUse {
+    let text = |hash| store.file_text(session, hash).ok().flatten();
+    let changed = trace.changed.iter().map(|path| {
+        let texts = trace.more.files.iter().find(|texts| texts.path == *path);
+        let both = texts.and_then(|texts| Some((text(texts.before?)?, text(texts.after?)?)));
+        ChangedFile { path: path.clone(), lines: both.and_then(|(before, after)| ChangedFile::lines(&before, &after)) }
+    });
+    ToolUse { args: trace.args.clone(), done: trace.status == Some(ToolStatus::Ok), changed: changed.collect() }
 }
 
 impl Turns {

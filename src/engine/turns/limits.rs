@@ -14,26 +14,6 @@ use crate::store::types::Write;
 use std::time::Instant;
 
 impl Core {
-    /// Fails if the next call, whose prompt costs `prompt` millionths of a dollar, would exceed a limit.
-    pub(crate) fn check_limits(live: &mut LiveTurn, prompt: Option<u64>) -> Result<(), Failure> {
-        let Some(watch) = &mut live.watch else { return Ok(()) };
-        let refused = |limit: Limit, limits: Limits, more: &str| {
-            let what = format!("{}{more}", limit.sentence(limits));
-            Err(Failure::new(FailureKind::User, what).kept("Nothing more was sent."))
-        };
-        let spent = watch.spent();
-        if let Some(limit) = watch.limits.reached(spent) {
-            watch.stopped = Some(limit);
-            return refused(limit, watch.limits, "");
-        }
-        let cost = prompt.map(|prompt| prompt + spent.cost_micro.unwrap_or(0));
-        if watch.limits.reached(RaceUsage { cost_micro: cost, ..RaceUsage::default() }) == Some(Limit::Cost) {
-            watch.stopped = Some(Limit::Cost);
-            return refused(Limit::Cost, watch.limits, " The prompt of the next call alone would exceed the limit.");
-        }
-        Ok(())
-    }
-
     /// Stores a record in memory and shows it.
     pub(crate) fn put_record(&mut self, record: BranchRun) {
         if let Ok(session) = self.sessions.of_branch_mut(record.branch)
@@ -56,22 +36,6 @@ impl Core {
         }
     }
 
-    /// Adds the usage of a call that ended. If a limit ended it, the card names the limit.
-    pub(crate) fn end_call_usage(live: &mut LiveTurn, outcome: &Outcome) {
-        let cost = live.card.cost_micro;
-        let cancelled = live.state.cancelled;
-        let Some(watch) = &mut live.watch else { return };
-        if outcome.end == CallEnd::Cancelled && !cancelled && watch.stopped.is_none() {
-            watch.stopped = Some(Limit::Time).filter(|_| watch.until().is_some_and(|until| Instant::now() >= until));
-        }
-        watch.now = (outcome.usage.completion.unwrap_or(watch.now.0), cost.or(watch.now.1));
-        watch.before = watch.spent();
-        watch.now = (0, None);
-        if let Some(limit) = watch.stopped {
-            live.card.error = Some(limit.sentence(watch.limits));
-        }
-    }
-
     /// Completes the record of a race branch whose turn is over.
     pub(crate) fn finish_race_record(&mut self, branch: BranchId, live: &LiveTurn) {
         let Some(watch) = &live.watch else { return };
@@ -88,6 +52,42 @@ impl Core {
         for record in records {
             self.emit(Event::Turn(TurnEvent::BranchRun(Box::new(record.clone()))));
         }
+    }
+}
+
+/// Fails if the next call, whose prompt costs `prompt` millionths of a dollar, would exceed a limit.
+pub(crate) fn check_limits(live: &mut LiveTurn, prompt: Option<u64>) -> Result<(), Failure> {
+    let Some(watch) = &mut live.watch else { return Ok(()) };
+    let refused = |limit: Limit, limits: Limits, more: &str| {
+        let what = format!("{}{more}", limit.sentence(limits));
+        Err(Failure::new(FailureKind::User, what).kept("Nothing more was sent."))
+    };
+    let spent = watch.spent();
+    if let Some(limit) = watch.limits.reached(spent) {
+        watch.stopped = Some(limit);
+        return refused(limit, watch.limits, "");
+    }
+    let cost = prompt.map(|prompt| prompt + spent.cost_micro.unwrap_or(0));
+    if watch.limits.reached(RaceUsage { cost_micro: cost, ..RaceUsage::default() }) == Some(Limit::Cost) {
+        watch.stopped = Some(Limit::Cost);
+        return refused(Limit::Cost, watch.limits, " The prompt of the next call alone would exceed the limit.");
+    }
+    Ok(())
+}
+
+/// Adds the usage of a call that ended. If a limit ended it, the card names the limit.
+pub(crate) fn end_call_usage(live: &mut LiveTurn, outcome: &Outcome) {
+    let cost = live.card.cost_micro;
+    let cancelled = live.state.cancelled;
+    let Some(watch) = &mut live.watch else { return };
+    if outcome.end == CallEnd::Cancelled && !cancelled && watch.stopped.is_none() {
+        watch.stopped = Some(Limit::Time).filter(|_| watch.until().is_some_and(|until| Instant::now() >= until));
+    }
+    watch.now = (outcome.usage.completion.unwrap_or(watch.now.0), cost.or(watch.now.1));
+    watch.before = watch.spent();
+    watch.now = (0, None);
+    if let Some(limit) = watch.stopped {
+        live.card.error = Some(limit.sentence(watch.limits));
     }
 }
 

@@ -2,6 +2,7 @@
 //! Not for: handling their reports (`effects`), the machine's decisions (`machine`), or the writes at an end
 //! (`commit`).
 
+use super::limits::check_limits;
 use super::machine::{Phase, TurnInput, TurnState};
 use super::state::{LimitWatch, LiveTurn};
 use super::stream::{Call, Report};
@@ -84,7 +85,7 @@ impl Core {
         let same = self.plans.outlines.get(&id).map_or(0, |before| same_prefix(before, &live.solved.outline));
         let cost = self.learned.meters.prompt_cost(&self.store, live.model.price, &live.solved.plan, same);
         live.prompt_micro = cost.map(|cost| cost.micro);
-        Self::check_limits(live, live.prompt_micro)?;
+        check_limits(live, live.prompt_micro)?;
         live.card.user = live.user.is_none().then(|| self.sessions.user_above(id, live.after)).flatten();
         let open = OpenRun {
             card: live.card.clone(),

@@ -24,14 +24,16 @@ use crate::domain::tool::trace::ToolStatus;
 use crate::engine::branches::mark_state::{
     MarkUpdate, mark_transition, resulting_mark, state_of_mark, step_text, suggestion_transition,
 };
-use crate::engine::core::Core;
+use crate::engine::core::{Core, content};
 use crate::engine::plans::labels::atom_of;
 use crate::engine::plans::sources::code::SYMBOL_TOKENS;
 use crate::engine::sessions::path::PathView;
 use crate::engine::sessions::session::{Session, lineage, reaches};
 use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::rules::Rules;
+use crate::engine::turns::state_suggestions::resolve_name;
 use crate::retrieval::cluster::QuestionPlace;
+use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -118,7 +120,7 @@ impl Core {
         let mut reasons: BTreeMap<Atom, (ItemState, String)> = BTreeMap::new();
         let mut done = TurnEndChanges::default();
         let (mut changes, mut asks) = (Vec::new(), Vec::new());
-        for (item, step) in self.decided(&input, &touches, &after)? {
+        for (item, step) in decided(&self.store, &input, &touches, &after)? {
             let (target, name) = (item.target(&input), item.name(&input));
             let words = step.why.to_text();
             if step.to == ItemChange::Suggest {
@@ -160,7 +162,7 @@ impl Core {
     }
 
     /// Determines which older turns this turn touched, and how.
-    fn touches_of(&self, input: &TurnEndInput<'_>, content: &Content) -> Result<Touches, Failure> {
+    fn touches_of(&self, input: &TurnEndInput<'_>, reply: &Content) -> Result<Touches, Failure> {
         let mut found: BTreeMap<usize, Touch> = BTreeMap::new();
         let plan = &input.live.solved.plan;
         let mut texts: Vec<(usize, BTreeSet<String>)> = Vec::new();
@@ -172,21 +174,21 @@ impl Core {
             let text = row.text.and_then(|text| input.live.solved.contents.blocks.get(&text));
             texts.extend(text.map(|text| (turn, references::symbols(text))));
         }
-        let asked = input.live.card.user.map(|id| self.content(id)).transpose()?;
+        let asked = input.live.card.user.map(|id| content(&self.store, id)).transpose()?;
         let asked = asked.map(|content| content.plain_text()).unwrap_or_default();
-        let answer = render_forms::message_text(input.head.key, Role::Assistant, content, Form::NoState);
+        let answer = render_forms::message_text(input.head.key, Role::Assistant, reply, Form::NoState);
         let mut refers: [BTreeSet<usize>; 2] = [BTreeSet::new(), BTreeSet::new()];
         let path = input.path;
         for (turns, text) in refers.iter_mut().zip([&asked, &answer]) {
             for name in references::find_references(text) {
-                let key = self.resolve_name(&name, input.session, &path.slots, &path.turns)?;
+                let key = resolve_name(&self.store, &name, input.session, &path.slots, &path.turns)?;
                 turns.extend(key.and_then(|key| input.turn_of(key)));
             }
         }
         let (own, spoken) = (references::symbols(&asked), references::symbols(&answer));
         refers[0].extend(references::holders(&texts, &own));
         refers[1].extend(references::holders(&texts, &spoken.difference(&own).cloned().collect()));
-        refers[0].extend(self.replied_turn(input));
+        refers[0].extend(replied_turn(&self.store, input));
         for turn in &refers[0] {
             found.entry(*turn).or_default().user = true;
         }
@@ -196,7 +198,7 @@ impl Core {
         for turn in references::holders(&texts, &self.neighbor_names(input.branch.id, &(&own | &spoken))) {
             found.entry(turn).or_default().hop = true;
         }
-        for turn in references::holders(&texts, &self.failed_on(input)?) {
+        for turn in references::holders(&texts, &failed_on(&self.store, input)?) {
             found.entry(turn).or_default().against = true;
         }
         let subject = input.live.solved.contents.subject;
@@ -206,105 +208,105 @@ impl Core {
         let symbols = self.touched_symbols(input, (&asked, &answer))?;
         Ok(Touches { cluster, inherited, touched: touched.collect(), symbols, code_set })
     }
+}
 
-    /// Returns the symbols in the arguments and the output of tools that failed in this turn.
-    fn failed_on(&self, input: &TurnEndInput<'_>) -> Result<BTreeSet<String>, Failure> {
-        let nodes = input.path.turns[input.here].nodes.clone();
-        let heads = nodes.map(|at| input.session.tree.head(input.path.slots[at]));
-        let results: HashSet<NodeId> = heads.filter(|head| head.role == Role::Tool).map(|head| head.id).collect();
-        if results.is_empty() {
-            return Ok(BTreeSet::new());
-        }
-        let traces = self.store.traces(input.branch.session, results.len() + OTHERS)?;
-        let failed = traces.iter().filter(|trace| {
-            trace.status == Some(ToolStatus::Failed) && trace.node.is_some_and(|node| results.contains(&node))
+/// Returns the symbols in the arguments and the output of tools that failed in this turn.
+fn failed_on(store: &Store, input: &TurnEndInput<'_>) -> Result<BTreeSet<String>, Failure> {
+    let nodes = input.path.turns[input.here].nodes.clone();
+    let heads = nodes.map(|at| input.session.tree.head(input.path.slots[at]));
+    let results: HashSet<NodeId> = heads.filter(|head| head.role == Role::Tool).map(|head| head.id).collect();
+    if results.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let traces = store.traces(input.branch.session, results.len() + OTHERS)?;
+    let failed = traces.iter().filter(|trace| {
+        trace.status == Some(ToolStatus::Failed) && trace.node.is_some_and(|node| results.contains(&node))
+    });
+    Ok(failed.flat_map(|trace| references::symbols(&format!("{} {}", trace.args, trace.preview))).collect())
+}
+
+/// Returns the index of the older turn that the turn's message replies to.
+fn replied_turn(store: &Store, input: &TurnEndInput<'_>) -> Option<usize> {
+    let content = content(store, input.live.card.user?).ok()?;
+    let key = content.extra?.get("reply_to")?.as_str()?.parse().ok()?;
+    input.turn_of(key)
+}
+
+/// Returns the decided steps, each with its item. `after` contains the marks that have changed already. Symbols
+/// come before turns, so that turns take precedence among equals.
+fn decided(
+    store: &Store,
+    input: &TurnEndInput<'_>,
+    touches: &Touches,
+    after: &BTreeMap<Atom, MarkUpdate>,
+) -> Result<Vec<(TouchedItem, Step)>, Failure> {
+    let policy = &input.rules.policy;
+    let creates = input.rules.mode.limits(input.rules.budget.prompt).creates_leases;
+    if !policy.activation.on || !creates {
+        return Ok(Vec::new());
+    }
+    let past = past(store, input, touches)?;
+    let clusters: Vec<Option<ClusterId>> = past.iter().map(|touches| touches.cluster).collect();
+    let inherited: Vec<bool> = past.iter().map(|touches| touches.inherited).collect();
+    let own = || input.branch.marks.iter().filter(|mark| by_engine(mark));
+    let of_turns = past.iter().flat_map(|touches| &touches.touched);
+    let mut turns: BTreeSet<usize> = of_turns.filter_map(|touch| input.turn_of(touch.item)).collect();
+    turns.extend(own().filter_map(|mark| input.turn_of_atom(&mark.target)));
+    let symbols = past.iter().rev().flat_map(|touches| &touches.symbols).map(|symbol| &symbol.code);
+    let symbols: BTreeMap<Hash, &CodeRef> =
+        own().filter_map(|mark| mark.code.as_deref()).chain(symbols).map(|code| (code.key(), code)).collect();
+    let symbols = symbols.into_values().filter(|_| input.rules.code.is_some());
+    let all: Vec<TouchedItem> = symbols
+        .map(|code| TouchedItem::Symbol(Box::new(code.clone())))
+        .chain(turns.into_iter().map(TouchedItem::Turn))
+        .collect();
+    let window = window_turns(input);
+    let mut items = Vec::with_capacity(all.len());
+    for item in &all {
+        let held = item.marks(input, after);
+        let free = held == ItemMarks::Free;
+        items.push(Item {
+            tokens: item.tokens(input),
+            inside: item.turn().is_some_and(|turn| window.contains(&input.first(turn))),
+            refused: free
+                && (refused(store, input, item)? || item.turn().is_some_and(|turn| is_unavailable(input, turn))),
+            held,
+            seen: past.iter().map(|touches| item.touch(input, touches)).collect(),
         });
-        Ok(failed.flat_map(|trace| references::symbols(&format!("{} {}", trace.args, trace.preview))).collect())
     }
+    let taken = persons_leases(input, after);
+    let (spec, cap) = (&policy.activation, policy.leased_cap_tokens);
+    let context = DecisionContext { spec, creates, cap, taken, clusters: &clusters, inherited: &inherited };
+    let steps = activation::decide(&items, &context);
+    let dismissed = &input.branch.overrides.dismissed;
+    let wanted = |item: &TouchedItem, step: &Step| {
+        step.to != ItemChange::Suggest || !dismissed.contains(&item.suggestion(input))
+    };
+    let steps = steps.into_iter().map(|step| (all[step.item].clone(), step));
+    Ok(steps.filter(|(item, step)| wanted(item, step)).collect())
+}
 
-    /// Returns the index of the older turn that the turn's message replies to.
-    fn replied_turn(&self, input: &TurnEndInput<'_>) -> Option<usize> {
-        let content = self.content(input.live.card.user?).ok()?;
-        let key = content.extra?.get("reply_to")?.as_str()?.parse().ok()?;
-        input.turn_of(key)
-    }
+/// Returns the touches of the last turns, newest first.
+fn past(store: &Store, input: &TurnEndInput<'_>, touches: &Touches) -> Result<Vec<Touches>, Failure> {
+    let older = (0..input.here).rev().take(activation::HORIZON - 1);
+    let tips: Vec<Hash> = older.map(|turn| input.key(input.path.turns[turn].nodes.end - 1)).collect();
+    let mut known = store.touches(input.branch.session, &tips)?;
+    let mut all = vec![touches.clone()];
+    all.extend(tips.iter().map(|tip| known.remove(tip).unwrap_or_default()));
+    Ok(all)
+}
 
-    /// Returns the decided steps, each with its item. `after` contains the marks that have changed already. Symbols
-    /// come before turns, so that turns take precedence among equals.
-    fn decided(
-        &self,
-        input: &TurnEndInput<'_>,
-        touches: &Touches,
-        after: &BTreeMap<Atom, MarkUpdate>,
-    ) -> Result<Vec<(TouchedItem, Step)>, Failure> {
-        let policy = &input.rules.policy;
-        let creates = input.rules.mode.limits(input.rules.budget.prompt).creates_leases;
-        if !policy.activation.on || !creates {
-            return Ok(Vec::new());
-        }
-        let past = self.past(input, touches)?;
-        let clusters: Vec<Option<ClusterId>> = past.iter().map(|touches| touches.cluster).collect();
-        let inherited: Vec<bool> = past.iter().map(|touches| touches.inherited).collect();
-        let own = || input.branch.marks.iter().filter(|mark| by_engine(mark));
-        let of_turns = past.iter().flat_map(|touches| &touches.touched);
-        let mut turns: BTreeSet<usize> = of_turns.filter_map(|touch| input.turn_of(touch.item)).collect();
-        turns.extend(own().filter_map(|mark| input.turn_of_atom(&mark.target)));
-        let symbols = past.iter().rev().flat_map(|touches| &touches.symbols).map(|symbol| &symbol.code);
-        let symbols: BTreeMap<Hash, &CodeRef> =
-            own().filter_map(|mark| mark.code.as_deref()).chain(symbols).map(|code| (code.key(), code)).collect();
-        let symbols = symbols.into_values().filter(|_| input.rules.code.is_some());
-        let all: Vec<TouchedItem> = symbols
-            .map(|code| TouchedItem::Symbol(Box::new(code.clone())))
-            .chain(turns.into_iter().map(TouchedItem::Turn))
-            .collect();
-        let window = window_turns(input);
-        let mut items = Vec::with_capacity(all.len());
-        for item in &all {
-            let held = item.marks(input, after);
-            let free = held == ItemMarks::Free;
-            items.push(Item {
-                tokens: item.tokens(input),
-                inside: item.turn().is_some_and(|turn| window.contains(&input.first(turn))),
-                refused: free
-                    && (self.refused(input, item)? || item.turn().is_some_and(|turn| is_unavailable(input, turn))),
-                held,
-                seen: past.iter().map(|touches| item.touch(input, touches)).collect(),
-            });
-        }
-        let taken = persons_leases(input, after);
-        let (spec, cap) = (&policy.activation, policy.leased_cap_tokens);
-        let context = DecisionContext { spec, creates, cap, taken, clusters: &clusters, inherited: &inherited };
-        let steps = activation::decide(&items, &context);
-        let dismissed = &input.branch.overrides.dismissed;
-        let wanted = |item: &TouchedItem, step: &Step| {
-            step.to != ItemChange::Suggest || !dismissed.contains(&item.suggestion(input))
-        };
-        let steps = steps.into_iter().map(|step| (all[step.item].clone(), step));
-        Ok(steps.filter(|(item, step)| wanted(item, step)).collect())
-    }
-
-    /// Returns the touches of the last turns, newest first.
-    fn past(&self, input: &TurnEndInput<'_>, touches: &Touches) -> Result<Vec<Touches>, Failure> {
-        let older = (0..input.here).rev().take(activation::HORIZON - 1);
-        let tips: Vec<Hash> = older.map(|turn| input.key(input.path.turns[turn].nodes.end - 1)).collect();
-        let mut known = self.store.touches(input.branch.session, &tips)?;
-        let mut all = vec![touches.clone()];
-        all.extend(tips.iter().map(|tip| known.remove(tip).unwrap_or_default()));
-        Ok(all)
-    }
-
-    /// Whether a person last removed or excluded the item, on this branch or on an ancestor before the fork.
-    fn refused(&self, input: &TurnEndInput<'_>, item: &TouchedItem) -> Result<bool, Failure> {
-        let nodes = item.turn().map_or(0..0, |turn| input.path.turns[turn].nodes.clone());
-        let own = item.turn().map_or_else(|| item.target(input), |turn| input.atom(turn));
-        let mut subjects = vec![Subject::Item(own).key()];
-        subjects.extend(nodes.map(|at| Subject::Item(Atom::Message { node: input.key(at) }).key()));
-        let lines = lineage(&input.session.branches, input.branch);
-        let mut steps = self.store.steps_of(input.branch.session, &subjects)?;
-        steps.retain(|step| step.branch.is_some_and(|of| reaches(&lines, of, step.at)));
-        let own = steps.iter().rev().find(|step| step.by == Actor::User);
-        Ok(own.is_some_and(|step| matches!(step.to, ItemState::None | ItemState::Excluded)))
-    }
+/// Whether a person last removed or excluded the item, on this branch or on an ancestor before the fork.
+fn refused(store: &Store, input: &TurnEndInput<'_>, item: &TouchedItem) -> Result<bool, Failure> {
+    let nodes = item.turn().map_or(0..0, |turn| input.path.turns[turn].nodes.clone());
+    let own = item.turn().map_or_else(|| item.target(input), |turn| input.atom(turn));
+    let mut subjects = vec![Subject::Item(own).key()];
+    subjects.extend(nodes.map(|at| Subject::Item(Atom::Message { node: input.key(at) }).key()));
+    let lines = lineage(&input.session.branches, input.branch);
+    let mut steps = store.steps_of(input.branch.session, &subjects)?;
+    steps.retain(|step| step.branch.is_some_and(|of| reaches(&lines, of, step.at)));
+    let own = steps.iter().rev().find(|step| step.by == Actor::User);
+    Ok(own.is_some_and(|step| matches!(step.to, ItemState::None | ItemState::Excluded)))
 }
 
 impl Sessions {

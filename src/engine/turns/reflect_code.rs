@@ -10,7 +10,8 @@ use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::activation::{SymbolTouch, Touch};
 use crate::domain::conversation::message::{Part, Role};
 use crate::domain::planning::plan::{Reason, RowKind};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, content};
+use crate::store::Store;
 use std::collections::BTreeMap;
 
 /// The maximum number of symbols that one text touches in addition to the symbols that were sent.
@@ -35,7 +36,7 @@ impl Core {
         if input.rules.code.is_none() {
             return Ok(Vec::new());
         }
-        let spoken = format!("{answer}\n{}", self.texts_of_tools(input)?);
+        let spoken = format!("{answer}\n{}", texts_of_tools(&self.store, input)?);
         let mut found: BTreeMap<Hash, SymbolTouch> = BTreeMap::new();
         for row in input.live.solved.plan.included().filter(|row| row.kind == RowKind::Code) {
             let Some(code) = row.source.code.as_deref() else { continue };
@@ -53,25 +54,25 @@ impl Core {
         }
         Ok(found.into_values().collect())
     }
+}
 
-    /// Returns the arguments of the turn's tool calls, and the results of tools that do not show code.
-    fn texts_of_tools(&self, input: &TurnEndInput<'_>) -> Result<String, Failure> {
-        let mut texts = String::new();
-        for at in input.path.turns[input.here].nodes.clone() {
-            let head = input.session.tree.head(input.path.slots[at]);
-            if !(head.role == Role::Tool || head.calls > 0) {
-                continue;
-            }
-            for part in &self.content(head.id)?.parts {
-                let text = match part {
-                    Part::Call { args, .. } => args,
-                    Part::Reply { name, body, .. } if !SHOW_CODE.contains(&name.as_str()) => body,
-                    Part::Reply { .. } | Part::Text { .. } | Part::Reasoning { .. } | Part::Opaque { .. } => continue,
-                };
-                texts.push_str(text);
-                texts.push('\n');
-            }
+/// Returns the arguments of the turn's tool calls, and the results of tools that do not show code.
+fn texts_of_tools(store: &Store, input: &TurnEndInput<'_>) -> Result<String, Failure> {
+    let mut texts = String::new();
+    for at in input.path.turns[input.here].nodes.clone() {
+        let head = input.session.tree.head(input.path.slots[at]);
+        if !(head.role == Role::Tool || head.calls > 0) {
+            continue;
         }
-        Ok(texts)
+        for part in &content(store, head.id)?.parts {
+            let text = match part {
+                Part::Call { args, .. } => args,
+                Part::Reply { name, body, .. } if !SHOW_CODE.contains(&name.as_str()) => body,
+                Part::Reply { .. } | Part::Text { .. } | Part::Reasoning { .. } | Part::Opaque { .. } => continue,
+            };
+            texts.push_str(text);
+            texts.push('\n');
+        }
     }
+    Ok(texts)
 }

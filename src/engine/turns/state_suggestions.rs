@@ -16,9 +16,10 @@ use crate::domain::conversation::state_suggestions::{self, SuggestedPin};
 use crate::domain::conversation::transition::{ItemState, Subject, Transition};
 use crate::domain::conversation::tree::{self, Slot};
 use crate::domain::planning::plan::Form;
-use crate::engine::core::Core;
+use crate::engine::core::{Core, content};
 use crate::engine::plans::sources::suggested_pins;
 use crate::engine::sessions::session::{Session, state_at};
+use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -60,7 +61,7 @@ impl Core {
         let session = self.sessions.of_branch(branch)?;
         let tip = live.after.and_then(|id| session.tree.slot(id));
         let mut suggestions = StateSuggestions::default();
-        self.memories_of(&asked.remember, session.card.id, head, &mut suggestions)?;
+        memories_of(&self.store, &asked.remember, session.card.id, head, &mut suggestions)?;
         let pins = self.pins_of(&asked.pins, session, branch, tip)?;
         suggestions.writes.extend(pins.iter().map(|pin| Write::PutTransition {
             session: session.card.id,
@@ -80,46 +81,6 @@ impl Core {
         let version = session.next_state();
         suggestions.state = text.map(|text| StateVersion { pins, ..state_at(head, version, text) });
         Ok(suggestions)
-    }
-
-    fn memories_of(
-        &self,
-        asked: &[(MemoryKind, String)],
-        session: SessionId,
-        head: &NodeHead,
-        suggestions: &mut StateSuggestions,
-    ) -> Result<(), Failure> {
-        if asked.is_empty() {
-            return Ok(());
-        }
-        let known = self.store.memories(Some(session))?;
-        let mut known: HashSet<String> = known.iter().map(|memory| memory::normalized(&memory.text)).collect();
-        let (mut made, mut secret, mut long) = (0, 0, 0);
-        for (kind, text) in asked {
-            if secrets::count(text) > 0 {
-                secret += 1;
-            } else if text.chars().count() > memory::LONGEST {
-                long += 1;
-            } else if made < MAX_MEMORIES && known.insert(memory::normalized(text)) {
-                made += 1;
-                let memory = suggestion(*kind, text, session, head);
-                suggestions.writes.push(first_transition(session, &memory, "suggested by the model"));
-                suggestions.writes.push(Write::PutMemory { memory: Box::new(memory), expect: None });
-            }
-        }
-        let counted = |n: usize| if n == 1 { "1 memory".to_owned() } else { format!("{n} memories") };
-        if made > 0 {
-            suggestions.notices.push(format!("The model suggests {}; /memories lists the suggestions.", counted(made)));
-        }
-        if secret > 0 {
-            let what = counted(secret);
-            suggestions.notices.push(format!("The model suggested {what} that may contain a secret; not saved."));
-        }
-        if long > 0 {
-            let (what, most) = (counted(long), memory::LONGEST);
-            suggestions.notices.push(format!("The model suggested {what} longer than {most} characters; skipped."));
-        }
-        Ok(())
     }
 
     /// Returns the symbols and messages that the model named. A name counts only if it means one symbol of the code or
@@ -142,7 +103,7 @@ impl Core {
             let symbol = self.named_symbols(branch, &format!("`{name}`"), 1).pop();
             let pin = match symbol {
                 Some(code) => SuggestedPin { key: code.key(), branch, code: Some(Box::new(code)) },
-                None => match self.resolve_name(name, session, &path, &turns)? {
+                None => match resolve_name(&self.store, name, session, &path, &turns)? {
                     Some(key) => SuggestedPin { key, branch, code: None },
                     None => continue,
                 },
@@ -154,52 +115,92 @@ impl Core {
         }
         Ok(found)
     }
+}
 
-    /// Resolves a name to a message on a path: a turn's number, an id, or a quoted text. `None` unless it means exactly
-    /// one turn.
-    pub(crate) fn resolve_name(
-        &self,
-        name: &str,
-        session: &Session,
-        path: &[Slot],
-        turns: &[tree::Turn],
-    ) -> Result<Option<Hash>, Failure> {
-        let head = |at: usize| session.tree.head(path[at]);
-        if let Some(number) = turn_number(name) {
-            let turn = turns.iter().filter(|turn| turn.asked).nth(number.saturating_sub(1));
-            return Ok(turn.map(|turn| head(turn.nodes.start).key));
+fn memories_of(
+    store: &Store,
+    asked: &[(MemoryKind, String)],
+    session: SessionId,
+    head: &NodeHead,
+    suggestions: &mut StateSuggestions,
+) -> Result<(), Failure> {
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let known = store.memories(Some(session))?;
+    let mut known: HashSet<String> = known.iter().map(|memory| memory::normalized(&memory.text)).collect();
+    let (mut made, mut secret, mut long) = (0, 0, 0);
+    for (kind, text) in asked {
+        if secrets::count(text) > 0 {
+            secret += 1;
+        } else if text.chars().count() > memory::LONGEST {
+            long += 1;
+        } else if made < MAX_MEMORIES && known.insert(memory::normalized(text)) {
+            made += 1;
+            let memory = suggestion(*kind, text, session, head);
+            suggestions.writes.push(first_transition(session, &memory, "suggested by the model"));
+            suggestions.writes.push(Write::PutMemory { memory: Box::new(memory), expect: None });
         }
-        if let Some(id) = id_prefix(name) {
-            let fits = |head: &NodeHead| head.id.begins(&id) || head.key.begins(&id);
-            let mut fitting = (0..path.len()).map(head).filter(|head| fits(head));
-            return Ok(fitting.next().filter(|_| fitting.next().is_none()).map(|head| head.key));
+    }
+    let counted = |n: usize| if n == 1 { "1 memory".to_owned() } else { format!("{n} memories") };
+    if made > 0 {
+        suggestions.notices.push(format!("The model suggests {}; /memories lists the suggestions.", counted(made)));
+    }
+    if secret > 0 {
+        let what = counted(secret);
+        suggestions.notices.push(format!("The model suggested {what} that may contain a secret; not saved."));
+    }
+    if long > 0 {
+        let (what, most) = (counted(long), memory::LONGEST);
+        suggestions.notices.push(format!("The model suggested {what} longer than {most} characters; skipped."));
+    }
+    Ok(())
+}
+
+/// Resolves a name to a message on a path: a turn's number, an id, or a quoted text. `None` unless it means exactly
+/// one turn.
+pub(crate) fn resolve_name(
+    store: &Store,
+    name: &str,
+    session: &Session,
+    path: &[Slot],
+    turns: &[tree::Turn],
+) -> Result<Option<Hash>, Failure> {
+    let head = |at: usize| session.tree.head(path[at]);
+    if let Some(number) = turn_number(name) {
+        let turn = turns.iter().filter(|turn| turn.asked).nth(number.saturating_sub(1));
+        return Ok(turn.map(|turn| head(turn.nodes.start).key));
+    }
+    if let Some(id) = id_prefix(name) {
+        let fits = |head: &NodeHead| head.id.begins(&id) || head.key.begins(&id);
+        let mut fitting = (0..path.len()).map(head).filter(|head| fits(head));
+        return Ok(fitting.next().filter(|_| fitting.next().is_none()).map(|head| head.key));
+    }
+    let words = memory::normalized(name);
+    if words.chars().count() < MIN_QUOTE {
+        return Ok(None);
+    }
+    let turn_of = |at: usize| turns.partition_point(|turn| turn.nodes.end <= at);
+    let mut first: Option<usize> = None;
+    for node in store.newest_with(&words, session.card.id, MAX_HITS)? {
+        let Some(slot) = session.tree.slot(node) else { continue };
+        let at = session.tree.depth(slot) as usize;
+        if path.get(at) != Some(&slot) || !contains_words(store, session.tree.head(slot), &words)? {
+            continue;
         }
-        let words = memory::normalized(name);
-        if words.chars().count() < MIN_QUOTE {
+        if first.is_some_and(|first| turn_of(first) != turn_of(at)) {
             return Ok(None);
         }
-        let turn_of = |at: usize| turns.partition_point(|turn| turn.nodes.end <= at);
-        let mut first: Option<usize> = None;
-        for node in self.store.newest_with(&words, session.card.id, MAX_HITS)? {
-            let Some(slot) = session.tree.slot(node) else { continue };
-            let at = session.tree.depth(slot) as usize;
-            if path.get(at) != Some(&slot) || !self.contains_words(session.tree.head(slot), &words)? {
-                continue;
-            }
-            if first.is_some_and(|first| turn_of(first) != turn_of(at)) {
-                return Ok(None);
-            }
-            first = Some(first.map_or(at, |first| first.min(at)));
-        }
-        Ok(first.map(|at| head(at).key))
+        first = Some(first.map_or(at, |first| first.min(at)));
     }
+    Ok(first.map(|at| head(at).key))
+}
 
-    /// Whether a message contains these words in this order, without its state block.
-    fn contains_words(&self, head: &NodeHead, words: &str) -> Result<bool, Failure> {
-        let form = if head.role == Role::Assistant { Form::NoState } else { Form::Full };
-        let text = render_forms::message_text(head.key, head.role, &self.content(head.id)?, form);
-        Ok(format!(" {} ", memory::normalized(&text)).contains(&format!(" {words} ")))
-    }
+/// Whether a message contains these words in this order, without its state block.
+fn contains_words(store: &Store, head: &NodeHead, words: &str) -> Result<bool, Failure> {
+    let form = if head.role == Role::Assistant { Form::NoState } else { Form::Full };
+    let text = render_forms::message_text(head.key, head.role, &content(store, head.id)?, form);
+    Ok(format!(" {} ", memory::normalized(&text)).contains(&format!(" {words} ")))
 }
 
 fn suggestion(kind: MemoryKind, text: &str, session: SessionId, head: &NodeHead) -> Memory {
