@@ -127,7 +127,8 @@
 //!   command line runs the command and the screen shows its output
 //! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
 //! * state of the engine: the part that owns it (`engine::sessions::state`, `turns::state`, `plans::state`,
-//!   `summaries::state`, `tools::state`), which does not depend on the core that contains it
+//!   `summaries::state`, `tools::state`), which does not depend on the core that contains it. A function that needs one
+//!   part is a method of it, one that needs two takes both; a method of `Core` coordinates several
 //! * work beside the engine's thread: [`engine`]'s `jobs`, which starts every thread, cancels jobs, and answers every
 //!   ticket
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; a color role (an `Ink`): [`tui::theme`]

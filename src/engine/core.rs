@@ -31,6 +31,7 @@ use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{Content, NodeHead};
 use crate::domain::tool::trace::RunTools;
+use crate::engine::turns::claims::release_claims;
 use crate::store::Store;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -108,7 +109,7 @@ impl Core {
                 break;
             }
             self.handle(message);
-            self.release_claims();
+            release_claims(&mut self.plans, &mut self.turns);
             self.check_uses();
             self.compare_drafts();
             self.replan_when_due();

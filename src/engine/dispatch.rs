@@ -17,10 +17,17 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::summary::draft::SummaryAuthor;
+use crate::engine::calls::comparisons::compare_branches;
 use crate::engine::calls::ledger::uses_of;
 use crate::engine::calls::replay::replay_dry;
 use crate::engine::plans::queries::stored_plan;
-use crate::engine::sessions::library::{search_sessions, transcript};
+use crate::engine::sessions::item_history::steps;
+use crate::engine::sessions::library::{keep_draft, markdown, search_sessions, transcript};
+use crate::engine::sessions::memory::memories;
+use crate::engine::sessions::state::Sessions;
+use crate::engine::tools::workspace_rules::project_changed;
+use crate::engine::turns::claims::release_claims;
+use crate::store::Store;
 use crate::store::types::Write;
 
 impl Core {
@@ -76,7 +83,7 @@ impl Core {
         match change {
             OutsideChange::Servers => self.servers_changed(),
             OutsideChange::Code => self.code_changed(),
-            OutsideChange::Project => self.project_changed(),
+            OutsideChange::Project => project_changed(&mut self.plans, &mut self.turns),
             OutsideChange::Models(models) => self.learn_models(models),
             OutsideChange::Store => self.check_store(),
         }
@@ -93,7 +100,7 @@ impl Core {
     /// Handles a request without waiting for the tool servers.
     pub(super) fn request_now(&mut self, ticket: Ticket, request: Request) {
         if let Err(failure) = self.begin(ticket, request) {
-            self.release_claims();
+            release_claims(&mut self.plans, &mut self.turns);
             self.answer(ticket, Err(failure));
         }
     }
@@ -147,7 +154,7 @@ impl Core {
                 return Ok(());
             }
             SessionRequest::Import { reading } => self.import(&reading),
-            SessionRequest::Markdown { branch } => self.markdown(branch),
+            SessionRequest::Markdown { branch } => markdown(&self.sessions, &self.store, branch),
             SessionRequest::Transcript { session, branch } => transcript(&self.store, session.as_deref(), branch)
                 .map(|transcript| Answer::Transcript(Box::new(transcript))),
             SessionRequest::Bodies { nodes } => queries::bodies(self, &nodes),
@@ -167,7 +174,7 @@ impl Core {
     /// Handles requests about one branch.
     fn on_branch(&mut self, ticket: Ticket, request: BranchRequest) -> Result<(), Failure> {
         let result = match request {
-            BranchRequest::Compare { a, b } => return self.compare_branches(ticket, a, b),
+            BranchRequest::Compare { a, b } => return compare_branches(&self.sessions, &self.workers, ticket, a, b),
             BranchRequest::Switch { branch } => self.switch(branch),
             BranchRequest::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
             BranchRequest::Rename { branch, name } => self.rename(branch, &name),
@@ -179,7 +186,7 @@ impl Core {
             BranchRequest::Tag { branch, item, act } => self.tag(branch, &item, &act),
             BranchRequest::Override { branch, overrides } => self.set_overrides(branch, overrides),
             BranchRequest::Choose { branch, chosen } => self.choose(branch, &chosen),
-            BranchRequest::KeepDraft { branch, text } => self.keep_draft(branch, &text),
+            BranchRequest::KeepDraft { branch, text } => keep_draft(&mut self.sessions, &self.store, branch, &text),
             BranchRequest::KeepCleared { branch, text } => self.keep_cleared(branch, &text),
             BranchRequest::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
             BranchRequest::RebuildState { branch, by: SummaryAuthor::Model } => {
@@ -192,7 +199,7 @@ impl Core {
             }
             BranchRequest::RemoveMessage { branch, item } => self.remove_message(branch, &item),
             BranchRequest::Task { branch, act } => self.task(branch, &act),
-            BranchRequest::Steps { branch, atom } => self.steps(branch, atom.as_ref()),
+            BranchRequest::Steps { branch, atom } => steps(&self.sessions, &self.store, branch, atom.as_ref()),
             BranchRequest::Pick { from, items, onto, together } => self.pick(from, &items, onto, together),
             BranchRequest::BringBack { from, onto } => self.return_result(from, onto),
         };
@@ -246,7 +253,7 @@ impl Core {
     fn on_call(&mut self, ticket: Ticket, request: CallRequest) -> Result<(), Failure> {
         let result = match request {
             CallRequest::DiffPlans { before, after } => return self.compare_calls(ticket, before, after),
-            CallRequest::List => self.runs(),
+            CallRequest::List => runs(&self.sessions, &self.store),
             CallRequest::Ledger { branch, whole } => self.ledger(branch, whole),
             CallRequest::Uses { run } => uses_of(&self.store, run),
             CallRequest::StoredPlan { id } => stored_plan(&self.store, &id),
@@ -267,7 +274,9 @@ impl Core {
     /// Handles requests about memories.
     fn on_memory(&mut self, request: MemoryRequest) -> Result<Answer, Failure> {
         match request {
-            MemoryRequest::List { session, words, scope } => self.memories(session.as_deref(), words.as_deref(), scope),
+            MemoryRequest::List { session, words, scope } => {
+                memories(&self.sessions, &self.store, session.as_deref(), words.as_deref(), scope)
+            }
             MemoryRequest::Remember { kind, text, scope } => self.remember(kind, &text, scope),
             MemoryRequest::Change { id, act } => self.act_on_memory(&id, &act),
         }
@@ -325,11 +334,6 @@ impl Core {
         self.answer_now(ticket, result)
     }
 
-    /// Returns the calls of the open session, newest last.
-    fn runs(&self) -> Result<Answer, Failure> {
-        Ok(Answer::Runs(self.store.runs(self.sessions.current()?.card.id)?))
-    }
-
     fn switch(&mut self, branch: BranchId) -> Result<Answer, Failure> {
         let found = self.sessions.branch(branch)?;
         if !self.store.read_only() {
@@ -343,6 +347,11 @@ impl Core {
         self.check_later(branch);
         Ok(Answer::Branch(Box::new(found)))
     }
+}
+
+/// Returns the calls of the open session, newest last.
+fn runs(sessions: &Sessions, store: &Store) -> Result<Answer, Failure> {
+    Ok(Answer::Runs(store.runs(sessions.current()?.card.id)?))
 }
 
 /// Panics if a test asked for it, to show how the screen behaves without the engine.

@@ -18,12 +18,15 @@ use crate::domain::conversation::{resolve, task};
 use crate::engine::api::{Act, Answer, ItemName};
 use crate::engine::branches::pick::text_of;
 use crate::engine::core::Core;
+use crate::engine::indexing::code_refresh::with_unknown_focus;
 use crate::engine::plans::snapshot::anchor_key;
 use crate::engine::plans::sources::suggested_pins::suggested_symbol;
 use crate::engine::sessions::lookup;
+use crate::engine::sessions::memory::is_memory;
 use crate::engine::sessions::session::{Session, capital, undoable};
 use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::setup::Setup;
+use crate::store::Store;
 use crate::store::types::Write;
 
 impl Core {
@@ -61,7 +64,7 @@ impl Core {
         let mut marked = MarkChange::default();
         for item in &each_turn(session, branch, items)? {
             let (target, note) = self.target(branch, item)?;
-            let (target, note) = self.resolve_inclusion(branch, target, note, act)?;
+            let (target, note) = resolve_inclusion(&self.sessions, &self.store, branch, target, note, act)?;
             let before = branch.marks.iter().find(|mark| same_target(session, mark, &target)).cloned();
             let target = before.as_ref().map_or(target, |mark| mark.target);
             if marked.holds(&target) {
@@ -110,7 +113,8 @@ impl Core {
         if ours && !before.is_some_and(&same) {
             crate::engine::tools::workspace_rules::markable(kind)?;
         }
-        let named = || ours || self.is_memory(branch.id, &target) || self.is_code(branch, &target);
+        let named =
+            || ours || is_memory(&self.sessions, &self.store, branch.id, &target) || self.is_code(branch, &target);
         let noted = matches!(target, Atom::Section { .. }) && (note.is_some() || !named());
         let again = toggle && before.is_some_and(|mark| same(mark) && !ended(mark));
         if again || (noted && kind.excludes()) {
@@ -126,30 +130,6 @@ impl Core {
         }))
     }
 
-    /// Resolves the inclusion of an item that is not on the path: its text is copied as a note, and its inactive mark
-    /// stays.
-    fn resolve_inclusion(
-        &self,
-        branch: &Branch,
-        target: Atom,
-        note: Option<String>,
-        act: Act,
-    ) -> Result<(Atom, Option<String>), Failure> {
-        let includes = matches!(act, Act::Set { kind: MarkKind::IncludeOnce, .. });
-        let session = self.sessions.of_branch(branch.id)?;
-        let key = anchor_key(&target);
-        let tip = session.head(branch);
-        let off = key.and_then(|key| session.tree.by_key(key));
-        let off = off.filter(|slot| tip.is_none_or(|tip| !session.tree.contains(*slot, tip)));
-        let Some(slot) = off.filter(|_| includes) else { return Ok((target, note)) };
-        let first = match target {
-            Atom::Turn { user, .. } => session.tree.by_key(user).unwrap_or(slot),
-            _ => slot,
-        };
-        let text = text_of(&self.store, session, &session.tree.path(slot)[session.tree.depth(first) as usize..])?;
-        Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text)))
-    }
-
     /// Returns the atom that an item names on a branch, and the text if it is a note.
     pub(crate) fn target(&self, branch: &Branch, item: &ItemName) -> Result<(Atom, Option<String>), Failure> {
         let session = self.sessions.of_branch(branch.id)?;
@@ -159,7 +139,9 @@ impl Core {
             return Ok((symbol, None));
         }
         match item {
-            ItemName::Atom(atom) if self.tools.project.knows(atom) || self.is_memory(branch.id, atom) => {
+            ItemName::Atom(atom)
+                if self.tools.project.knows(atom) || is_memory(&self.sessions, &self.store, branch.id, atom) =>
+            {
                 Ok((*atom, None))
             }
             ItemName::Atom(atom) if self.is_code(branch, atom) => Ok((*atom, None)),
@@ -243,7 +225,11 @@ impl Core {
         let what = act.unwrap_or_else(|| format!("changed the settings of {}", branch.name));
         let focus = overrides.focus.clone();
         let answer = self.override_as(id, overrides, &what)?;
-        Ok(if focus == branch.overrides.focus { answer } else { self.with_unknown_focus(answer, &focus) })
+        Ok(if focus == branch.overrides.focus {
+            answer
+        } else {
+            with_unknown_focus(&self.tools, &self.workers, answer, &focus)
+        })
     }
 
     /// Makes settings of a branch, which a person chose although they are stored already, take precedence over the
@@ -324,6 +310,31 @@ impl Core {
         }
         Ok(Answer::Done("There is no other answer here; R generates another answer.".into()))
     }
+}
+
+/// Resolves the inclusion of an item that is not on the path: its text is copied as a note, and its inactive mark
+/// stays.
+fn resolve_inclusion(
+    sessions: &Sessions,
+    store: &Store,
+    branch: &Branch,
+    target: Atom,
+    note: Option<String>,
+    act: Act,
+) -> Result<(Atom, Option<String>), Failure> {
+    let includes = matches!(act, Act::Set { kind: MarkKind::IncludeOnce, .. });
+    let session = sessions.of_branch(branch.id)?;
+    let key = anchor_key(&target);
+    let tip = session.head(branch);
+    let off = key.and_then(|key| session.tree.by_key(key));
+    let off = off.filter(|slot| tip.is_none_or(|tip| !session.tree.contains(*slot, tip)));
+    let Some(slot) = off.filter(|_| includes) else { return Ok((target, note)) };
+    let first = match target {
+        Atom::Turn { user, .. } => session.tree.by_key(user).unwrap_or(slot),
+        _ => slot,
+    };
+    let text = text_of(store, session, &session.tree.path(slot)[session.tree.depth(first) as usize..])?;
+    Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text)))
 }
 
 impl Setup {

@@ -62,7 +62,7 @@ impl Core {
             parts = if all.is_empty() { Vec::new() } else { vec![all] };
         }
         for slots in &parts {
-            let mark = self.text_mark(&source, slots, false)?;
+            let mark = text_mark(&self.sessions, &self.store, &source, slots, false)?;
             swaps.push(swap_for(&target, mark));
         }
         if swaps.is_empty() {
@@ -89,42 +89,11 @@ impl Core {
         if own.is_empty() {
             return Err(Failure::user(format!("{} has no messages that {} lacks.", source.name, target.name)));
         }
-        let mark = self.text_mark(&source, &own, true)?;
+        let mark = text_mark(&self.sessions, &self.store, &source, &own, true)?;
         let is_old = |mark: &&Mark| mark.origin.as_ref().is_some_and(|origin| origin.result && origin.branch == from);
         let old = target.marks.iter().find(is_old).cloned();
         let what = format!("returned the result of {} to {}", source.name, target.name);
         self.apply_swaps(onto, vec![(old, mark)], &what)
-    }
-
-    /// Writes messages as a text for another branch. A result contains only the last turn but links to all messages.
-    fn text_mark(&self, source: &Branch, slots: &[Slot], result: bool) -> Result<Mark, Failure> {
-        let session = self.sessions.of_branch(source.id)?;
-        let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
-        let from = slots.iter().rposition(asks).filter(|_| result).unwrap_or(0);
-        let text = text_of(&self.store, session, &slots[from..])?;
-        if text.trim().is_empty() {
-            return Err(Failure::user("The item has no text to copy."));
-        }
-        let path = session.path(source);
-        let depth = slots.first().map_or(0, |slot| session.tree.depth(*slot) as usize);
-        let asked = path.iter().take(depth + 1).filter(|slot| asks(slot)).count();
-        let turns = tree::turns(&session.tree, slots).len();
-        let head = |slot: Option<&Slot>| slot.map(|slot| session.tree.head(*slot));
-        let first = head(slots.first()).ok_or_else(|| Failure::user("Select an item first."))?;
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let origin = Origin {
-            branch: source.id,
-            name: source.name.clone(),
-            turn: Some(count(asked)).filter(|turn| *turn > 0),
-            turns: count(turns),
-            node: first.id,
-            sources: slots.iter().map(|slot| session.tree.head(*slot).key).collect(),
-            head: head(path.last()).map(|head| head.key).unwrap_or_default(),
-            result,
-        };
-        let key = Fields::new("origin").json(&origin).text(&text).finish();
-        let mark = pin_on(Atom::Section { text: key });
-        Ok(Mark { note: Some(text), inherited_from: Some(source.name.clone()), origin: Some(Box::new(origin)), ..mark })
     }
 
     /// Writes marks to a branch as one operation.
@@ -153,6 +122,43 @@ impl Core {
         self.show_branch(onto);
         Ok(undoable(what))
     }
+}
+
+/// Writes messages as a text for another branch. A result contains only the last turn but links to all messages.
+fn text_mark(
+    sessions: &Sessions,
+    store: &Store,
+    source: &Branch,
+    slots: &[Slot],
+    result: bool,
+) -> Result<Mark, Failure> {
+    let session = sessions.of_branch(source.id)?;
+    let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
+    let from = slots.iter().rposition(asks).filter(|_| result).unwrap_or(0);
+    let text = text_of(store, session, &slots[from..])?;
+    if text.trim().is_empty() {
+        return Err(Failure::user("The item has no text to copy."));
+    }
+    let path = session.path(source);
+    let depth = slots.first().map_or(0, |slot| session.tree.depth(*slot) as usize);
+    let asked = path.iter().take(depth + 1).filter(|slot| asks(slot)).count();
+    let turns = tree::turns(&session.tree, slots).len();
+    let head = |slot: Option<&Slot>| slot.map(|slot| session.tree.head(*slot));
+    let first = head(slots.first()).ok_or_else(|| Failure::user("Select an item first."))?;
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let origin = Origin {
+        branch: source.id,
+        name: source.name.clone(),
+        turn: Some(count(asked)).filter(|turn| *turn > 0),
+        turns: count(turns),
+        node: first.id,
+        sources: slots.iter().map(|slot| session.tree.head(*slot).key).collect(),
+        head: head(path.last()).map(|head| head.key).unwrap_or_default(),
+        result,
+    };
+    let key = Fields::new("origin").json(&origin).text(&text).finish();
+    let mark = pin_on(Atom::Section { text: key });
+    Ok(Mark { note: Some(text), inherited_from: Some(source.name.clone()), origin: Some(Box::new(origin)), ..mark })
 }
 
 /// Returns the writes that remove texts copied from messages that are deleted permanently, on all branches of a

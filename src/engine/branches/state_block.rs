@@ -15,7 +15,7 @@ use crate::domain::conversation::message::{Node, Role};
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::{state, state_suggestions};
 use crate::engine::api::{Answer, Event, SessionEvent, Ticket};
-use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
+use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt, auxiliary_call};
 use crate::engine::core::{Core, content};
 use crate::engine::inbox::Inbox;
 use crate::engine::sessions::session::{state_at, undoable};
@@ -106,7 +106,7 @@ impl Core {
         }
         let provider = self.setup.servers.provider(&rules.profile)?;
         self.sessions.states_in_progress.insert(id);
-        let mut call = self.auxiliary_call(&branch, rules, Some(provider));
+        let mut call = auxiliary_call(&self.setup, &self.store, &branch, rules, Some(provider));
         let ended = move |result, runs| Inbox::State(Box::new(WrittenState { ticket, branch: id, result, runs }));
         self.jobs.report(
             "state",

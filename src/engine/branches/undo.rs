@@ -12,8 +12,11 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::plan::Anchor;
 use crate::engine::api::{Answer, Event, SessionEvent};
 use crate::engine::core::Core;
-use crate::engine::sessions::memory::memory_is_current;
+use crate::engine::sessions::memory::{dismissal_steps, memory_is_current};
 use crate::engine::sessions::state::Sessions;
+use crate::engine::summaries::automatic::record_undone_summaries;
+use crate::engine::turns::consent::revert_files;
+use crate::engine::turns::state::Turns;
 use crate::store::Store;
 use crate::store::types::Write;
 
@@ -47,7 +50,7 @@ impl Core {
                 continue;
             }
             self.carry_out(&op, &changes, true)?;
-            self.record_undone_summaries(&op.changes);
+            record_undone_summaries(&self.sessions, &self.store, &op.changes);
             let used_up = if used_up { " A call had used the mark; the previous mark is restored." } else { "" };
             let undone = skipped.sentence("undone", &op.what);
             let archived = self.sessions.archived_messages(&op);
@@ -83,7 +86,7 @@ impl Core {
         }
         let anchors = anchors_to_restore(&self.store, changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
-        writes.extend(changes.iter().flat_map(|change| self.dismissal_steps(change)));
+        writes.extend(changes.iter().flat_map(|change| dismissal_steps(&self.sessions, &self.setup, change)));
         writes.extend(changes.iter().filter_map(|change| self.mark_step(change, "undone or redone")));
         writes.push(Write::SetUndone { seq: op.seq, undone });
         for (branch, left, anchor) in &anchors {
@@ -91,10 +94,10 @@ impl Core {
             writes.push(Write::SetValue { key: left.clone(), value: serde_json::to_string(&now).ok() });
             writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
         }
-        self.revert_files(op.session, changes)?;
+        revert_files(&self.setup, &self.store, op.session, changes)?;
         if let Err(error) = self.store.write(writes) {
             let again: Vec<Change> = changes.iter().rev().map(inverse).collect();
-            self.revert_files(op.session, &again)?;
+            revert_files(&self.setup, &self.store, op.session, &again)?;
             return Err(error.into());
         }
         for (branch, _, anchor) in anchors {
@@ -118,10 +121,12 @@ impl Core {
             }
             Change::Name { branch, before, .. } => self.sessions.branch(*branch)?.name == *before,
             Change::Archived { branch, before, after } => {
-                self.sessions.branch(*branch)?.archived == *before && (!after || self.can_archive(*branch))
+                self.sessions.branch(*branch)?.archived == *before
+                    && (!after || can_archive(&self.sessions, &self.turns, *branch))
             }
             Change::Forked { branch } => {
-                self.sessions.branch(*branch)?.archived != undoing && (!undoing || self.can_archive(*branch))
+                self.sessions.branch(*branch)?.archived != undoing
+                    && (!undoing || can_archive(&self.sessions, &self.turns, *branch))
             }
             Change::Overrides { branch, before, .. } => self.sessions.branch(*branch)?.overrides == **before,
             Change::Title { before, .. } => self.sessions.current()?.card.title == *before,
@@ -135,13 +140,6 @@ impl Core {
         }
         Err(Failure::new(FailureKind::Stale, "Not undone: later actions changed it.")
             .todo("Undo the later changes first, or make this change by hand."))
-    }
-
-    /// Whether a branch can be archived: no answer is arriving on it, and another branch is open.
-    fn can_archive(&self, branch: BranchId) -> bool {
-        let others =
-            self.sessions.of_branch(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
-        others && !self.turns.live.contains_key(&branch)
     }
 
     fn writes_for(&self, change: &Change, undoing: bool) -> Vec<Write> {
@@ -210,10 +208,10 @@ impl Core {
             Change::Archived { after, .. } => self.sessions.with_branch(id, |branch| branch.archived = *after),
             Change::Forked { .. } => self.sessions.with_branch(id, |branch| branch.archived = !forward),
             Change::Overrides { after, .. } => {
-                self.sessions.with_branch(id, |branch| branch.overrides = (**after).clone())
+                self.sessions.with_branch(id, |branch| branch.overrides = (**after).clone());
             }
             Change::Summaries { after, .. } => {
-                self.sessions.with_branch(id, |branch| branch.summaries.clone_from(after))
+                self.sessions.with_branch(id, |branch| branch.summaries.clone_from(after));
             }
             Change::State { before, after, .. } => self.swap_states(id, *before, *after),
             Change::Title { .. } | Change::Memory { .. } | Change::Tag { .. } | Change::File { .. } => {}
@@ -264,6 +262,12 @@ impl Core {
         let card = session.card.clone();
         self.emit(Event::Session(SessionEvent::Card(card)));
     }
+}
+
+/// Whether a branch can be archived: no answer is arriving on it, and another branch is open.
+fn can_archive(sessions: &Sessions, turns: &Turns, branch: BranchId) -> bool {
+    let others = sessions.of_branch(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
+    others && !turns.live.contains_key(&branch)
 }
 
 /// Returns the window anchors to restore for heads that move back and for changed summaries: the branch, the

@@ -19,12 +19,12 @@ use crate::domain::planning::facts::TurnFacts;
 use crate::domain::planning::input::{Block, MessageInput, PlanInput, RequestShape, TurnInput};
 use crate::domain::planning::plan::{Basis, ContextPlan, Form, Reason, RowKind, Source};
 use crate::domain::planning::policy::{Layout, PolicySpec, Section};
-use crate::engine::core::Core;
 use crate::engine::jobs::CancelToken;
 use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::queries::provider_failure;
 use crate::engine::plans::worker::Stored;
 use crate::engine::startup::rules::Rules;
+use crate::engine::startup::setup::Setup;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::HashMap;
@@ -67,27 +67,6 @@ pub(crate) struct Prompt<'a> {
     pub(crate) otherwise: &'static str,
     /// Whether a state block was asked for; otherwise it is removed from the answer.
     pub(crate) keeps_state: bool,
-}
-
-impl Core {
-    /// Returns the settings of auxiliary calls for a branch.
-    pub(crate) fn auxiliary_call(
-        &self,
-        branch: &Branch,
-        rules: Rules,
-        provider: Option<Arc<dyn Provider>>,
-    ) -> AuxiliaryCall {
-        AuxiliaryCall {
-            session: branch.session,
-            branch: branch.id,
-            rules,
-            provider,
-            store: self.store.clone(),
-            counter: self.setup.counter.clone(),
-            cancel: CancelToken::default(),
-            now: self.setup.now(),
-        }
-    }
 }
 
 impl AuxiliaryCall {
@@ -249,6 +228,26 @@ impl AuxiliaryCall {
         let report = UsageReport::of(card, plan, outcome);
         self.store.write(vec![Write::PutRun(Box::new(card.clone())), Write::PutUsage(Box::new(report))])?;
         Ok(())
+    }
+}
+
+/// Returns the settings of auxiliary calls for a branch.
+pub(crate) fn auxiliary_call(
+    setup: &Setup,
+    store: &Store,
+    branch: &Branch,
+    rules: Rules,
+    provider: Option<Arc<dyn Provider>>,
+) -> AuxiliaryCall {
+    AuxiliaryCall {
+        session: branch.session,
+        branch: branch.id,
+        rules,
+        provider,
+        store: store.clone(),
+        counter: setup.counter.clone(),
+        cancel: CancelToken::default(),
+        now: setup.now(),
     }
 }
 

@@ -11,6 +11,8 @@ use crate::engine::core::Core;
 use crate::engine::plans::state::Plans;
 use crate::engine::sessions::item_history::section_title;
 use crate::engine::sessions::session::Session;
+use crate::engine::sessions::state::Sessions;
+use crate::engine::workers::Workers;
 
 impl Core {
     /// Starts a comparison of two calls.
@@ -22,7 +24,7 @@ impl Core {
     ) -> Result<(), Failure> {
         let before = before.map(|which| self.plans.wanted(which).map(Box::new)).transpose()?;
         let after = self.plans.wanted(after)?;
-        self.compare_in_background(ticket, DiffRequest::Diff(before, Box::new(after)))
+        compare_in_background(&self.sessions, &self.workers, ticket, DiffRequest::Diff(before, Box::new(after)))
     }
 
     /// Starts a comparison of an item over the calls of a branch.
@@ -44,23 +46,34 @@ impl Core {
             None => section_title(&self.store, branch.session, &atom)?,
         };
         let title = title.unwrap_or_else(|| "this item".to_owned());
-        self.compare_in_background(ticket, DiffRequest::Item(id, (atom, title), most))
+        compare_in_background(&self.sessions, &self.workers, ticket, DiffRequest::Item(id, (atom, title), most))
     }
+}
 
-    /// Starts a comparison of two branches of a session.
-    pub(crate) fn compare_branches(&self, ticket: Ticket, a: BranchId, b: BranchId) -> Result<(), Failure> {
-        if a == b {
-            return Err(Failure::user("A branch can't be compared with itself.")
-                .todo("Select a branch other than the current branch, or name two branches."));
-        }
-        self.sessions.branch(a).and_then(|_| self.sessions.branch(b))?;
-        self.compare_in_background(ticket, DiffRequest::Both(a, b))
+/// Starts a comparison of two branches of a session.
+pub(crate) fn compare_branches(
+    sessions: &Sessions,
+    workers: &Workers,
+    ticket: Ticket,
+    a: BranchId,
+    b: BranchId,
+) -> Result<(), Failure> {
+    if a == b {
+        return Err(Failure::user("A branch can't be compared with itself.")
+            .todo("Select a branch other than the current branch, or name two branches."));
     }
+    sessions.branch(a).and_then(|_| sessions.branch(b))?;
+    compare_in_background(sessions, workers, ticket, DiffRequest::Both(a, b))
+}
 
-    fn compare_in_background(&self, ticket: Ticket, request: DiffRequest) -> Result<(), Failure> {
-        let sessions = self.sessions.open.values().map(Session::snapshot).collect();
-        self.workers.diff.compare(ticket, request, sessions, self.sessions.current_id)
-    }
+fn compare_in_background(
+    sessions: &Sessions,
+    workers: &Workers,
+    ticket: Ticket,
+    request: DiffRequest,
+) -> Result<(), Failure> {
+    let snapshots = sessions.open.values().map(Session::snapshot).collect();
+    workers.diff.compare(ticket, request, snapshots, sessions.current_id)
 }
 
 impl Plans {

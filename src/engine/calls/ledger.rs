@@ -10,6 +10,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
+use crate::engine::plans::state::Plans;
 use crate::engine::sessions::session::Session;
 use crate::store::Store;
 
@@ -24,31 +25,37 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let mut ledger = ledger(session, &branch, whole);
-        ledger.uses = self.use_totals(session, &branch, whole)?;
+        ledger.uses = use_totals(&self.plans, &self.store, session, &branch, whole)?;
         Ok(Answer::Ledger(Box::new(ledger)))
     }
+}
 
-    /// Totals the uses of the items of the newest calls, and names the items of the branch's next request that were
-    /// never used, if that request is planned.
-    fn use_totals(&self, session: &Session, branch: &Branch, whole: bool) -> Result<UseTotals, Failure> {
-        let mut totals = UseTotals::default();
-        // Nothing needs to be read for sessions without any record.
-        if session.runs.iter().all(|card| card.uses.is_none()) {
-            return Ok(totals);
-        }
-        let uses = self.store.uses(session.card.id, MOST_USES)?;
-        for card in calls(session, branch, whole) {
-            if let Some(known) = uses.get(&card.id) {
-                totals.add(&card.policy, known);
-            }
-        }
-        let mut own = calls(session, branch, false);
-        own.reverse();
-        let turns = item_use::unused_turns(own.into_iter().filter_map(|card| Some((card, uses.get(&card.id)?))));
-        let next = self.plans.drawn.get(&branch.id).map(|drawn| drawn.solved.plan.clone());
-        totals.unused = next.map(|plan| item_use::unused(plan.included(), &turns)).unwrap_or_default();
-        Ok(totals)
+/// Totals the uses of the items of the newest calls, and names the items of the branch's next request that were
+/// never used, if that request is planned.
+fn use_totals(
+    plans: &Plans,
+    store: &Store,
+    session: &Session,
+    branch: &Branch,
+    whole: bool,
+) -> Result<UseTotals, Failure> {
+    let mut totals = UseTotals::default();
+    // Nothing needs to be read for sessions without any record.
+    if session.runs.iter().all(|card| card.uses.is_none()) {
+        return Ok(totals);
     }
+    let uses = store.uses(session.card.id, MOST_USES)?;
+    for card in calls(session, branch, whole) {
+        if let Some(known) = uses.get(&card.id) {
+            totals.add(&card.policy, known);
+        }
+    }
+    let mut own = calls(session, branch, false);
+    own.reverse();
+    let turns = item_use::unused_turns(own.into_iter().filter_map(|card| Some((card, uses.get(&card.id)?))));
+    let next = plans.drawn.get(&branch.id).map(|drawn| drawn.solved.plan.clone());
+    totals.unused = next.map(|plan| item_use::unused(plan.included(), &turns)).unwrap_or_default();
+    Ok(totals)
 }
 
 /// Returns how the items of one call were used.

@@ -24,6 +24,7 @@ use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::labels::{card_text, quote_text, state_text};
 use crate::engine::plans::sources::summaries::all_texts;
 use crate::engine::plans::worker::{Solved, Stored};
+use crate::engine::sessions::library::load_session;
 use crate::engine::sessions::session::Session;
 use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::rules::Rules;
@@ -41,7 +42,7 @@ impl Core {
         without: Option<&ItemName>,
     ) -> Result<Answer, Failure> {
         let run = one_run(&self.store, prefix)?;
-        self.load_session(run.session)?;
+        load_session(&mut self.sessions, &self.store, run.session)?;
         let mut stored = stored(&self.store, &run)?;
         let after = self.sessions.place(&run)?;
         let (profile, model) = to;

@@ -13,7 +13,8 @@ use crate::domain::conversation::message::{End, Role};
 use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::engine::api::{Answer, SentRequest};
 use crate::engine::core::Core;
-use crate::engine::plans::queries::{add_message, code_set_of, item_text, row_or_message};
+use crate::engine::plans::queries::{add_message, code_set_of, item_text, message_text, row_or_message};
+use crate::engine::plans::state::Plans;
 use crate::engine::plans::worker::Stored;
 use crate::engine::sessions::session::Session;
 use crate::store::Store;
@@ -46,28 +47,21 @@ impl Core {
         let after = at.and_then(|at| calls.get(at + 1)).map(|next| next.id);
         let (turn, rounds) = (turn(session, card), at.map_or(card.round, |at| rounds(&calls, at)));
         let card = card.clone();
-        let mut found =
-            SentRequest { card, plan: self.plan_of(run), code_set: None, uses: None, turn, rounds, before, after };
+        let mut found = SentRequest {
+            card,
+            plan: plan_of(&mut self.plans, &self.store, run),
+            code_set: None,
+            uses: None,
+            turn,
+            rounds,
+            before,
+            after,
+        };
         if let Ok(plan) = &found.plan {
             found.code_set = code_set_of(&self.store, plan)?;
             found.uses = self.store.uses_of(run)?.map(Box::new);
         }
         Ok(Answer::SentRequest(Box::new(found)))
-    }
-
-    /// Reads the stored plan of a call, and keeps it for the texts of its rows. A plan without the texts, from an old
-    /// store, is still shown.
-    fn plan_of(&mut self, run: RunId) -> Result<Arc<ContextPlan>, Failure> {
-        self.plans.opened_call = None;
-        let json = plan_json(&self.store, run)?;
-        match serde_json::from_str::<Stored>(&json) {
-            Ok(stored) => {
-                let plan = Arc::new(stored.plan.clone());
-                self.plans.opened_call = Some((run, Arc::new(stored)));
-                Ok(plan)
-            }
-            Err(_) => serde_json::from_str(&json).map(Arc::new).map_err(|error| unreadable(&error)),
-        }
     }
 
     /// Returns the text of a row of a call's plan, or of a message in it: as sent, or in full if it was left out.
@@ -79,7 +73,7 @@ impl Core {
             None => Arc::new(serde_json::from_str(&plan_json(&self.store, run)?).map_err(|error| unreadable(&error))?),
         };
         let Some(row) = row_or_message(&stored.plan, atom) else {
-            return self.message_text(card.branch, atom, false).map(Answer::Text);
+            return message_text(&self.sessions, &self.store, card.branch, atom, false).map(Answer::Text);
         };
         let session = self.sessions.of_branch(card.branch)?;
         let contents = restored_row(&self.store, &stored, &row, session, &card)?;
@@ -104,8 +98,25 @@ impl Core {
         if !out.is_empty() {
             return Ok(Answer::Text(out));
         }
-        let known = self.message_text(card.branch, atom, row.included()).ok().filter(|text| !text.is_empty());
+        let known = message_text(&self.sessions, &self.store, card.branch, atom, row.included())
+            .ok()
+            .filter(|text| !text.is_empty());
         Ok(Answer::Text(known.unwrap_or_else(|| without_text(&row).to_owned())))
+    }
+}
+
+/// Reads the stored plan of a call, and keeps it for the texts of its rows. A plan without the texts, from an old
+/// store, is still shown.
+fn plan_of(plans: &mut Plans, store: &Store, run: RunId) -> Result<Arc<ContextPlan>, Failure> {
+    plans.opened_call = None;
+    let json = plan_json(store, run)?;
+    match serde_json::from_str::<Stored>(&json) {
+        Ok(stored) => {
+            let plan = Arc::new(stored.plan.clone());
+            plans.opened_call = Some((run, Arc::new(stored)));
+            Ok(plan)
+        }
+        Err(_) => serde_json::from_str(&json).map(Arc::new).map_err(|error| unreadable(&error)),
     }
 }
 

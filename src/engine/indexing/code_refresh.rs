@@ -18,6 +18,8 @@ use crate::engine::core::Core;
 use crate::engine::plans::sources::code_rows::atom_of;
 use crate::engine::tools::added::WithAdded;
 use crate::engine::tools::code::CodeTools;
+use crate::engine::tools::state::Tools;
+use crate::engine::workers::Workers;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -85,19 +87,6 @@ impl Core {
         self.look_at_code(&branch, look).unwrap_or_default()
     }
 
-    /// Adds to an answer about a changed focus the names that match nothing, if the code is loaded.
-    pub(crate) fn with_unknown_focus(&self, answer: Answer, focus: &[String]) -> Answer {
-        let look = |held: &LoadedWorkspace| scope(&held.index, focus).unknown;
-        let known = self.tools.trusted.then(|| self.workers.code.workspace().look(look)).flatten();
-        match (answer, known.filter(|unknown| !unknown.is_empty())) {
-            (Answer::Done(notice), Some(unknown)) => {
-                let unknown = unknown.join(", ");
-                Answer::Done(format!("{notice} There is no file, folder, or symbol {unknown} here."))
-            }
-            (answer, _) => answer,
-        }
-    }
-
     /// Checks the code for changes while a plan that uses it is on the screen.
     pub(crate) fn watch_code(&mut self) {
         let Ok(branch) = self.sessions.current().map(|session| session.current) else { return };
@@ -161,5 +150,18 @@ impl Core {
     /// Whether calls of a branch may contain code of the workspace.
     fn uses_code(&self, branch: &Branch) -> bool {
         self.rules(branch).is_ok_and(|rules| rules.code.is_some())
+    }
+}
+
+/// Adds to an answer about a changed focus the names that match nothing, if the code is loaded.
+pub(crate) fn with_unknown_focus(tools: &Tools, workers: &Workers, answer: Answer, focus: &[String]) -> Answer {
+    let look = |held: &LoadedWorkspace| scope(&held.index, focus).unknown;
+    let known = tools.trusted.then(|| workers.code.workspace().look(look)).flatten();
+    match (answer, known.filter(|unknown| !unknown.is_empty())) {
+        (Answer::Done(notice), Some(unknown)) => {
+            let unknown = unknown.join(", ");
+            Answer::Done(format!("{notice} There is no file, folder, or symbol {unknown} here."))
+        }
+        (answer, _) => answer,
     }
 }

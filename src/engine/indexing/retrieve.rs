@@ -14,6 +14,7 @@ use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::sources::cards;
 use crate::engine::plans::sources::retrieval::{self, RetrievalQuery};
 use crate::engine::plans::worker::WorkerTask;
+use crate::engine::sessions::library::load_session;
 use crate::engine::sessions::lookup::{named_branch, named_session};
 use crate::engine::sessions::path::PathView;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl Core {
         request: RetrievalRequest,
     ) -> Result<(), Failure> {
         let id = named_session(&self.store, session)?.ok_or_else(Failure::no_session)?;
-        let branch = named_branch(self.load_session(id)?, branch)?;
+        let branch = named_branch(load_session(&mut self.sessions, &self.store, id)?, branch)?;
         let session = self.sessions.of_branch(branch)?;
         let branch = session.branch(branch)?;
         let path = session.paths.get(&session.tree, session.head(branch));

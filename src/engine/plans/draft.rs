@@ -23,7 +23,9 @@ use crate::engine::core::{Core, content};
 use crate::engine::indexing::priority::Priority;
 use crate::engine::plans::state::Plans;
 use crate::engine::sessions::session::Session;
+use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::rules::Rules;
+use crate::engine::turns::claims::release_claims;
 use crate::engine::workers::Workers;
 use crate::store::Store;
 
@@ -88,7 +90,9 @@ impl Core {
         let reply = match &draft.kind {
             DraftKind::Message => branch.reply,
             DraftKind::Edit(node) => branch.reply.or_else(|| replied(&self.store, *node)),
-            DraftKind::Regenerate(_) | DraftKind::Continue(_) => self.reply_above(branch.id, question.base),
+            DraftKind::Regenerate(_) | DraftKind::Continue(_) => {
+                reply_above(&self.sessions, &self.store, branch.id, question.base)
+            }
         };
         // A turn that is continued repeats what its last round sent.
         let round_before = match &draft.kind {
@@ -98,15 +102,10 @@ impl Core {
         Ok(Question { reply, round_before, ..question })
     }
 
-    /// Returns the message that the open turn's user message replies to, by key.
-    fn reply_above(&self, branch: BranchId, base: Option<NodeId>) -> Option<Hash> {
-        self.sessions.user_above(branch, base).and_then(|node| replied(&self.store, node))
-    }
-
     /// Submits the next round of an open turn to the planner.
     pub(crate) fn solve_round(&mut self, id: BranchId, question: Question) -> Result<(), Failure> {
         let branch = self.sessions.branch(id)?;
-        let reply = question.reply.or_else(|| self.reply_above(id, question.base));
+        let reply = question.reply.or_else(|| reply_above(&self.sessions, &self.store, id, question.base));
         self.submit(&branch, &Question { reply, ..question }, PlanPurpose::Round).map(drop)
     }
 
@@ -348,9 +347,14 @@ impl Core {
         if opened.as_ref().is_err_and(elsewhere) {
             self.check_store();
         }
-        self.release_claims();
+        release_claims(&mut self.plans, &mut self.turns);
         self.answer(ticket, opened.map(|run| Answer::Asked { run }));
     }
+}
+
+/// Returns the message that the open turn's user message replies to, by key.
+fn reply_above(sessions: &Sessions, store: &Store, branch: BranchId, base: Option<NodeId>) -> Option<Hash> {
+    sessions.user_above(branch, base).and_then(|node| replied(store, node))
 }
 
 /// Returns the question of a draft on a session's branch: its place in the tree and its text.

@@ -13,6 +13,7 @@ use crate::engine::inbox::{Inbox, PlanReport};
 use crate::engine::plans::state::Plans;
 use crate::engine::sessions::session::Session;
 use crate::engine::sessions::state::Sessions;
+use crate::engine::tools::workspace_rules::project_changed;
 use crate::store::Store;
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ impl Core {
         };
         // If rules changed meanwhile, the plan must report that, so it is made again.
         if self.plans.drawn.get(&branch).is_some_and(|drawn| drawn.solved.plan.rows.iter().any(other)) {
-            return self.project_changed();
+            return project_changed(&mut self.plans, &mut self.turns);
         }
         let generation = self.plans.on_screen.as_ref().filter(|screen| screen.branch == branch);
         let generation = generation.map(|screen| screen.generation);

@@ -24,7 +24,10 @@ use crate::engine::core::{Core, content};
 use crate::engine::inbox::{Inbox, OutsideChange};
 use crate::engine::jobs::{Part, together};
 use crate::engine::plans::state::Plans;
+use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::setup::{ModelLookup, Servers, Setup};
+use crate::engine::tools::state::Tools;
+use crate::engine::tools::workspace_rules::project_text;
 use crate::store::Store;
 use crate::store::file::examine::Examined;
 use crate::store::types::StoreError;
@@ -41,7 +44,7 @@ impl Core {
             return Ok(Answer::Text(text.to_string()));
         }
         if matches!(row.kind, RowKind::Rules | RowKind::Skills | RowKind::Module)
-            && let Some(text) = self.project_text(atom, row.source.path.as_deref())
+            && let Some(text) = project_text(&self.store, &self.tools, atom, row.source.path.as_deref())
         {
             return Ok(Answer::Text(text));
         }
@@ -55,18 +58,9 @@ impl Core {
             }
         }
         if out.is_empty() {
-            out = self.message_text(branch, atom, row.included())?;
+            out = message_text(&self.sessions, &self.store, branch, atom, row.included())?;
         }
         Ok(Answer::Text(out))
-    }
-
-    pub(crate) fn message_text(&self, branch: BranchId, atom: &Atom, sent: bool) -> Result<String, Failure> {
-        let session = self.sessions.of_branch(branch)?;
-        let slot = super::snapshot::anchor_key(atom).and_then(|key| session.tree.by_key(key));
-        let nothing =
-            if sent { "That row has no text of its own." } else { "This item is left out; its text is not loaded." };
-        let slot = slot.ok_or_else(|| Failure::user(nothing))?;
-        Ok(render_forms::plain(&content(&self.store, session.tree.head(slot).id)?))
     }
 
     /// Asks servers for their models, on separate threads. With `unready`, the answer also lists the profiles that lack
@@ -138,7 +132,7 @@ impl Core {
 
     /// Checks the store, the workspace, and every profile.
     pub(crate) fn doctor(&self, ticket: Ticket) {
-        let (store, workspace) = (self.store.clone(), self.workspace_findings());
+        let (store, workspace) = (self.store.clone(), workspace_findings(&self.setup, &self.tools));
         let (tools, quirks) = (self.examine_servers(), self.learned.quirk_findings());
         let profiles: Vec<Profile> = self.setup.settings.profiles.values().cloned().collect();
         let servers = self.setup.servers.clone();
@@ -168,28 +162,43 @@ impl Core {
             Ok(Answer::Doctor(found.chain(quirks).chain(tools).collect()))
         });
     }
+}
 
-    fn workspace_findings(&self) -> Vec<Finding> {
-        let trust = if self.tools.trusted {
-            "trusted: tools are offered; changes need approval"
-        } else {
-            "not trusted: no tools are offered"
+fn workspace_findings(setup: &Setup, tools: &Tools) -> Vec<Finding> {
+    let trust = if tools.trusted {
+        "trusted: tools are offered; changes need approval"
+    } else {
+        "not trusted: no tools are offered"
+    };
+    let workspace = Finding::new("workspace", None, format!("{} ({trust})", setup.workspace), "");
+    let settings = setup.folder_card().map(|card| {
+        let todo = match card.standing {
+            SettingsFileStatus::Untrusted => "`pleach trust` trusts the folder.",
+            SettingsFileStatus::Faulty => "Correct or delete the file.",
+            SettingsFileStatus::Waits => "`pleach trust --config` shows it and asks for approval.",
+            SettingsFileStatus::Used | SettingsFileStatus::Declined => "",
         };
-        let workspace = Finding::new("workspace", None, format!("{} ({trust})", self.setup.workspace), "");
-        let settings = self.setup.folder_card().map(|card| {
-            let todo = match card.standing {
-                SettingsFileStatus::Untrusted => "`pleach trust` trusts the folder.",
-                SettingsFileStatus::Faulty => "Correct or delete the file.",
-                SettingsFileStatus::Waits => "`pleach trust --config` shows it and asks for approval.",
-                SettingsFileStatus::Used | SettingsFileStatus::Declined => "",
-            };
-            let status = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
-            let ok = (card.standing == SettingsFileStatus::Faulty).then_some(false);
-            let finding = Finding::new("folder settings", ok, format!("{} ({})", card.path, card.to_text()), todo);
-            Finding { facts: vec![("standing", status.unwrap_or_default())], ..finding }
-        });
-        [workspace].into_iter().chain(settings).collect()
-    }
+        let status = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
+        let ok = (card.standing == SettingsFileStatus::Faulty).then_some(false);
+        let finding = Finding::new("folder settings", ok, format!("{} ({})", card.path, card.to_text()), todo);
+        Finding { facts: vec![("standing", status.unwrap_or_default())], ..finding }
+    });
+    [workspace].into_iter().chain(settings).collect()
+}
+
+pub(crate) fn message_text(
+    sessions: &Sessions,
+    store: &Store,
+    branch: BranchId,
+    atom: &Atom,
+    sent: bool,
+) -> Result<String, Failure> {
+    let session = sessions.of_branch(branch)?;
+    let slot = super::snapshot::anchor_key(atom).and_then(|key| session.tree.by_key(key));
+    let nothing =
+        if sent { "That row has no text of its own." } else { "This item is left out; its text is not loaded." };
+    let slot = slot.ok_or_else(|| Failure::user(nothing))?;
+    Ok(render_forms::plain(&content(store, session.tree.head(slot).id)?))
 }
 
 /// Returns the text of a message in a row: in the form in which it is sent, or in full; `None` for a draft whose

@@ -20,7 +20,9 @@ use crate::engine::api::{Answer, Draft, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, PlanReport};
 use crate::engine::indexing::priority::Priority;
+use crate::engine::startup::learned::LearnedSettings;
 use crate::engine::startup::rules::Rules;
+use crate::engine::startup::setup::Setup;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -94,32 +96,12 @@ impl Core {
         let asked = self.sessions.of_branch(branch.id).map(|session| session.runs.as_slice()).unwrap_or_default();
         let asked = asked.iter().rev().filter(|run| run.profile == profile.name).map(|run| run.model.clone());
         let mut names: Vec<String> = Vec::new();
-        for name in asked.chain([profile.model.clone()]).chain(self.listed_models(profile)) {
+        for name in asked.chain([profile.model.clone()]).chain(listed_models(&self.learned, &self.setup, profile)) {
             if !name.is_empty() && name != rules.model.name && !names.contains(&name) {
                 names.push(name);
             }
         }
         names.truncate(MODELS);
-        names
-    }
-
-    /// Returns the models that the profile's server listed, in its order, or else those that it described earlier. Models whose window is only assumed come last. A profile without a server lists its own models.
-    fn listed_models(&self, profile: &Profile) -> Vec<String> {
-        if profile.backend != Backend::Openai {
-            let own = self.setup.servers.models(profile).unwrap_or_default();
-            return own.into_iter().map(|model| model.name).collect();
-        }
-        let described = self.learned.models.keys().filter(|(of, _)| *of == profile.name).map(|(_, name)| name);
-        let mut names: Vec<String> = described.cloned().collect();
-        names.sort_unstable();
-        if let Some(listed) = self.learned.listed.get(&profile.name) {
-            names.clone_from(listed);
-        }
-        let assumed = |name: &String| {
-            let described = self.learned.models.contains_key(&(profile.name.clone(), name.clone()));
-            !described && (self.setup.settings.models)(name, profile).source == "assumed"
-        };
-        names.sort_by_cached_key(assumed);
         names
     }
 
@@ -206,6 +188,26 @@ impl Core {
         };
         self.answer(ticket, Ok(Answer::WhatIf(Arc::new(WhatIf { branch, present, alternatives }))));
     }
+}
+
+/// Returns the models that the profile's server listed, in its order, or else those that it described earlier. Models whose window is only assumed come last. A profile without a server lists its own models.
+fn listed_models(learned: &LearnedSettings, setup: &Setup, profile: &Profile) -> Vec<String> {
+    if profile.backend != Backend::Openai {
+        let own = setup.servers.models(profile).unwrap_or_default();
+        return own.into_iter().map(|model| model.name).collect();
+    }
+    let described = learned.models.keys().filter(|(of, _)| *of == profile.name).map(|(_, name)| name);
+    let mut names: Vec<String> = described.cloned().collect();
+    names.sort_unstable();
+    if let Some(listed) = learned.listed.get(&profile.name) {
+        names.clone_from(listed);
+    }
+    let assumed = |name: &String| {
+        let described = learned.models.contains_key(&(profile.name.clone(), name.clone()));
+        !described && (setup.settings.models)(name, profile).source == "assumed"
+    };
+    names.sort_by_cached_key(assumed);
+    names
 }
 
 /// Returns half of the current budget and the largest budget that the model's window allows, as caps; values close to

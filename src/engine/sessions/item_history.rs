@@ -17,6 +17,7 @@ use crate::domain::planning::plan::RowKind;
 use crate::engine::api::{Answer, TransitionReport};
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::anchor_key;
+use crate::engine::sessions::state::Sessions;
 use crate::store::Store;
 use std::collections::HashMap;
 
@@ -24,24 +25,6 @@ use std::collections::HashMap;
 const MOST: usize = 500;
 
 impl Core {
-    /// Returns the state changes that apply on a branch, oldest first: the changes of one item, or all.
-    pub(crate) fn steps(&self, id: BranchId, atom: Option<&Atom>) -> Result<Answer, Failure> {
-        let branch = self.sessions.branch(id)?;
-        let session = self.sessions.of_branch(id)?;
-        let path = session.paths.get(&session.tree, session.head(&branch));
-        let memories = self.store.memories(Some(branch.session))?;
-        let titles = section_titles(&self.store, branch.session, &memories)?;
-        let mut steps = match atom {
-            None => self.store.transitions(branch.session)?,
-            Some(atom) => self.store.steps_of(branch.session, &keys(session, &branch, &path, &memories, atom))?,
-        };
-        let lines = lineage(&session.branches, &branch);
-        steps.retain(|step| step.branch.is_none_or(|of| reaches(&lines, of, step.at)));
-        let older = steps.len().saturating_sub(MOST);
-        let newest = steps.split_off(older).into_iter();
-        Ok(Answer::Steps(newest.map(|step| report(session, &path, &memories, &titles, step)).collect()))
-    }
-
     /// Names an item in a sentence: `turn 3`, `a message of turn 3`, or the title of what is no message. `mark` is its
     /// mark.
     pub(crate) fn item_in_words(&self, branch: &Branch, target: &Atom, mark: Option<&Mark>) -> String {
@@ -84,6 +67,24 @@ impl Core {
         let preview = &tree.head(tree.by_key(anchor_key(target)?)?).preview;
         Some(format!("{:?}", first_words(preview)))
     }
+}
+
+/// Returns the state changes that apply on a branch, oldest first: the changes of one item, or all.
+pub(crate) fn steps(sessions: &Sessions, store: &Store, id: BranchId, atom: Option<&Atom>) -> Result<Answer, Failure> {
+    let branch = sessions.branch(id)?;
+    let session = sessions.of_branch(id)?;
+    let path = session.paths.get(&session.tree, session.head(&branch));
+    let memories = store.memories(Some(branch.session))?;
+    let titles = section_titles(store, branch.session, &memories)?;
+    let mut steps = match atom {
+        None => store.transitions(branch.session)?,
+        Some(atom) => store.steps_of(branch.session, &keys(session, &branch, &path, &memories, atom))?,
+    };
+    let lines = lineage(&session.branches, &branch);
+    steps.retain(|step| step.branch.is_none_or(|of| reaches(&lines, of, step.at)));
+    let older = steps.len().saturating_sub(MOST);
+    let newest = steps.split_off(older).into_iter();
+    Ok(Answer::Steps(newest.map(|step| report(session, &path, &memories, &titles, step)).collect()))
 }
 
 /// Returns the title of an item that is no message, if it is a memory, or has or had a mark in the session.

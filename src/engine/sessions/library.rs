@@ -19,6 +19,8 @@ use crate::engine::core::Core;
 use crate::engine::plans::snapshot::{Question, anchor_key, fresh_key, lane_of};
 use crate::engine::sessions::lookup::{named_branch, named_session};
 use crate::engine::sessions::memory::kept_memories_sentence;
+use crate::engine::sessions::state::Sessions;
+use crate::engine::startup::embedder::vectors_of;
 use crate::engine::turns::live::new_head;
 use crate::store::Store;
 use crate::store::types::Write;
@@ -68,14 +70,6 @@ impl Core {
         }
     }
 
-    /// Returns a session, reading it from the store unless it is open.
-    pub(crate) fn load_session(&mut self, id: SessionId) -> Result<&mut Session, Failure> {
-        Ok(match self.sessions.open.entry(id) {
-            Entry::Occupied(open) => open.into_mut(),
-            Entry::Vacant(place) => place.insert(Session::load(&self.store, id)?),
-        })
-    }
-
     /// Removes a deleted session and everything about its branches from memory. Returns it if it was open.
     pub(crate) fn close_session(&mut self, id: SessionId) -> Option<Session> {
         let old = self.sessions.open.remove(&id)?;
@@ -86,7 +80,7 @@ impl Core {
     }
 
     pub(crate) fn open(&mut self, id: SessionId, branch: Option<&str>, create: bool) -> Result<Answer, Failure> {
-        let session = self.load_session(id)?;
+        let session = load_session(&mut self.sessions, &self.store, id)?;
         session.current = named_branch(session, branch)?;
         let current = session.current;
         self.sessions.current_id = Some(id);
@@ -130,7 +124,7 @@ impl Core {
         self.recover_session(id);
         let whole = Session::load(&self.store, id)?;
         let nodes: Vec<NodeId> = whole.tree.heads().map(|head| head.id).collect();
-        let vectors = self.vectors_of(&nodes)?;
+        let vectors = vectors_of(&self.store, &self.workers, &nodes)?;
         let own = |id| [draft_key(id), cleared_key(id), earlier_cleared_key(id)];
         let keys = whole.branches.iter().flat_map(|branch| own(branch.id));
         let drafts = keys.map(|key| Write::SetValue { key, value: None });
@@ -184,7 +178,7 @@ impl Core {
         let count = nodes.len();
         let keys: Vec<Hash> = nodes.iter().filter_map(|id| session.tree.get(*id)).map(|head| head.key).collect();
         let memories = kept_memories_sentence(&self.store, session_id, &keys)?;
-        let vectors = self.vectors_of(&nodes)?;
+        let vectors = vectors_of(&self.store, &self.workers, &nodes)?;
         let mut writes = remove_copied_texts(session, &keys);
         writes.extend([Write::DropEmbeddings(vectors), Write::Tombstone { session: session_id, nodes }]);
         let (_, plans) = self.store.unconverted_plans()?;
@@ -212,12 +206,6 @@ impl Core {
             format!("{count} messages are deleted permanently; placeholders remain.")
         };
         Ok(Answer::Done(with_remaining_copies(&self.store, format!("{done}{memories}{dropped}"))))
-    }
-
-    /// Returns a branch's path as Markdown, with secrets masked.
-    pub(crate) fn markdown(&self, branch: BranchId) -> Result<Answer, Failure> {
-        let id = self.sessions.of_branch(branch)?.card.id.to_string();
-        Ok(Answer::Text(crate::export::markdown(&transcript(&self.store, Some(&id), Some(branch))?, true)))
     }
 }
 
@@ -334,18 +322,8 @@ pub(crate) fn dated(at: i64) -> String {
 impl Core {
     /// Opens a session on a branch whose path contains a message.
     pub(crate) fn open_at(&mut self, id: SessionId, node: NodeId) -> Result<Answer, Failure> {
-        let holding = self.load_session(id)?.holding(node);
+        let holding = load_session(&mut self.sessions, &self.store, id)?.holding(node);
         self.open(id, holding.map(|branch| branch.to_string()).as_deref(), false)
-    }
-
-    /// Stores the unsent text of a branch.
-    pub(crate) fn keep_draft(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
-        self.sessions.branch(branch)?;
-        if !self.store.read_only() {
-            let value = (!text.is_empty()).then(|| text.to_owned());
-            self.store.write(vec![Write::SetValue { key: draft_key(branch), value }])?;
-        }
-        Ok(Answer::Done(String::new()))
     }
 
     /// Stores a message that was cleared on a branch, together with earlier cleared messages: at most [`MAX_CLEARED`]
@@ -369,6 +347,39 @@ impl Core {
         }
         Ok(Answer::Done(String::new()))
     }
+}
+
+/// Returns a session, reading it from the store unless it is open.
+pub(crate) fn load_session<'a>(
+    sessions: &'a mut Sessions,
+    store: &Store,
+    id: SessionId,
+) -> Result<&'a mut Session, Failure> {
+    Ok(match sessions.open.entry(id) {
+        Entry::Occupied(open) => open.into_mut(),
+        Entry::Vacant(place) => place.insert(Session::load(store, id)?),
+    })
+}
+
+/// Returns a branch's path as Markdown, with secrets masked.
+pub(crate) fn markdown(sessions: &Sessions, store: &Store, branch: BranchId) -> Result<Answer, Failure> {
+    let id = sessions.of_branch(branch)?.card.id.to_string();
+    Ok(Answer::Text(crate::export::markdown(&transcript(store, Some(&id), Some(branch))?, true)))
+}
+
+/// Stores the unsent text of a branch.
+pub(crate) fn keep_draft(
+    sessions: &mut Sessions,
+    store: &Store,
+    branch: BranchId,
+    text: &str,
+) -> Result<Answer, Failure> {
+    sessions.branch(branch)?;
+    if !store.read_only() {
+        let value = (!text.is_empty()).then(|| text.to_owned());
+        store.write(vec![Write::SetValue { key: draft_key(branch), value }])?;
+    }
+    Ok(Answer::Done(String::new()))
 }
 
 /// Returns the sessions that contain these words, best match first.

@@ -17,6 +17,7 @@ use crate::engine::plans::sources::memory::ranked;
 use crate::engine::plans::sources::memory_terms::known;
 use crate::engine::plans::sources::suggested_pins;
 use crate::engine::sessions::lookup::named_session;
+use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::setup::Setup;
 use crate::engine::turns::state_suggestions::{first_transition, state_of_status};
 use crate::store::Store;
@@ -27,34 +28,6 @@ use uuid::Uuid;
 const SHORTEST: usize = 4;
 
 impl Core {
-    /// Returns the memories that apply to a session: all of them, or the memories that match some words, best first.
-    pub(crate) fn memories(
-        &self,
-        session: Option<&str>,
-        words: Option<&str>,
-        scope: Option<MemoryScope>,
-    ) -> Result<Answer, Failure> {
-        let session = match session {
-            None => self.sessions.current_id.map_or_else(|| named_session(&self.store, None), |id| Ok(Some(id)))?,
-            named => named_session(&self.store, named)?,
-        };
-        let mut all = self.store.memories(session)?;
-        all.retain(|memory| match scope {
-            None => true,
-            Some(MemoryScope::All) => memory.scope == Scope::All,
-            Some(MemoryScope::Session) => memory.scope != Scope::All,
-        });
-        let Some(words) = words.filter(|words| !words.trim().is_empty()) else { return Ok(Answer::Memories(all)) };
-        let known = known(all);
-        let ranked = ranked(&known, words);
-        let plain = memory::normalized(words);
-        let holds = |text: &str| !plain.is_empty() && memory::normalized(text).contains(&plain);
-        let hit = |at: &usize| ranked.iter().any(|(_, other)| other == at);
-        let also = (0..known.len()).filter(|at| !hit(at) && holds(&known[*at].memory.text));
-        let order: Vec<usize> = ranked.iter().map(|(_, at)| *at).chain(also).collect();
-        Ok(Answer::Memories(order.into_iter().map(|at| known[at].memory.clone()).collect()))
-    }
-
     /// Stores a person's own memory, which is confirmed from the start. Fails if the same text is already stored.
     pub(crate) fn remember(&mut self, kind: MemoryKind, text: &str, scope: MemoryScope) -> Result<Answer, Failure> {
         let text = checked_text(text)?;
@@ -67,29 +40,10 @@ impl Core {
             let what = format!("That memory already exists ({}) and is {}.", short(twin.id), twin.status.name());
             return Err(Failure::user(what).todo(todo));
         }
-        let made = self.persons_memory(branch, kind, text, scope_in(scope, id));
+        let made = persons_memory(&self.sessions, &self.setup, branch, kind, text, scope_in(scope, id));
         let step = first_transition(id, &made, "decided by the person");
         self.change_memory(None, Some(made.clone()), "added a memory", vec![step])?;
         Ok(Answer::Memories(vec![made]))
-    }
-
-    /// Returns a person's new memory, which is confirmed from the start.
-    pub(crate) fn persons_memory(&self, branch: &Branch, kind: MemoryKind, text: String, scope: Scope) -> Memory {
-        let session = self.sessions.of_branch(branch.id).ok();
-        let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot)));
-        let now = self.setup.now();
-        Memory {
-            id: MemoryId(Uuid::now_v7()),
-            kind,
-            text,
-            scope,
-            lane: tip.map(|head| head.lane.clone()).unwrap_or_default(),
-            source: Origin { session: Some(branch.session), node: None, by: Actor::User },
-            status: MemoryStatus::Confirmed,
-            version: 1,
-            created_at: now,
-            updated_at: now,
-        }
     }
 
     /// Confirms, edits, dismisses, or deletes a memory.
@@ -164,13 +118,6 @@ impl Core {
         writes
     }
 
-    /// Whether an atom names a memory that applies to the session of a branch.
-    pub(crate) fn is_memory(&self, branch: BranchId, atom: &Atom) -> bool {
-        let session = self.sessions.of_branch(branch).map(|session| session.card.id).ok();
-        matches!(atom, Atom::Section { .. })
-            && self.store.memories(session).is_ok_and(|all| all.iter().any(|memory| memory.atom() == *atom))
-    }
-
     /// Dismisses a suggested pin, so that it is not suggested again.
     pub(crate) fn dismiss(&mut self, id: BranchId, item: &ItemName) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
@@ -187,23 +134,8 @@ impl Core {
         overrides.dismissed.push(target);
         let (write, change) = overrides_change(&branch, overrides);
         let mut writes = vec![write];
-        writes.extend(self.dismissal_steps(&change));
+        writes.extend(dismissal_steps(&self.sessions, &self.setup, &change));
         self.record(branch.session, "dismissed a suggested pin", writes, &[change])
-    }
-
-    /// Returns the state changes of suggested pins that follow from a change of the dismissed items.
-    pub(crate) fn dismissal_steps(&self, change: &Change) -> Vec<Write> {
-        let Change::Overrides { branch, before, after } = change else { return Vec::new() };
-        let Ok(branch) = self.sessions.branch(*branch) else { return Vec::new() };
-        let only = |here: &[Atom], there: &[Atom]| -> Vec<Atom> {
-            here.iter().filter(|atom| !there.contains(atom)).copied().collect()
-        };
-        let back = (ItemState::Dismissed, ItemState::Suggested);
-        let down = (ItemState::Suggested, ItemState::Dismissed);
-        let gone = only(&before.dismissed, &after.dismissed).into_iter().map(|atom| (atom, back));
-        let come = only(&after.dismissed, &before.dismissed).into_iter().map(|atom| (atom, down));
-        let write = |(atom, step)| self.item_transition(&branch, atom, step, "decided by the person", Actor::User);
-        gone.chain(come).map(write).collect()
     }
 
     /// Whether a pin of this item was suggested on the branch: by the model, by the program, or by a replay without the
@@ -224,22 +156,6 @@ impl Core {
             || branch.overrides.mattered.iter().any(mattered)
     }
 
-    /// Returns the write of an item's state change on a branch.
-    pub(crate) fn item_transition(
-        &self,
-        branch: &Branch,
-        target: Atom,
-        (from, to): (ItemState, ItemState),
-        reason: &str,
-        by: Actor,
-    ) -> Write {
-        let session = self.sessions.of_branch(branch.id).ok();
-        let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot).key));
-        let (item, reason, at) = (Subject::Item(target), reason.to_owned(), self.setup.now());
-        let transition = Transition { item, from, to, reason, turn: tip, branch: Some(branch.id), by, at };
-        Write::PutTransition { session: branch.session, transition: Box::new(transition) }
-    }
-
     /// Returns the state change of an item that follows from a person's change of its mark; `None` if its state is the
     /// same.
     pub(crate) fn mark_step(&self, change: &Change, reason: &str) -> Option<Write> {
@@ -250,8 +166,104 @@ impl Core {
         let stands = |mark: Option<&Mark>| mark.map_or(nothing, |mark| ItemState::of(mark.kind));
         let step = (stands(before.as_deref()), stands(after.as_deref()));
         let again = matches!(after.as_deref(), Some(Mark { kind: MarkKind::Leased { .. }, .. }));
-        (step.0 != step.1 || again).then(|| self.item_transition(&branch, *target, step, reason, Actor::User))
+        (step.0 != step.1 || again)
+            .then(|| item_transition(&self.sessions, &self.setup, &branch, *target, step, reason, Actor::User))
     }
+}
+
+/// Returns a person's new memory, which is confirmed from the start.
+pub(crate) fn persons_memory(
+    sessions: &Sessions,
+    setup: &Setup,
+    branch: &Branch,
+    kind: MemoryKind,
+    text: String,
+    scope: Scope,
+) -> Memory {
+    let session = sessions.of_branch(branch.id).ok();
+    let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot)));
+    let now = setup.now();
+    Memory {
+        id: MemoryId(Uuid::now_v7()),
+        kind,
+        text,
+        scope,
+        lane: tip.map(|head| head.lane.clone()).unwrap_or_default(),
+        source: Origin { session: Some(branch.session), node: None, by: Actor::User },
+        status: MemoryStatus::Confirmed,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// Returns the state changes of suggested pins that follow from a change of the dismissed items.
+pub(crate) fn dismissal_steps(sessions: &Sessions, setup: &Setup, change: &Change) -> Vec<Write> {
+    let Change::Overrides { branch, before, after } = change else { return Vec::new() };
+    let Ok(branch) = sessions.branch(*branch) else { return Vec::new() };
+    let only = |here: &[Atom], there: &[Atom]| -> Vec<Atom> {
+        here.iter().filter(|atom| !there.contains(atom)).copied().collect()
+    };
+    let back = (ItemState::Dismissed, ItemState::Suggested);
+    let down = (ItemState::Suggested, ItemState::Dismissed);
+    let gone = only(&before.dismissed, &after.dismissed).into_iter().map(|atom| (atom, back));
+    let come = only(&after.dismissed, &before.dismissed).into_iter().map(|atom| (atom, down));
+    let write =
+        |(atom, step)| item_transition(sessions, setup, &branch, atom, step, "decided by the person", Actor::User);
+    gone.chain(come).map(write).collect()
+}
+
+/// Returns the write of an item's state change on a branch.
+pub(crate) fn item_transition(
+    sessions: &Sessions,
+    setup: &Setup,
+    branch: &Branch,
+    target: Atom,
+    (from, to): (ItemState, ItemState),
+    reason: &str,
+    by: Actor,
+) -> Write {
+    let session = sessions.of_branch(branch.id).ok();
+    let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot).key));
+    let (item, reason, at) = (Subject::Item(target), reason.to_owned(), setup.now());
+    let transition = Transition { item, from, to, reason, turn: tip, branch: Some(branch.id), by, at };
+    Write::PutTransition { session: branch.session, transition: Box::new(transition) }
+}
+
+/// Returns the memories that apply to a session: all of them, or the memories that match some words, best first.
+pub(crate) fn memories(
+    sessions: &Sessions,
+    store: &Store,
+    session: Option<&str>,
+    words: Option<&str>,
+    scope: Option<MemoryScope>,
+) -> Result<Answer, Failure> {
+    let session = match session {
+        None => sessions.current_id.map_or_else(|| named_session(store, None), |id| Ok(Some(id)))?,
+        named => named_session(store, named)?,
+    };
+    let mut all = store.memories(session)?;
+    all.retain(|memory| match scope {
+        None => true,
+        Some(MemoryScope::All) => memory.scope == Scope::All,
+        Some(MemoryScope::Session) => memory.scope != Scope::All,
+    });
+    let Some(words) = words.filter(|words| !words.trim().is_empty()) else { return Ok(Answer::Memories(all)) };
+    let known = known(all);
+    let ranked = ranked(&known, words);
+    let plain = memory::normalized(words);
+    let holds = |text: &str| !plain.is_empty() && memory::normalized(text).contains(&plain);
+    let hit = |at: &usize| ranked.iter().any(|(_, other)| other == at);
+    let also = (0..known.len()).filter(|at| !hit(at) && holds(&known[*at].memory.text));
+    let order: Vec<usize> = ranked.iter().map(|(_, at)| *at).chain(also).collect();
+    Ok(Answer::Memories(order.into_iter().map(|at| known[at].memory.clone()).collect()))
+}
+
+/// Whether an atom names a memory that applies to the session of a branch.
+pub(crate) fn is_memory(sessions: &Sessions, store: &Store, branch: BranchId, atom: &Atom) -> bool {
+    let session = sessions.of_branch(branch).map(|session| session.card.id).ok();
+    matches!(atom, Atom::Section { .. })
+        && store.memories(session).is_ok_and(|all| all.iter().any(|memory| memory.atom() == *atom))
 }
 
 /// Whether a memory is as the change expects.

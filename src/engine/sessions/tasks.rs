@@ -15,6 +15,7 @@ use crate::engine::api::{Answer, TaskAct};
 use crate::engine::branches::mark_state::{MarkUpdate, state_of_mark};
 use crate::engine::branches::marks::overrides_change;
 use crate::engine::core::Core;
+use crate::engine::sessions::memory::{item_transition, persons_memory};
 use crate::engine::turns::state_suggestions::first_transition;
 use crate::store::types::Write;
 
@@ -78,11 +79,26 @@ impl Core {
             let update = MarkUpdate { target: mark.target, before: Some(mark.clone()), after: None };
             writes.push(update.write(branch.id));
             let step = (state_of_mark(Some(mark)), ItemState::None);
-            writes.push(self.item_transition(branch, mark.target, step, "its task ended", Actor::Engine));
+            writes.push(item_transition(
+                &self.sessions,
+                &self.setup,
+                branch,
+                mark.target,
+                step,
+                "its task ended",
+                Actor::Engine,
+            ));
             changes.push(update.change(branch.id));
         }
         if let Some(text) = outcome {
-            let memory = self.persons_memory(branch, MemoryKind::Outcome, text, Scope::Session(branch.session));
+            let memory = persons_memory(
+                &self.sessions,
+                &self.setup,
+                branch,
+                MemoryKind::Outcome,
+                text,
+                Scope::Session(branch.session),
+            );
             writes.push(first_transition(branch.session, &memory, "the outcome of a task"));
             writes.push(Write::PutMemory { memory: Box::new(memory.clone()), expect: None });
             changes.push(Change::Memory { before: None, after: Some(Box::new(memory)) });

@@ -15,10 +15,11 @@ use crate::domain::conversation::branch::{Branch, SessionCard};
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::Change;
 use crate::engine::api::{Answer, Event, SessionEvent, Ticket};
-use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
+use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt, auxiliary_call};
 use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;
 use crate::engine::plans::input_builder::send_barrier;
+use crate::engine::sessions::library::load_session;
 use crate::engine::sessions::lookup::named_session;
 use crate::engine::summaries::writer::source_text;
 use crate::store::types::Write;
@@ -77,7 +78,7 @@ impl Core {
     /// Asks the model for a title on a person's request. Answered when the title is available.
     pub(crate) fn title_by_model(&mut self, ticket: Ticket, named: Option<&str>) -> Result<(), Failure> {
         let id = named_session(&self.store, named)?.ok_or_else(Failure::no_session)?;
-        let session = self.load_session(id)?;
+        let session = load_session(&mut self.sessions, &self.store, id)?;
         let branch = session.branch(session.current)?.clone();
         self.start_title(Some(ticket), &branch)
     }
@@ -99,7 +100,7 @@ impl Core {
         if !self.sessions.titles_in_progress.insert(id) {
             return Err(Failure::new(FailureKind::Busy, "A title is already being written.").todo("Wait for it."));
         }
-        let mut auxiliary_call = self.auxiliary_call(branch, rules, Some(provider));
+        let mut auxiliary_call = auxiliary_call(&self.setup, &self.store, branch, rules, Some(provider));
         let sources: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
         let ended = move |result, sources, runs| {
             Inbox::Title(Box::new(TitleResult { ticket, session: id, sources, result, runs }))

@@ -10,11 +10,11 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::embedding::{EmbedError, Purpose};
 use crate::engine::api::Finding;
-use crate::engine::core::Core;
 use crate::engine::workers::Workers;
 use crate::llm::embedders::directory;
 use crate::llm::embedders::openai::{ServerEmbedder, ServerSettings};
 use crate::llm::key;
+use crate::store::Store;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -61,19 +61,6 @@ pub(crate) fn of(config: &Config) -> Result<Option<EmbedderSetup>, Failure> {
     }
 }
 
-impl Core {
-    /// Returns the hashes that vectors of messages are stored under, including vectors of earlier embedders. From then
-    /// on, nothing that was read earlier from any message is written.
-    pub(crate) fn vectors_of(&self, nodes: &[NodeId]) -> Result<Vec<Hash>, Failure> {
-        self.workers.forget_vectors();
-        let mut keys = Vec::new();
-        for batch in nodes.chunks(READ) {
-            keys.extend(crate::engine::indexing::vectors::vector_keys(&self.store.nodes(batch)?));
-        }
-        Ok(keys)
-    }
-}
-
 impl Workers {
     /// Makes the thread of vectors drop everything that it read, so that none of it is used or written.
     pub(crate) fn forget_vectors(&self) {
@@ -81,6 +68,17 @@ impl Workers {
             vectors.forget();
         }
     }
+}
+
+/// Returns the hashes that vectors of messages are stored under, including vectors of earlier embedders. From then
+/// on, nothing that was read earlier from any message is written.
+pub(crate) fn vectors_of(store: &Store, workers: &Workers, nodes: &[NodeId]) -> Result<Vec<Hash>, Failure> {
+    workers.forget_vectors();
+    let mut keys = Vec::new();
+    for batch in nodes.chunks(READ) {
+        keys.extend(crate::engine::indexing::vectors::vector_keys(&store.nodes(batch)?));
+    }
+    Ok(keys)
 }
 
 /// Checks whether the embedder loads and returns a vector.

@@ -14,6 +14,8 @@ use crate::engine::api::{Event, SessionEvent, TurnEvent};
 use crate::engine::core::{Core, stored_value};
 use crate::engine::plans::snapshot::fresh_key;
 use crate::engine::sessions::session::Session;
+use crate::engine::sessions::state::Sessions;
+use crate::engine::startup::setup::Setup;
 use crate::engine::turns::stream::restore;
 use crate::store::Store;
 use crate::store::types::{OpenRun, Write};
@@ -52,7 +54,7 @@ impl Core {
         let dead = |run: &OpenRun| wanted(run) && (given_up(run) || !self.store.owner_alive(&run.owner));
         let dead: Vec<OpenRun> = open.into_iter().filter(dead).collect();
         let each = dead.iter().filter_map(|run| {
-            let sentence = match self.recover_run(run) {
+            let sentence = match recover_run(&self.setup, &self.store, run) {
                 Ok(sentence) => Some(sentence),
                 // Its program ended the run between the two checks, or another program is recovering it.
                 Err(_) if !still_open(&self.store, run) => None,
@@ -64,54 +66,6 @@ impl Core {
             sentence
         });
         each.collect()
-    }
-
-    fn recover_run(&self, run: &OpenRun) -> Result<String, Failure> {
-        let mut session = Session::load(&self.store, run.card.session)?;
-        let arrived = restore(&self.store.chunks(run.card.id)?);
-        let branch = session.branch(run.card.branch)?.clone();
-        let mut writes = Vec::new();
-        let mut tip = run.after;
-        if let Some((head, content)) = &run.user
-            && session.tree.get(head.id).is_none()
-        {
-            session.put_node(head.clone());
-            tip = Some(head.id);
-            writes.push(Write::PutNodes {
-                session: run.card.session,
-                nodes: vec![Node { head: head.clone(), content: content.clone() }],
-            });
-            if branch.reply.is_some() && content.extra.as_ref().is_some_and(|extra| extra.get("reply_to").is_some()) {
-                writes.push(Write::SetReply { branch: branch.id, reply: None });
-            }
-        } else if let Some((head, _)) = &run.user {
-            tip = Some(head.id);
-        }
-        let mut card = RunCard { status: RunStatus::Interrupted, ..run.card.clone() };
-        card.user = card.user.or(run.user.as_ref().map(|(head, _)| head.id));
-        if !arrived.is_empty() {
-            let content = arrived.without_calls();
-            let head = interrupted(&session, tip, &content, &card);
-            card.answer = Some(head.id);
-            tip = Some(head.id);
-            writes.push(Write::PutNodes { session: run.card.session, nodes: vec![Node { head, content }] });
-        }
-        let stays = branch.head == run.head || branch.head == card.user;
-        if stays && tip != branch.head {
-            writes.push(Write::MoveHead { branch: branch.id, expect: branch.head, head: tip });
-        }
-        if stays && run.head != run.after && tip != run.head {
-            let change = Change::Head { branch: branch.id, before: run.head, after: tip };
-            writes.push(self.setup.operation(branch.session, "an answer that was interrupted".into(), vec![change]));
-        }
-        writes.push(Write::CloseRun(Box::new(card)));
-        self.store.write(writes)?;
-        let what = if arrived.is_empty() { "no text was received" } else { "the part that arrived is kept" };
-        Ok(format!(
-            "An answer on {} in {:?} was interrupted when pleach ended; {what}. Nothing was sent again: R \
-                regenerates the answer, c continues.",
-            branch.name, session.card.title
-        ))
     }
 
     /// Reads the quirks and models of servers that were learned earlier.
@@ -200,7 +154,7 @@ impl Core {
         }
         let ids: Vec<SessionId> = self.sessions.open.keys().copied().collect();
         for id in ids {
-            if self.changed(id).unwrap_or(true) {
+            if changed(&self.sessions, &self.store, id).unwrap_or(true) {
                 let _ = self.reload(id);
             }
         }
@@ -208,20 +162,6 @@ impl Core {
         if let (Ok(branch), false) = (current, self.setup.patient) {
             self.sync_draft(branch);
         }
-    }
-
-    /// Whether a session in the store differs from the session in memory. Compares everything except the messages,
-    /// because their number and time are part of the session's card.
-    fn changed(&self, id: SessionId) -> Result<bool, Failure> {
-        let Some(old) = self.sessions.open.get(&id) else { return Ok(false) };
-        let branches: Vec<Branch> =
-            old.branches.iter().map(|b| Branch { state: None, offered: None, ..b.clone() }).collect();
-        Ok(self.store.session(id)?.as_ref() != Some(&old.card)
-            || self.store.branches(id)? != branches
-            || self.store.runs(id)? != *old.runs
-            || !self.store.tags(id)?.iter().eq(old.tags.values())
-            || self.store.branch_runs(id)? != old.races
-            || self.store.states(id)? != old.states)
     }
 
     /// Removes a session that another window deleted.
@@ -276,6 +216,68 @@ impl Core {
         }
         Ok(())
     }
+}
+
+fn recover_run(setup: &Setup, store: &Store, run: &OpenRun) -> Result<String, Failure> {
+    let mut session = Session::load(store, run.card.session)?;
+    let arrived = restore(&store.chunks(run.card.id)?);
+    let branch = session.branch(run.card.branch)?.clone();
+    let mut writes = Vec::new();
+    let mut tip = run.after;
+    if let Some((head, content)) = &run.user
+        && session.tree.get(head.id).is_none()
+    {
+        session.put_node(head.clone());
+        tip = Some(head.id);
+        writes.push(Write::PutNodes {
+            session: run.card.session,
+            nodes: vec![Node { head: head.clone(), content: content.clone() }],
+        });
+        if branch.reply.is_some() && content.extra.as_ref().is_some_and(|extra| extra.get("reply_to").is_some()) {
+            writes.push(Write::SetReply { branch: branch.id, reply: None });
+        }
+    } else if let Some((head, _)) = &run.user {
+        tip = Some(head.id);
+    }
+    let mut card = RunCard { status: RunStatus::Interrupted, ..run.card.clone() };
+    card.user = card.user.or(run.user.as_ref().map(|(head, _)| head.id));
+    if !arrived.is_empty() {
+        let content = arrived.without_calls();
+        let head = interrupted(&session, tip, &content, &card);
+        card.answer = Some(head.id);
+        tip = Some(head.id);
+        writes.push(Write::PutNodes { session: run.card.session, nodes: vec![Node { head, content }] });
+    }
+    let stays = branch.head == run.head || branch.head == card.user;
+    if stays && tip != branch.head {
+        writes.push(Write::MoveHead { branch: branch.id, expect: branch.head, head: tip });
+    }
+    if stays && run.head != run.after && tip != run.head {
+        let change = Change::Head { branch: branch.id, before: run.head, after: tip };
+        writes.push(setup.operation(branch.session, "an answer that was interrupted".into(), vec![change]));
+    }
+    writes.push(Write::CloseRun(Box::new(card)));
+    store.write(writes)?;
+    let what = if arrived.is_empty() { "no text was received" } else { "the part that arrived is kept" };
+    Ok(format!(
+        "An answer on {} in {:?} was interrupted when pleach ended; {what}. Nothing was sent again: R \
+            regenerates the answer, c continues.",
+        branch.name, session.card.title
+    ))
+}
+
+/// Whether a session in the store differs from the session in memory. Compares everything except the messages,
+/// because their number and time are part of the session's card.
+fn changed(sessions: &Sessions, store: &Store, id: SessionId) -> Result<bool, Failure> {
+    let Some(old) = sessions.open.get(&id) else { return Ok(false) };
+    let branches: Vec<Branch> =
+        old.branches.iter().map(|b| Branch { state: None, offered: None, ..b.clone() }).collect();
+    Ok(store.session(id)?.as_ref() != Some(&old.card)
+        || store.branches(id)? != branches
+        || store.runs(id)? != *old.runs
+        || !store.tags(id)?.iter().eq(old.tags.values())
+        || store.branch_runs(id)? != old.races
+        || store.states(id)? != old.states)
 }
 
 fn still_open(store: &Store, run: &OpenRun) -> bool {

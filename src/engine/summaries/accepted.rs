@@ -13,6 +13,7 @@ use crate::engine::branches::undo;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{self, SummaryView};
 use crate::engine::sessions::state::Sessions;
+use crate::engine::summaries::automatic::record_rejection;
 use crate::store::types::Write;
 use std::sync::Arc;
 
@@ -73,7 +74,7 @@ impl Core {
         after.retain(|other| *other != chain[0].id);
         after.extend(below.as_ref().map(|level| level.id));
         self.use_summaries(&branch, "undid a summary".into(), after, Vec::new(), |_| {})?;
-        self.record_rejection(&branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
+        record_rejection(&self.sessions, &self.store, &branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
         let now = match below {
             Some(level) => format!("The summary of turns {}–{} is in use again", level.turns.0, level.turns.1),
             None => "The turns themselves are sent again, as many as fit".into(),

@@ -159,44 +159,6 @@ impl Core {
         summary.into_iter().chain(down).max()
     }
 
-    /// Records that turns up to `tip` are not summarized automatically, unless a later rejection exists.
-    pub(crate) fn record_rejection(&self, branch: &Branch, lane: &str, tip: Hash) {
-        let Ok(session) = self.sessions.of_branch(branch.id) else { return };
-        let path = session.path(branch);
-        let place = |tip: Hash| position(&session.tree, &path, tip);
-        let before = rejection_on(&self.store, session, branch, lane).and_then(|(tip, _)| place(tip));
-        let at = path.last().map_or(0, |slot| session.tree.head(*slot).at);
-        let value = serde_json::to_string(&(tip, at)).ok();
-        if !self.store.read_only() && before <= place(tip) {
-            self.store.post(vec![Write::SetValue { key: rejection_key(branch.id, lane), value }]);
-        }
-    }
-
-    /// Records that summaries reverted by undo are not made again automatically.
-    pub(crate) fn record_undone_summaries(&self, changes: &[Change]) {
-        for change in changes {
-            let Change::Summaries { branch, before, after } = change else { continue };
-            let (Ok(session), Ok(branch)) = (self.sessions.of_branch(*branch), self.sessions.branch(*branch)) else {
-                continue;
-            };
-            let gone = after.iter().filter(|id| !before.contains(*id)).filter_map(|id| session.summary(*id));
-            for held in gone {
-                self.record_rejection(&branch, &held.summary.lane, held.summary.tip().unwrap_or_default());
-            }
-        }
-    }
-
-    /// Whether a person already decided on the turns of a summary on this branch: rejected them, or uses a summary that
-    /// reaches as far.
-    pub(crate) fn is_decided(&self, branch: &Branch, summary: &Summary) -> bool {
-        let Ok(session) = self.sessions.of_branch(branch.id) else { return true };
-        let depth = |tip: Hash| session.tree.by_key(tip).map(|slot| session.tree.depth(slot));
-        let reach = summary.tip().and_then(depth);
-        let used = self.sessions.in_use(branch, summary.kind, &summary.lane).and_then(|used| depth(used.tip()?));
-        let rejected = rejection_on(&self.store, session, branch, &summary.lane).and_then(|(tip, _)| depth(tip));
-        used.max(rejected) >= reach
-    }
-
     /// Starts a draft if a summary is due. Opening a branch costs nothing, so a summary by the model is then announced.
     pub(crate) fn draft_if_due(&mut self, looked: DueResult) {
         let DueResult { branch, opened, due } = looked;
@@ -304,12 +266,50 @@ impl Core {
     pub(crate) fn automatic_draft_failed(&mut self, id: BranchId, lane: &str, tip: Hash, failure: &Failure) {
         tracing::debug!(%failure, "no summary was drafted");
         let Ok(branch) = self.sessions.branch(id) else { return };
-        self.record_rejection(&branch, lane, tip);
+        record_rejection(&self.sessions, &self.store, &branch, lane, tip);
         if failure.kind != FailureKind::User {
             let what = format!("A summary was due but could not be written: {failure}");
             self.notify(format!("{what} /compress tries again."));
         }
     }
+}
+
+/// Records that turns up to `tip` are not summarized automatically, unless a later rejection exists.
+pub(crate) fn record_rejection(sessions: &Sessions, store: &Store, branch: &Branch, lane: &str, tip: Hash) {
+    let Ok(session) = sessions.of_branch(branch.id) else { return };
+    let path = session.path(branch);
+    let place = |tip: Hash| position(&session.tree, &path, tip);
+    let before = rejection_on(store, session, branch, lane).and_then(|(tip, _)| place(tip));
+    let at = path.last().map_or(0, |slot| session.tree.head(*slot).at);
+    let value = serde_json::to_string(&(tip, at)).ok();
+    if !store.read_only() && before <= place(tip) {
+        store.post(vec![Write::SetValue { key: rejection_key(branch.id, lane), value }]);
+    }
+}
+
+/// Records that summaries reverted by undo are not made again automatically.
+pub(crate) fn record_undone_summaries(sessions: &Sessions, store: &Store, changes: &[Change]) {
+    for change in changes {
+        let Change::Summaries { branch, before, after } = change else { continue };
+        let (Ok(session), Ok(branch)) = (sessions.of_branch(*branch), sessions.branch(*branch)) else {
+            continue;
+        };
+        let gone = after.iter().filter(|id| !before.contains(*id)).filter_map(|id| session.summary(*id));
+        for held in gone {
+            record_rejection(sessions, store, &branch, &held.summary.lane, held.summary.tip().unwrap_or_default());
+        }
+    }
+}
+
+/// Whether a person already decided on the turns of a summary on this branch: rejected them, or uses a summary that
+/// reaches as far.
+pub(crate) fn is_decided(sessions: &Sessions, store: &Store, branch: &Branch, summary: &Summary) -> bool {
+    let Ok(session) = sessions.of_branch(branch.id) else { return true };
+    let depth = |tip: Hash| session.tree.by_key(tip).map(|slot| session.tree.depth(slot));
+    let reach = summary.tip().and_then(depth);
+    let used = sessions.in_use(branch, summary.kind, &summary.lane).and_then(|used| depth(used.tip()?));
+    let rejected = rejection_on(store, session, branch, &summary.lane).and_then(|(tip, _)| depth(tip));
+    used.max(rejected) >= reach
 }
 
 /// Returns the last rejection on a branch or its ancestors.

@@ -13,10 +13,12 @@ use crate::domain::planning::policy::StateBlock;
 use crate::domain::planning::tuning::TurnSelection;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::domain::summary::draft::{KeepReason, SourceTurn};
-use crate::engine::core::Core;
 use crate::engine::plans::input_builder::send_barrier;
 use crate::engine::plans::labels::state_text;
+use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::rules::Rules;
+use crate::engine::startup::setup::Setup;
+use crate::engine::turns::state::Turns;
 use std::collections::HashSet;
 
 /// The input of a draft: the closed turns of a branch, each with its readable messages, and the lane.
@@ -25,63 +27,67 @@ pub(crate) struct Ready {
     pub(crate) lane: String,
 }
 
-impl Core {
-    /// Returns the closed turns of a branch as candidates, without an open or unanswered turn.
-    pub(crate) fn ready(&self, branch: &Branch, kind: SummaryKind) -> Result<Ready, Failure> {
-        let session = self.sessions.of_branch(branch.id)?;
-        let tree = &session.tree;
-        let path = session.path(branch);
-        let lane = match (kind, path.last()) {
-            (SummaryKind::Lane, Some(last)) => tree.head(*last).lane.clone(),
-            _ => String::new(),
-        };
-        let mut turns = tree::turns(tree, &path);
-        if self.turns.live.contains_key(&branch.id) {
-            turns.pop();
-        }
-        let mut found = Vec::new();
-        let mut number = 0;
-        for turn in turns {
-            number += u32::from(turn.asked);
-            let heads: Vec<&NodeHead> = turn.nodes.clone().map(|at| tree.head(path[at])).collect();
-            let [first, .., last] = heads.as_slice() else { continue };
-            let read = readable(branch, &heads);
-            let stays = stays(branch, &heads, read.is_empty())
-                .or((kind == SummaryKind::Lane && first.lane != lane).then_some(KeepReason::OtherLane));
-            let source = SourceTurn {
-                user: first.key,
-                tip: last.key,
-                number: if turn.asked { number } else { 0 },
-                node: first.id,
-                title: first.preview.clone(),
-                at: last.at,
-                count: u32::try_from(heads.len()).unwrap_or(u32::MAX),
-                tokens: 0,
-                stays,
-                messages: Vec::new(),
-            };
-            found.push((source, read));
-        }
-        Ok(Ready { turns: found, lane })
+/// Returns the maximum tokens of a summary of these turns (by the keys of their user messages): what the session
+/// level holds beside the state block and the summaries that stay. No limit if the policy has no levels.
+pub(crate) fn summary_limit(
+    sessions: &Sessions,
+    setup: &Setup,
+    branch: &Branch,
+    rules: &Rules,
+    turns: &HashSet<Hash>,
+) -> Result<u32, Failure> {
+    let policy = &rules.policy;
+    if policy.choose != TurnSelection::Levels {
+        return Ok(u32::MAX);
     }
+    let session = sessions.of_branch(branch.id)?;
+    let count = |text: &str| setup.counter.count(rules.model.encoding, text);
+    let state = session.state_on(branch, session.head(branch)).filter(|_| policy.state_block != StateBlock::Off);
+    let state = state.map_or(0, |state| count(&state_text(&secrets::mask(&state.text).0)));
+    let others = branch.summaries.iter().filter_map(|id| session.summary(*id));
+    let others = others.filter(|held| held.summary.covers.iter().any(|cover| !turns.contains(&cover.user)));
+    let taken = others.fold(state, |sum, held| sum.saturating_add(held.summary.tokens));
+    let total = policy.levels.total.min(rules.budget.prompt);
+    Ok(levels::budgets(total, &policy.levels)[1].saturating_sub(taken))
+}
 
-    /// Returns the maximum tokens of a summary of these turns (by the keys of their user messages): what the session
-    /// level holds beside the state block and the summaries that stay. No limit if the policy has no levels.
-    pub(crate) fn summary_limit(&self, branch: &Branch, rules: &Rules, turns: &HashSet<Hash>) -> Result<u32, Failure> {
-        let policy = &rules.policy;
-        if policy.choose != TurnSelection::Levels {
-            return Ok(u32::MAX);
-        }
-        let session = self.sessions.of_branch(branch.id)?;
-        let count = |text: &str| self.setup.counter.count(rules.model.encoding, text);
-        let state = session.state_on(branch, session.head(branch)).filter(|_| policy.state_block != StateBlock::Off);
-        let state = state.map_or(0, |state| count(&state_text(&secrets::mask(&state.text).0)));
-        let others = branch.summaries.iter().filter_map(|id| session.summary(*id));
-        let others = others.filter(|held| held.summary.covers.iter().any(|cover| !turns.contains(&cover.user)));
-        let taken = others.fold(state, |sum, held| sum.saturating_add(held.summary.tokens));
-        let total = policy.levels.total.min(rules.budget.prompt);
-        Ok(levels::budgets(total, &policy.levels)[1].saturating_sub(taken))
+/// Returns the closed turns of a branch as candidates, without an open or unanswered turn.
+pub(crate) fn ready(sessions: &Sessions, turns: &Turns, branch: &Branch, kind: SummaryKind) -> Result<Ready, Failure> {
+    let session = sessions.of_branch(branch.id)?;
+    let tree = &session.tree;
+    let path = session.path(branch);
+    let lane = match (kind, path.last()) {
+        (SummaryKind::Lane, Some(last)) => tree.head(*last).lane.clone(),
+        _ => String::new(),
+    };
+    let mut all = tree::turns(tree, &path);
+    if turns.live.contains_key(&branch.id) {
+        all.pop();
     }
+    let mut found = Vec::new();
+    let mut number = 0;
+    for turn in all {
+        number += u32::from(turn.asked);
+        let heads: Vec<&NodeHead> = turn.nodes.clone().map(|at| tree.head(path[at])).collect();
+        let [first, .., last] = heads.as_slice() else { continue };
+        let read = readable(branch, &heads);
+        let stays = stays(branch, &heads, read.is_empty())
+            .or((kind == SummaryKind::Lane && first.lane != lane).then_some(KeepReason::OtherLane));
+        let source = SourceTurn {
+            user: first.key,
+            tip: last.key,
+            number: if turn.asked { number } else { 0 },
+            node: first.id,
+            title: first.preview.clone(),
+            at: last.at,
+            count: u32::try_from(heads.len()).unwrap_or(u32::MAX),
+            tokens: 0,
+            stays,
+            messages: Vec::new(),
+        };
+        found.push((source, read));
+    }
+    Ok(Ready { turns: found, lane })
 }
 
 /// Returns the messages of a turn that may be read: messages that would be sent and are not excluded.

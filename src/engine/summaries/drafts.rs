@@ -16,12 +16,15 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource};
 use crate::domain::summary::draft::{SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket};
+use crate::engine::calls::auxiliary_call::auxiliary_call;
 use crate::engine::core::Core;
 use crate::engine::jobs::CancelToken;
 use crate::engine::plans::sources::summaries::LoadedSummary;
 use crate::engine::sessions::state::Sessions;
+use crate::engine::summaries::automatic::record_rejection;
+use crate::engine::summaries::candidates::{ready, summary_limit};
 use crate::engine::summaries::state::Summaries;
-use crate::engine::summaries::stored::{delete_stored_draft, keep_changed_draft};
+use crate::engine::summaries::stored::{delete_stored_draft, ended_drafts, keep_changed_draft, keep_new_draft};
 use crate::store::types::Write;
 use std::sync::Arc;
 
@@ -46,7 +49,7 @@ impl Core {
             SummaryAuthor::Model => Some(self.setup.servers.provider(&rules.profile)?),
             SummaryAuthor::Extractive => None,
         };
-        let Ready { turns, lane } = self.ready(&branch, kind)?;
+        let Ready { turns, lane } = ready(&self.sessions, &self.turns, &branch, kind)?;
         let parent = self.sessions.in_use(&branch, kind, &lane);
         let light: Vec<SourceTurn> = turns.iter().map(|(turn, _)| turn.clone()).collect();
         let already =
@@ -55,7 +58,7 @@ impl Core {
         let mut turns: Vec<Option<_>> = turns.into_iter().map(Some).collect();
         let turns: Vec<_> = choice.covered.iter().filter_map(|at| turns[*at].take()).collect();
         let users = turns.iter().map(|(turn, _)| turn.user).collect();
-        let most = self.summary_limit(&branch, &rules, &users)?;
+        let most = summary_limit(&self.sessions, &self.setup, &branch, &rules, &users)?;
         if most < MIN_SUMMARY {
             let is_budget = rules.policy.levels.total > rules.budget.prompt;
             let more_room = if is_budget { rules.budget.advice() } else { "give the policy a larger session level" };
@@ -75,7 +78,7 @@ impl Core {
             by,
             cause,
             restored: None,
-            auxiliary_call: self.auxiliary_call(&branch, rules, provider),
+            auxiliary_call: auxiliary_call(&self.setup, &self.store, &branch, rules, provider),
             events: self.events.clone(),
         };
         self.write_draft(job);
@@ -123,7 +126,8 @@ impl Core {
         let result = match &making {
             Some(_) => result.map(|mut drafted| {
                 let printed = self.setup.patient && ticket.is_some();
-                let kept = printed || self.keep_new_draft(branch, &mut drafted, ticket.is_none());
+                let kept =
+                    printed || keep_new_draft(&mut self.sessions, &self.store, branch, &mut drafted, ticket.is_none());
                 kept.then(|| self.show_draft(branch, drafted))
             }),
             None => Err(Failure::user("Stopped.").kept("Nothing was changed.")),
@@ -253,7 +257,7 @@ impl Core {
         let what = format!("summarized turns {from}–{to}");
         let put =
             Write::PutSummary { session: branch.session, summary: Box::new(summary.clone()), at: self.setup.now() };
-        let mut writes = self.ended_drafts(id, &summary)?;
+        let mut writes = ended_drafts(&self.store, &self.summaries, id, &summary)?;
         writes.push(put);
         self.use_summaries(&branch, what, after, writes, |core| {
             if let Ok(session) = core.sessions.of_branch_mut(id) {
@@ -278,7 +282,7 @@ impl Core {
         }
         let (waiting, stored) = waiting.unzip();
         if let (Ok(branch), Some((lane, tip))) = (self.sessions.branch(id), waiting.or(making)) {
-            self.record_rejection(&branch, &lane, tip);
+            record_rejection(&self.sessions, &self.store, &branch, &lane, tip);
         }
         if let Some(stored) = stored.flatten() {
             delete_stored_draft(&self.store, id, stored);
@@ -292,7 +296,7 @@ impl Core {
             self.summaries.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being written."))?;
         making.cancel.cancel();
         if let (true, Ok(branch)) = (making.automatic, self.sessions.branch(id)) {
-            self.record_rejection(&branch, &making.reach.0, making.reach.1);
+            record_rejection(&self.sessions, &self.store, &branch, &making.reach.0, making.reach.1);
         }
         self.emit(Event::Summary(SummaryEvent::Draft { branch: id, draft: self.summaries.shown_draft(id) }));
         Ok(Answer::Done("Stopped; nothing was changed.".into()))

@@ -20,6 +20,7 @@ use crate::domain::summary::module::{ModuleCard, ModuleVersion, Staleness};
 use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, ModuleAct, Ticket};
+use crate::engine::calls::auxiliary_call::auxiliary_call;
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, SummaryReport};
 use crate::engine::indexing::code_workspace::WorkspaceFiles;
@@ -27,6 +28,7 @@ use crate::engine::jobs::CancelToken;
 use crate::engine::summaries::state::Summaries;
 use crate::engine::tools::state::Tools;
 use crate::engine::tools::workspace::{Project, beneath};
+use crate::engine::tools::workspace_rules::project_changed;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::path::Path;
@@ -70,7 +72,7 @@ impl Core {
         let path = beneath(path.trim()).ok_or_else(outside)?;
         let name = shown(&path);
         self.summaries.modules.ensure_idle(&name)?;
-        let mut call = rules.map(|rules| self.auxiliary_call(&branch, rules, provider));
+        let mut call = rules.map(|rules| auxiliary_call(&self.setup, &self.store, &branch, rules, provider));
         let progress = ProgressReporter::new(self.events.clone(), id, &path, by);
         let (now, denied) = (self.setup.now(), self.tools.project.denied());
         let ended = move |result: Result<ModuleCard, Failure>, root, runs| {
@@ -123,7 +125,7 @@ impl Core {
         let done = stored.is_ok();
         self.answer(ticket, stored);
         if done {
-            self.project_changed();
+            project_changed(&mut self.plans, &mut self.turns);
         }
     }
 
@@ -149,7 +151,7 @@ impl Core {
         let text = text.to_owned();
         let card = ModuleCard { text, source: SummarySource::User, model: None, generated_at: now, ..old };
         self.store.write(vec![Write::PutModule { root, card: Box::new(card) }])?;
-        self.project_changed();
+        project_changed(&mut self.plans, &mut self.turns);
         Ok(Answer::Done(format!("The summary of {path} now has your text; u undoes it.")))
     }
 
@@ -163,7 +165,7 @@ impl Core {
             crate::store::types::StoreError::Moved => Failure::user(format!("There is no summary of {path:?}.")),
             other => other.into(),
         })?;
-        self.project_changed();
+        project_changed(&mut self.plans, &mut self.turns);
         let what = if forward { "now at the next version" } else { "back at the previous version" };
         Ok(Answer::Done(format!("The summary of {path} is {what}.")))
     }

@@ -14,9 +14,14 @@ use crate::domain::summary::accepted::Summary;
 use crate::domain::summary::draft::{SourceTurn, SummaryAuthor};
 use crate::domain::summary::stored_draft::StoredDraft;
 use crate::engine::api::{Event, SummaryEvent};
+use crate::engine::calls::auxiliary_call::auxiliary_call;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, SummaryView};
 use crate::engine::sessions::state::Sessions;
+use crate::engine::summaries::automatic::is_decided;
+use crate::engine::summaries::candidates::{ready, summary_limit};
+use crate::engine::summaries::state::Summaries;
+use crate::engine::turns::state::Turns;
 use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 
@@ -44,7 +49,7 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let (own, found) = match self.store.summary_draft(id)? {
             Some(draft) => (true, Some(draft)),
-            None => (false, self.inherited_draft(&branch)?),
+            None => (false, inherited_draft(&self.sessions, &self.store, &branch)?),
         };
         match found {
             Some(draft) if self.sessions.sources_unchanged(&branch, &draft.summary) => {
@@ -76,38 +81,17 @@ impl Core {
             }
             if self.hide_changed_draft(id) {
                 self.summaries.drafts.unchecked.insert(id);
-            } else if self.may_return(id) {
+            } else if may_return(&self.sessions, &self.summaries, id) {
                 self.sync_draft(id);
             }
         }
-    }
-
-    /// Whether the sources of a hidden draft are as they were read.
-    fn may_return(&self, id: BranchId) -> bool {
-        let hidden = self.summaries.drafts.hidden.get(&id).zip(self.sessions.branch(id).ok());
-        hidden.is_some_and(|(summary, branch)| self.sessions.sources_unchanged(&branch, summary))
-    }
-
-    /// Returns the nearest ancestor's draft, unless it was decided on this branch.
-    fn inherited_draft(&self, branch: &Branch) -> Result<Option<StoredDraft>, Failure> {
-        let session = self.sessions.of_branch(branch.id)?;
-        let mut parent = branch.parent;
-        for _ in 0..session.branches.len() {
-            let Some(above) = parent.and_then(|id| session.branch(id).ok()) else { break };
-            if let Some(draft) = self.store.summary_draft(above.id)? {
-                let copied = StoredDraft { branch: branch.id, ..draft };
-                return Ok(Some(copied).filter(|draft| !self.is_decided(branch, &draft.summary)));
-            }
-            parent = above.parent;
-        }
-        Ok(None)
     }
 
     /// Restores a stored draft: reads its sources and finds the missing facts again. `own` is whether it is stored for
     /// this branch.
     fn restore_draft(&mut self, branch: &Branch, draft: StoredDraft, own: bool) -> Result<(), Failure> {
         let rules = self.rules(branch)?;
-        let turns = self.sources_of(branch, &draft.summary)?;
+        let turns = sources_of(&self.sessions, &self.turns, branch, &draft.summary)?;
         let users = turns.iter().map(|(turn, _)| turn.user).collect();
         let job = Job {
             number: self.summaries.drafts.next_number(),
@@ -115,66 +99,17 @@ impl Core {
             kind: draft.summary.kind,
             lane: draft.summary.lane.clone(),
             parent: None,
-            most: self.summary_limit(branch, &rules, &users)?,
+            most: summary_limit(&self.sessions, &self.setup, branch, &rules, &users)?,
             turns,
             stays: draft.stays.clone(),
             by: SummaryAuthor::Extractive,
             cause: draft.cause.clone(),
             restored: Some((Box::new(draft), own)),
-            auxiliary_call: self.auxiliary_call(branch, rules, None),
+            auxiliary_call: auxiliary_call(&self.setup, &self.store, branch, rules, None),
             events: self.events.clone(),
         };
         self.write_draft(job);
         Ok(())
-    }
-
-    /// Returns the turns that a summary covers, each with the heads of the messages that were read.
-    fn sources_of(&self, branch: &Branch, summary: &Summary) -> Result<Vec<(SourceTurn, Vec<NodeHead>)>, Failure> {
-        let tree = &self.sessions.of_branch(branch.id)?.tree;
-        let mut known = self.ready(branch, summary.kind)?.turns;
-        let mut found = Vec::new();
-        for cover in &summary.covers {
-            let Some(at) = known.iter().position(|(turn, _)| turn.user == cover.user) else { continue };
-            let (turn, _) = known.swap_remove(at);
-            let heads = cover.nodes.iter().filter_map(|(key, _)| tree.by_key(*key)).map(|slot| tree.head(slot).clone());
-            found.push((SourceTurn { stays: None, ..turn }, heads.collect()));
-        }
-        Ok(found)
-    }
-
-    /// Stores a new draft that waits on a branch, in place of a draft whose sources changed; a person's draft also
-    /// replaces a waiting draft. Returns false if another program's draft waits there, which then counts instead of an
-    /// automatic one.
-    pub(crate) fn keep_new_draft(&mut self, id: BranchId, drafted: &mut PendingDraft, automatic: bool) -> bool {
-        if self.store.read_only() || drafted.stored {
-            return true;
-        }
-        let put = self.sessions.branch(id).and_then(|branch| {
-            let old = self.store.summary_draft(id)?;
-            if automatic && old.as_ref().is_some_and(|old| self.sessions.sources_unchanged(&branch, &old.summary)) {
-                return Ok(Some(StoreError::Moved));
-            }
-            Ok(self.store.write(vec![put_draft(&branch, drafted, old.map(|old| old.id()))]).err())
-        });
-        match put {
-            Ok(None) => drafted.stored = true,
-            Ok(Some(StoreError::Moved)) if automatic => return false,
-            Ok(Some(failure)) => tracing::debug!(%failure, "a draft was not stored"),
-            Err(failure) => tracing::debug!(%failure, "a draft was not stored"),
-        }
-        true
-    }
-
-    /// Returns the writes that delete the drafts made obsolete by a decision on `summary`: the draft itself, and a
-    /// stored one of the same turns' kind and lane.
-    pub(crate) fn ended_drafts(&self, id: BranchId, summary: &Summary) -> Result<Vec<Write>, Failure> {
-        let stored = self.summaries.drafts.waiting.get(&id).is_some_and(|drafted| drafted.stored);
-        if stored {
-            return Ok(vec![Write::DeleteDraft { branch: id, expect: summary.id }]);
-        }
-        let same = |old: &StoredDraft| old.summary.kind == summary.kind && old.summary.lane == summary.lane;
-        let old = self.store.summary_draft(id)?.filter(same);
-        Ok(old.map(|old| Write::DeleteDraft { branch: id, expect: old.id() }).into_iter().collect())
     }
 
     /// Hides the draft of a branch if its sources changed. Returns whether it did. It stays in the store until another
@@ -198,6 +133,92 @@ impl Core {
             self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
         }
     }
+}
+
+/// Returns the writes that delete the drafts made obsolete by a decision on `summary`: the draft itself, and a
+/// stored one of the same turns' kind and lane.
+pub(crate) fn ended_drafts(
+    store: &Store,
+    summaries: &Summaries,
+    id: BranchId,
+    summary: &Summary,
+) -> Result<Vec<Write>, Failure> {
+    let stored = summaries.drafts.waiting.get(&id).is_some_and(|drafted| drafted.stored);
+    if stored {
+        return Ok(vec![Write::DeleteDraft { branch: id, expect: summary.id }]);
+    }
+    let same = |old: &StoredDraft| old.summary.kind == summary.kind && old.summary.lane == summary.lane;
+    let old = store.summary_draft(id)?.filter(same);
+    Ok(old.map(|old| Write::DeleteDraft { branch: id, expect: old.id() }).into_iter().collect())
+}
+
+/// Whether the sources of a hidden draft are as they were read.
+fn may_return(sessions: &Sessions, summaries: &Summaries, id: BranchId) -> bool {
+    let hidden = summaries.drafts.hidden.get(&id).zip(sessions.branch(id).ok());
+    hidden.is_some_and(|(summary, branch)| sessions.sources_unchanged(&branch, summary))
+}
+
+/// Returns the turns that a summary covers, each with the heads of the messages that were read.
+fn sources_of(
+    sessions: &Sessions,
+    turns: &Turns,
+    branch: &Branch,
+    summary: &Summary,
+) -> Result<Vec<(SourceTurn, Vec<NodeHead>)>, Failure> {
+    let tree = &sessions.of_branch(branch.id)?.tree;
+    let mut known = ready(sessions, turns, branch, summary.kind)?.turns;
+    let mut found = Vec::new();
+    for cover in &summary.covers {
+        let Some(at) = known.iter().position(|(turn, _)| turn.user == cover.user) else { continue };
+        let (turn, _) = known.swap_remove(at);
+        let heads = cover.nodes.iter().filter_map(|(key, _)| tree.by_key(*key)).map(|slot| tree.head(slot).clone());
+        found.push((SourceTurn { stays: None, ..turn }, heads.collect()));
+    }
+    Ok(found)
+}
+
+/// Returns the nearest ancestor's draft, unless it was decided on this branch.
+fn inherited_draft(sessions: &Sessions, store: &Store, branch: &Branch) -> Result<Option<StoredDraft>, Failure> {
+    let session = sessions.of_branch(branch.id)?;
+    let mut parent = branch.parent;
+    for _ in 0..session.branches.len() {
+        let Some(above) = parent.and_then(|id| session.branch(id).ok()) else { break };
+        if let Some(draft) = store.summary_draft(above.id)? {
+            let copied = StoredDraft { branch: branch.id, ..draft };
+            return Ok(Some(copied).filter(|draft| !is_decided(sessions, store, branch, &draft.summary)));
+        }
+        parent = above.parent;
+    }
+    Ok(None)
+}
+
+/// Stores a new draft that waits on a branch, in place of a draft whose sources changed; a person's draft also
+/// replaces a waiting draft. Returns false if another program's draft waits there, which then counts instead of an
+/// automatic one.
+pub(crate) fn keep_new_draft(
+    sessions: &mut Sessions,
+    store: &Store,
+    id: BranchId,
+    drafted: &mut PendingDraft,
+    automatic: bool,
+) -> bool {
+    if store.read_only() || drafted.stored {
+        return true;
+    }
+    let put = sessions.branch(id).and_then(|branch| {
+        let old = store.summary_draft(id)?;
+        if automatic && old.as_ref().is_some_and(|old| sessions.sources_unchanged(&branch, &old.summary)) {
+            return Ok(Some(StoreError::Moved));
+        }
+        Ok(store.write(vec![put_draft(&branch, drafted, old.map(|old| old.id()))]).err())
+    });
+    match put {
+        Ok(None) => drafted.stored = true,
+        Ok(Some(StoreError::Moved)) if automatic => return false,
+        Ok(Some(failure)) => tracing::debug!(%failure, "a draft was not stored"),
+        Err(failure) => tracing::debug!(%failure, "a draft was not stored"),
+    }
+    true
 }
 
 /// Stores a changed draft in place of the version `before`.

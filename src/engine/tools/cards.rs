@@ -13,6 +13,8 @@ use crate::domain::tool::trace::{RunTools, ToolSpec};
 use crate::engine::core::Core;
 use crate::engine::startup::learned;
 use crate::engine::startup::setup::Setup;
+use crate::engine::tools::servers::file_decision;
+use crate::engine::tools::state::Tools;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -29,7 +31,12 @@ impl Core {
         let encoding = rules.as_ref().map_or_else(|| learned::encoding(&self.setup), |rules| rules.model.encoding);
         let off = branch.map(|branch: Branch| branch.overrides.tools_off).unwrap_or_default();
         let own_specs = |own: &Arc<dyn RunTools>| self.learned.own_specs(&self.setup, &**own);
-        let own = self.setup.settings.tools.as_ref().map(|own| self.own_card(own_specs(own), &off, encoding));
+        let own = self
+            .setup
+            .settings
+            .tools
+            .as_ref()
+            .map(|own| own_card(&self.setup, &self.tools, own_specs(own), &off, encoding));
         let servers = self.setup.foreign.servers();
         let cards = servers.iter().map(|server| self.server_card(server, &off, encoding));
         let mut servers: Vec<ServerCard> = own.into_iter().chain(cards).collect();
@@ -60,34 +67,10 @@ impl Core {
         FileCard {
             path: file.path.clone(),
             digest: file.digest,
-            word: self.file_decision(file.digest),
+            word: file_decision(&self.setup, &self.store, file.digest),
             servers: file.servers.as_ref().map(|all| all.iter().map(shown).collect()).unwrap_or_default(),
             fault: file.servers.as_ref().err().cloned(),
         }
-    }
-
-    fn own_card(&self, own: Vec<ToolSpec>, off: &[String], encoding: Encoding) -> ServerCard {
-        let card = |spec: ToolSpec| ToolCard {
-            key: spec.name.clone(),
-            tool: spec.name.clone(),
-            on: !off.contains(&spec.name),
-            tokens: alone(&spec, &*self.setup.counter, encoding),
-            parameters: laid_out(&spec.parameters),
-            name: spec.name,
-            description: spec.description,
-            hints: mcp::ToolHints::default(),
-            waits: false,
-            before: None,
-        };
-        let tools: Vec<ToolCard> = own.into_iter().map(card).collect();
-        let state = if self.tools.trusted {
-            ServerState::Ready
-        } else {
-            ServerState::Off { why: "this folder is not trusted".into() }
-        };
-        let about = "Read and change files in this folder, and run commands in a sandbox.".to_owned();
-        let on = !off.contains(&OWN.to_owned());
-        ServerCard { about, ..blank(OWN.into(), "pleach", Origin::Own, state, on, tools) }
     }
 
     fn server_card(&self, server: &Server, off: &[String], encoding: Encoding) -> ServerCard {
@@ -129,6 +112,27 @@ impl Core {
             ..blank(key, name, server.spec.origin, server.state.clone(), on, tools)
         }
     }
+}
+
+fn own_card(setup: &Setup, tools: &Tools, own: Vec<ToolSpec>, off: &[String], encoding: Encoding) -> ServerCard {
+    let card = |spec: ToolSpec| ToolCard {
+        key: spec.name.clone(),
+        tool: spec.name.clone(),
+        on: !off.contains(&spec.name),
+        tokens: alone(&spec, &*setup.counter, encoding),
+        parameters: laid_out(&spec.parameters),
+        name: spec.name,
+        description: spec.description,
+        hints: mcp::ToolHints::default(),
+        waits: false,
+        before: None,
+    };
+    let cards: Vec<ToolCard> = own.into_iter().map(card).collect();
+    let state =
+        if tools.trusted { ServerState::Ready } else { ServerState::Off { why: "this folder is not trusted".into() } };
+    let about = "Read and change files in this folder, and run commands in a sandbox.".to_owned();
+    let on = !off.contains(&OWN.to_owned());
+    ServerCard { about, ..blank(OWN.into(), "pleach", Origin::Own, state, on, cards) }
 }
 
 impl Setup {

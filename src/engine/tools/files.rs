@@ -10,6 +10,8 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::tool::trace::RunTools;
 use crate::engine::api::{Answer, CodeAct, FileList, Ticket};
 use crate::engine::core::Core;
+use crate::engine::startup::setup::Setup;
+use crate::engine::tools::state::Tools;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -17,17 +19,11 @@ use std::sync::Arc;
 const LARGEST: u64 = 200_000;
 
 impl Core {
-    fn readable(&self) -> Result<Arc<dyn RunTools>, Failure> {
-        let tools = self.setup.settings.tools.clone();
-        let tools = tools.ok_or_else(|| Failure::user("Files in this folder can't be read: tools are off."))?;
-        let untrusted = || Failure::user("This folder is not trusted, so its files are neither listed nor read.");
-        Some(tools).filter(|_| self.tools.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
-    }
-
     /// Completes a file name, on a separate thread.
     pub(crate) fn files(&self, ticket: Ticket, query: String, limit: usize) {
         let listed = self.tools.files.clone();
-        let (tools, skills, denied) = (self.readable(), self.tools.skill_names(&query), self.denied());
+        let (tools, skills, denied) =
+            (readable(&self.setup, &self.tools), self.tools.skill_names(&query), self.denied());
         self.jobs.answer("files", ticket, move |cancel| {
             let mut list = match tools {
                 // Without trust in the folder, only the person's own skills can be named.
@@ -53,7 +49,7 @@ impl Core {
         let branch = self.sessions.current().ok().map(|session| session.current);
         self.apply_denials(branch);
         let wanted = self.setup.settings.orient.enabled || !act.is_names();
-        let allowed = if act.is_own() { self.readable().map(drop) } else { Ok(()) };
+        let allowed = if act.is_own() { readable(&self.setup, &self.tools).map(drop) } else { Ok(()) };
         match allowed {
             Ok(()) if wanted => {
                 self.workers.code.ask(ticket, act, root, crate::engine::startup::learned::encoding(&self.setup))
@@ -68,7 +64,7 @@ impl Core {
         if let Some(name) = path.strip_prefix(PREFIX) {
             return self.answer_now(ticket, self.tools.skill_text(name));
         }
-        let (tools, denied) = (self.readable()?, self.denied());
+        let (tools, denied) = (readable(&self.setup, &self.tools)?, self.denied());
         self.jobs.answer("files", ticket, move |_| {
             let read = tools.text(&path, LARGEST, &denied).map(|text| {
                 let (text, masked) = secrets::mask(&text);
@@ -78,6 +74,13 @@ impl Core {
         });
         Ok(())
     }
+}
+
+fn readable(setup: &Setup, tools: &Tools) -> Result<Arc<dyn RunTools>, Failure> {
+    let readers = setup.settings.tools.clone();
+    let readers = readers.ok_or_else(|| Failure::user("Files in this folder can't be read: tools are off."))?;
+    let untrusted = || Failure::user("This folder is not trusted, so its files are neither listed nor read.");
+    Some(readers).filter(|_| tools.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
 }
 
 fn largest() -> String {

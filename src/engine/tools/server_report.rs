@@ -5,6 +5,7 @@ use crate::domain::tool::cards::FileDecision;
 use crate::domain::tool::mcp::{ConfiguredServers, FolderFile, Origin, ServerSpec, ServerState, ServerTransport};
 use crate::engine::api::Finding;
 use crate::engine::core::Core;
+use crate::engine::tools::servers::file_decision;
 use crate::mcp;
 
 /// The state of a server: a word for programs, whether it is good, a sentence, and the next step.
@@ -38,7 +39,7 @@ impl Core {
     }
 
     fn state_of(&self, spec: &ServerSpec, file: Option<&FolderFile>) -> State {
-        let word = file.map_or(FileDecision::Yes, |file| self.file_decision(file.digest));
+        let word = file.map_or(FileDecision::Yes, |file| file_decision(&self.setup, &self.store, file.digest));
         let lives = self.setup.foreign.servers().into_iter().find(|server| server.spec == *spec);
         let still = |word, why: &str, todo: &str| State(word, None, why.to_owned(), todo.to_owned());
         if !mcp::BUILT {

@@ -15,6 +15,7 @@ use crate::engine::api::{Answer, Event, Request, ServerAct, ServerUse, Ticket, T
 use crate::engine::core::{Core, stored_value};
 use crate::engine::startup::setup::Setup;
 use crate::engine::turns::runner::Runner;
+use crate::store::Store;
 use crate::store::types::Write;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,23 +86,13 @@ impl Core {
         let named = &self.tools.servers.named;
         let mut all = named.servers.clone();
         if let Some(file) = &named.file
-            && self.file_decision(file.digest) == FileDecision::Yes
+            && file_decision(&self.setup, &self.store, file.digest) == FileDecision::Yes
             && let Ok(servers) = &file.servers
         {
             let own: BTreeSet<&str> = named.servers.iter().map(|spec| spec.name.as_str()).collect();
             all.extend(servers.iter().filter(|spec| !own.contains(spec.name.as_str())).cloned());
         }
         all
-    }
-
-    pub(crate) fn file_decision(&self, digest: Hash) -> FileDecision {
-        match stored_value(&self.store, &self.setup.file_key())
-            .filter(|decision: &FolderAnswer| decision.digest == digest)
-        {
-            None => FileDecision::Waits,
-            Some(decision) if decision.yes => FileDecision::Yes,
-            Some(_) => FileDecision::No,
-        }
     }
 
     fn report_folder_servers(&mut self, may: bool) {
@@ -114,7 +105,10 @@ impl Core {
                 let what = format!("{} in this folder is not used: {why}.", file.path);
                 self.notify(what);
             }
-            Ok(servers) if !servers.is_empty() && self.file_decision(file.digest) == FileDecision::Waits => {
+            Ok(servers)
+                if !servers.is_empty()
+                    && file_decision(&self.setup, &self.store, file.digest) == FileDecision::Waits =>
+            {
                 let count = servers.len();
                 let what = if count == 1 { "1 server".to_owned() } else { format!("{count} servers") };
                 let path = &file.path;
@@ -246,6 +240,14 @@ impl Core {
         let off = self.sessions.branch(branch).map(|branch| branch.overrides.tools_off).unwrap_or_default();
         let (foreign, offered) = (self.setup.foreign.clone(), self.learned.offered.clone());
         Some(Arc::new(Runner { own, foreign, offered, off, limit: self.setup.settings.output_limit, keep }))
+    }
+}
+
+pub(crate) fn file_decision(setup: &Setup, store: &Store, digest: Hash) -> FileDecision {
+    match stored_value(store, &setup.file_key()).filter(|decision: &FolderAnswer| decision.digest == digest) {
+        None => FileDecision::Waits,
+        Some(decision) if decision.yes => FileDecision::Yes,
+        Some(_) => FileDecision::No,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::domain::tool::mcp;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::engine::startup::learned::LearnedSettings;
+use crate::engine::startup::setup::Setup;
 
 /// The key that switches a whole group of tools off, and the keys of its tools.
 type Family = (String, Vec<String>);
@@ -42,7 +43,7 @@ impl Core {
             Failure::user("No branch is open.").todo("Open a session with `pleach session switch NAME`.")
         })?;
         let keys: Vec<String> = keys.iter().map(|key| self.learned.tool_key(key)).collect();
-        let families = self.families();
+        let families = families(&self.learned, &self.setup);
         let mut overrides = self.sessions.branch(id)?.overrides;
         let before = overrides.tools_off.clone();
         overrides.tools_off = keys.iter().fold(before.clone(), |off, key| after(off, key, on, &families));
@@ -56,18 +57,18 @@ impl Core {
         };
         self.override_as(id, overrides, &format!("{} {what}", if on { "enabled" } else { "disabled" }))
     }
+}
 
-    fn families(&self) -> Vec<Family> {
-        let own = self.setup.settings.tools.as_ref().map(|own| self.learned.own_specs(&self.setup, &**own));
-        let own = own.into_iter().flatten().map(|spec| spec.name).collect();
-        let servers = self.setup.foreign.servers();
-        let foreign = servers.iter().map(|server| {
-            let name = &server.spec.name;
-            let each = server.tools.iter().map(|tool| mcp::switch(name, Some(&tool.name))).collect();
-            (mcp::switch(name, None), each)
-        });
-        std::iter::once((OWN.to_owned(), own)).chain(foreign).collect()
-    }
+fn families(learned: &LearnedSettings, setup: &Setup) -> Vec<Family> {
+    let own = setup.settings.tools.as_ref().map(|own| learned.own_specs(setup, &**own));
+    let own = own.into_iter().flatten().map(|spec| spec.name).collect();
+    let servers = setup.foreign.servers();
+    let foreign = servers.iter().map(|server| {
+        let name = &server.spec.name;
+        let each = server.tools.iter().map(|tool| mcp::switch(name, Some(&tool.name))).collect();
+        (mcp::switch(name, None), each)
+    });
+    std::iter::once((OWN.to_owned(), own)).chain(foreign).collect()
 }
 
 impl LearnedSettings {

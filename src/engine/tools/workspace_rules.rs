@@ -18,8 +18,11 @@ use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Act, Answer, ItemName, ProjectAct, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::rules;
+use crate::engine::plans::state::Plans;
 use crate::engine::summaries::module_cards;
 use crate::engine::tools::state::Tools;
+use crate::engine::turns::state::Turns;
+use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::Arc;
 
@@ -151,30 +154,30 @@ impl Core {
         let mut writes: Vec<Write> = texts.map(|text| Write::PutFileText { session: branch.session, text }).collect();
         writes.push(self.setup.operation(branch.session, format!("wrote {path}"), vec![change]));
         self.store.write(writes)?;
-        self.project_changed();
+        project_changed(&mut self.plans, &mut self.turns);
         Ok(Answer::Done(format!("Wrote {path}; u undoes it.")))
     }
+}
 
-    /// Requests a new plan for the screen after the project's rules or skills changed. Drawn plans stay valid for
-    /// sending. During a turn nothing happens, because its end makes a new plan.
-    pub(crate) fn project_changed(&mut self) {
-        let here = self.plans.on_screen.as_ref().map(|screen| screen.branch);
-        if here.is_some_and(|branch| !self.turns.live.contains_key(&branch)) {
-            self.plans.outdate();
-        }
+/// Returns the text of an item of the project that is left out.
+pub(crate) fn project_text(store: &Store, tools: &Tools, atom: &Atom, path: Option<&str>) -> Option<String> {
+    if *atom == skills::atom() {
+        return Some(skills::listed(&tools.project.skills()));
     }
+    let modules = module_cards::current(store, &tools.project).unwrap_or_default();
+    if let Some((_, card, stale)) = modules.into_iter().find(|(of, ..)| of == atom) {
+        return Some(module_cards::sent(&card, Some(&stale)));
+    }
+    let rules_file = tools.rules_file(path?).ok().filter(|rules_file| rules_file.atom == *atom)?;
+    rules_file.found.ok().map(|text| text.sent.to_string())
+}
 
-    /// Returns the text of an item of the project that is left out.
-    pub(crate) fn project_text(&self, atom: &Atom, path: Option<&str>) -> Option<String> {
-        if *atom == skills::atom() {
-            return Some(skills::listed(&self.tools.project.skills()));
-        }
-        let modules = module_cards::current(&self.store, &self.tools.project).unwrap_or_default();
-        if let Some((_, card, stale)) = modules.into_iter().find(|(of, ..)| of == atom) {
-            return Some(module_cards::sent(&card, Some(&stale)));
-        }
-        let rules_file = self.tools.rules_file(path?).ok().filter(|rules_file| rules_file.atom == *atom)?;
-        rules_file.found.ok().map(|text| text.sent.to_string())
+/// Requests a new plan for the screen after the project's rules or skills changed. Drawn plans stay valid for
+/// sending. During a turn nothing happens, because its end makes a new plan.
+pub(crate) fn project_changed(plans: &mut Plans, turns: &mut Turns) {
+    let here = plans.on_screen.as_ref().map(|screen| screen.branch);
+    if here.is_some_and(|branch| !turns.live.contains_key(&branch)) {
+        plans.outdate();
     }
 }
 

@@ -9,6 +9,9 @@ use crate::domain::conversation::branch::Branch;
 use crate::engine::api::{Answer, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
+use crate::engine::plans::state::Plans;
+use crate::engine::sessions::state::Sessions;
+use crate::engine::startup::setup::Setup;
 use crate::engine::turns::state::Turns;
 use crate::store::file::claims::{Claim, ClaimOwner};
 use crate::store::types::OpenRun;
@@ -29,7 +32,7 @@ impl Core {
                 self.recover_branch(branch);
                 Ok(())
             }
-            Err(other) => Err(self.claimed_elsewhere(branch, other.as_ref())),
+            Err(other) => Err(claimed_elsewhere(&self.sessions, &self.setup, branch, other.as_ref())),
         }
     }
 
@@ -42,7 +45,7 @@ impl Core {
         }
         let wait = |taken: Failure| taken.kept("Nothing was sent.").todo("Wait until the other call is done.");
         self.claim(branch).map_err(wait)?;
-        self.release_claims();
+        release_claims(&mut self.plans, &mut self.turns);
         Ok(())
     }
 
@@ -69,7 +72,7 @@ impl Core {
         self.sessions.branch(branch)?;
         match self.claim(branch) {
             Ok(()) => {
-                let unused = !self.asks(branch);
+                let unused = !asks(&self.plans, &self.turns, branch);
                 if let Some(held) = self.turns.claims.get_mut(&branch) {
                     held.unused = unused;
                 }
@@ -98,36 +101,36 @@ impl Core {
         self.recover_branch(branch);
         self.answer(ticket, Ok(Answer::Done(String::new())));
     }
+}
 
-    /// Whether this program has an open turn or a pending send on a branch.
-    fn asks(&self, branch: BranchId) -> bool {
-        self.turns.live.contains_key(&branch) || self.plans.about_to_send(branch)
-    }
+/// Whether this program has an open turn or a pending send on a branch.
+fn asks(plans: &Plans, turns: &Turns, branch: BranchId) -> bool {
+    turns.live.contains_key(&branch) || plans.about_to_send(branch)
+}
 
-    /// Releases the claims on branches without an open turn or a pending send.
-    pub(crate) fn release_claims(&mut self) {
-        let (live, plans) = (&self.turns.live, &self.plans);
-        let asks = |branch: &BranchId| live.contains_key(branch) || plans.about_to_send(*branch);
-        self.turns.claims.retain(|branch, held| held.unused || asks(branch));
-    }
+/// Releases the claims on branches without an open turn or a pending send.
+pub(crate) fn release_claims(plans: &mut Plans, turns: &mut Turns) {
+    let (live, plans) = (&turns.live, plans);
+    let asks = |branch: &BranchId| live.contains_key(branch) || plans.about_to_send(*branch);
+    turns.claims.retain(|branch, held| held.unused || asks(branch));
+}
 
-    fn claimed_elsewhere(&self, branch: BranchId, other: Option<&ClaimOwner>) -> Failure {
-        let name = self.sessions.branch(branch).map_or_else(|_| "this branch".into(), |branch| branch.name);
-        let who = match other {
-            Some(ClaimOwner { process, since, workbench }) => {
-                let place = if *workbench { "the workbench" } else { "the command line" };
-                format!("{place} (process {process}), since {}", clock(*since))
-            }
-            None => "another pleach process".into(),
-        };
-        let failure = Failure::new(FailureKind::Busy, format!("Another process is sending on {name}: {who}."));
-        if self.setup.patient {
-            failure
-                .kept("Your message was not saved and nothing was sent.")
-                .todo("Use --wait to send it afterward, or fork and ask there.")
-        } else {
-            failure.kept("Nothing was sent; your draft is kept.").todo("Wait for it, or fork and ask there.")
+fn claimed_elsewhere(sessions: &Sessions, setup: &Setup, branch: BranchId, other: Option<&ClaimOwner>) -> Failure {
+    let name = sessions.branch(branch).map_or_else(|_| "this branch".into(), |branch| branch.name);
+    let who = match other {
+        Some(ClaimOwner { process, since, workbench }) => {
+            let place = if *workbench { "the workbench" } else { "the command line" };
+            format!("{place} (process {process}), since {}", clock(*since))
         }
+        None => "another pleach process".into(),
+    };
+    let failure = Failure::new(FailureKind::Busy, format!("Another process is sending on {name}: {who}."));
+    if setup.patient {
+        failure
+            .kept("Your message was not saved and nothing was sent.")
+            .todo("Use --wait to send it afterward, or fork and ask there.")
+    } else {
+        failure.kept("Nothing was sent; your draft is kept.").todo("Wait for it, or fork and ask there.")
     }
 }
 

@@ -22,7 +22,9 @@ use crate::engine::branches::marks::apply_to;
 use crate::engine::branches::undo::store_anchor_for_head;
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::fresh_key;
+use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::setup::Setup;
+use crate::engine::turns::claims::release_claims;
 use crate::store::types::{StoreError, Write};
 
 impl Core {
@@ -71,7 +73,7 @@ impl Core {
     pub(super) fn commit_user(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {
         let Some((planned, content)) = live.user.clone() else { return Ok(()) };
         let head = self.commit(branch, live, |core, live, _| {
-            let grown = core.next_head(branch, live, Role::User, &content, End::Complete)?;
+            let grown = next_head(&core.sessions, &core.setup, branch, live, Role::User, &content, End::Complete)?;
             let head = NodeHead { id: planned.id, at: planned.at, lane: planned.lane.clone(), ..grown };
             let card = RunCard { user: Some(head.id), ..live.card.clone() };
             let node = Node { head: head.clone(), content: content.clone() };
@@ -133,26 +135,6 @@ impl Core {
         self.show_nodes(id, heads);
     }
 
-    /// Returns the head of a new node after the turn's last one.
-    fn next_head(
-        &self,
-        branch: BranchId,
-        live: &LiveTurn,
-        role: Role,
-        content: &Content,
-        end: End,
-    ) -> Result<NodeHead, Failure> {
-        let session = self.sessions.of_branch(branch)?;
-        let parent = live.after.and_then(|id| session.tree.slot(id));
-        let key = fresh_key(session, parent, role, content);
-        let above = parent.map(|slot| session.tree.head(slot));
-        let lane = above.map_or_else(String::new, |head| head.lane.clone());
-        let mut head = new_head(session, parent, key, role, content, self.setup.now(), &lane);
-        head.end = end;
-        head.model = (role == Role::Assistant).then(|| live.card.model.clone());
-        Ok(head)
-    }
-
     /// Stores the answer as a node and closes the run. If the answer is complete, the turn-end reflection (`reflect`)
     /// is part of the transaction.
     pub(super) fn commit_answer(
@@ -164,7 +146,7 @@ impl Core {
     ) -> Result<(), Failure> {
         live.card.status = status_of(end);
         let answered = self.commit(branch, live, |core, live, bare| {
-            let head = core.next_head(branch, live, Role::Assistant, content, end)?;
+            let head = next_head(&core.sessions, &core.setup, branch, live, Role::Assistant, content, end)?;
             let suggestions = core.read_state_block(branch, live, &head, content, end)?;
             let state = suggestions.state.clone();
             let card = RunCard { answer: Some(head.id), ..live.card.clone() };
@@ -238,7 +220,7 @@ impl Core {
     ) -> Result<(), Failure> {
         live.card.status = if live.state.cancelled { RunStatus::Cancelled } else { RunStatus::Complete };
         let (nodes, card, traces) = self.commit(branch, live, |core, live, _| {
-            let nodes = core.episode(branch, live, content, results)?;
+            let nodes = episode(&core.sessions, &core.setup, branch, live, content, results)?;
             let (first, last) = (nodes.first().map(|node| node.head.id), nodes.last().map(|node| node.head.id));
             let card = RunCard { answer: first, ..live.card.clone() };
             let mut traces = live.traces.clone();
@@ -268,29 +250,6 @@ impl Core {
             self.emit(Event::Tool(ToolEvent::Trace(Box::new(trace))));
         }
         Ok(())
-    }
-
-    /// Returns the nodes of an episode; each result follows the previous one.
-    fn episode(
-        &self,
-        branch: BranchId,
-        live: &LiveTurn,
-        content: &Content,
-        results: &[Content],
-    ) -> Result<Vec<Node>, Failure> {
-        let mut nodes: Vec<Node> = Vec::new();
-        let parts = std::iter::once((Role::Assistant, content)).chain(results.iter().map(|r| (Role::Tool, r)));
-        for (role, content) in parts {
-            let mut head = self.next_head(branch, live, role, content, End::Complete)?;
-            if let Some(Node { head: above, .. }) = nodes.last() {
-                head.parent = Some(above.id);
-                head.key = crate::domain::conversation::message::node_key(Some(above.key), role, head.content, 0, None);
-                head.ord = 0;
-                head.at = head.at.max(above.at + 1);
-            }
-            nodes.push(Node { head, content: content.clone() });
-        }
-        Ok(nodes)
     }
 
     /// Closes the run without a node.
@@ -345,11 +304,56 @@ impl Core {
             self.plans.last_rounds.remove(&branch);
         }
         // A receiver of the closing event may send a message immediately, even in another window.
-        self.release_claims();
+        release_claims(&mut self.plans, &mut self.turns);
         self.check_due(branch, &live.solved.plan, completed);
         self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure }));
         self.title_automatically(branch, completed);
     }
+}
+
+/// Returns the head of a new node after the turn's last one.
+fn next_head(
+    sessions: &Sessions,
+    setup: &Setup,
+    branch: BranchId,
+    live: &LiveTurn,
+    role: Role,
+    content: &Content,
+    end: End,
+) -> Result<NodeHead, Failure> {
+    let session = sessions.of_branch(branch)?;
+    let parent = live.after.and_then(|id| session.tree.slot(id));
+    let key = fresh_key(session, parent, role, content);
+    let above = parent.map(|slot| session.tree.head(slot));
+    let lane = above.map_or_else(String::new, |head| head.lane.clone());
+    let mut head = new_head(session, parent, key, role, content, setup.now(), &lane);
+    head.end = end;
+    head.model = (role == Role::Assistant).then(|| live.card.model.clone());
+    Ok(head)
+}
+
+/// Returns the nodes of an episode; each result follows the previous one.
+fn episode(
+    sessions: &Sessions,
+    setup: &Setup,
+    branch: BranchId,
+    live: &LiveTurn,
+    content: &Content,
+    results: &[Content],
+) -> Result<Vec<Node>, Failure> {
+    let mut nodes: Vec<Node> = Vec::new();
+    let parts = std::iter::once((Role::Assistant, content)).chain(results.iter().map(|r| (Role::Tool, r)));
+    for (role, content) in parts {
+        let mut head = next_head(sessions, setup, branch, live, role, content, End::Complete)?;
+        if let Some(Node { head: above, .. }) = nodes.last() {
+            head.parent = Some(above.id);
+            head.key = crate::domain::conversation::message::node_key(Some(above.key), role, head.content, 0, None);
+            head.ord = 0;
+            head.at = head.at.max(above.at + 1);
+        }
+        nodes.push(Node { head, content: content.clone() });
+    }
+    Ok(nodes)
 }
 
 impl Setup {

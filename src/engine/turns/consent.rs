@@ -17,7 +17,9 @@ use crate::domain::tool::trace::ToolStatus;
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, Event, ToolEvent};
 use crate::engine::core::{Core, stored_value};
+use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::setup::Setup;
+use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -113,7 +115,7 @@ impl Core {
     /// Returns the denials of the person's own rules: the rules of the open session, the folder, and the settings.
     pub(crate) fn denied(&self) -> FileVisibility {
         let here = self.sessions.current().ok().map(|session| session.current);
-        let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));
+        let rules = here.map_or_else(|| rules_of(&self.setup, &self.store, None), |branch| self.all_rules(branch));
         FileVisibility::denying(rules.into_iter().map(|(_, rule)| rule))
     }
 
@@ -122,26 +124,13 @@ impl Core {
     pub(crate) fn apply_denials(&self, branch: Option<BranchId>) {
         let session = branch.and_then(|branch| self.sessions.of_branch(branch).ok()).map(|session| session.card.id);
         let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
-        let rules = self.rules_of(session).into_iter().filter_map(denies).collect();
+        let rules = rules_of(&self.setup, &self.store, session).into_iter().filter_map(denies).collect();
         self.tools.project.apply_denials(self.workers.code.workspace().apply_denials(session, rules));
     }
 
     /// Returns the rules that apply on a branch, the session's first.
     pub(crate) fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
-        self.rules_of(self.sessions.of_branch(branch).map(|session| session.card.id).ok())
-    }
-
-    fn rules_of(&self, session: Option<SessionId>) -> Vec<(RuleScope, Rule)> {
-        let own = session.map(|id| self.rules_in_scope(RuleScope::Session, id)).unwrap_or_default();
-        let folder: Vec<Rule> = stored_value(&self.store, &self.setup.folder_key()).unwrap_or_default();
-        let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
-        let config = self.setup.settings.tool_rules.iter().cloned();
-        let all = own.into_iter().map(of(RuleScope::Session)).chain(folder.into_iter().map(of(RuleScope::Folder)));
-        all.chain(config.map(of(RuleScope::Config))).collect()
-    }
-
-    fn rules_in_scope(&self, scope: RuleScope, session: SessionId) -> Vec<Rule> {
-        stored_value(&self.store, &self.setup.rules_key(scope, session)).unwrap_or_default()
+        rules_of(&self.setup, &self.store, self.sessions.of_branch(branch).map(|session| session.card.id).ok())
     }
 
     /// Returns all rules that apply, with their scopes.
@@ -155,7 +144,7 @@ impl Core {
             return Err(Failure::user("That rule is in the settings.").todo("Change it under [tools] there."));
         }
         let session = self.sessions.current()?.card.id;
-        let mut rules = self.rules_in_scope(scope, session);
+        let mut rules = rules_in_scope(&self.setup, &self.store, scope, session);
         let words = rule.to_text();
         let before = rules.len();
         rules.retain(|known| *known != rule);
@@ -168,7 +157,7 @@ impl Core {
         if rules.len() > MAX_RULES {
             return Err(Failure::user(format!("At most {MAX_RULES} rules are kept.")).todo("Remove one first."));
         }
-        let remaining = if on { self.remaining_results(&rules[0])? } else { None };
+        let remaining = if on { remaining_results(&self.sessions, &self.store, &rules[0])? } else { None };
         let value = serde_json::to_string(&rules).ok().filter(|_| !rules.is_empty());
         self.store.write(vec![Write::SetValue { key: self.setup.rules_key(scope, session), value }])?;
         let place = if scope == RuleScope::Session { "in this session" } else { "in this folder" };
@@ -178,37 +167,6 @@ impl Core {
         } else {
             format!("Removed {place}: {words}.")
         }))
-    }
-
-    /// Returns a sentence about earlier tool results that contain files that a new rule denies; `None` if there are
-    /// none. These results are messages that the person sees in every plan, so they stay and are sent until a person
-    /// excludes them.
-    fn remaining_results(&self, rule: &Rule) -> Result<Option<String>, Failure> {
-        let sight = FileVisibility::new([rule.clone()]);
-        if rule.verdict != Verdict::Deny || sight.is_open() {
-            return Ok(None);
-        }
-        let session = self.sessions.current()?;
-        let there = |id: NodeId| session.tree.slot(id).is_some_and(|slot| session.tree.head(slot).end != End::Removed);
-        let mut traces = self.store.traces(session.card.id, MAX_CALLS)?;
-        traces.retain(|trace| trace.status == Some(ToolStatus::Ok) && trace.node.is_some_and(there));
-        // A search names files in its result.
-        let searches: Vec<NodeId> =
-            traces.iter().filter(|trace| trace.name == "search").filter_map(|trace| trace.node).collect();
-        let found = self.store.nodes(&searches)?;
-        let found: HashMap<NodeId, String> =
-            found.iter().map(|node| (node.head.id, node.content.plain_text())).collect();
-        let mut count = 0;
-        let mut denied = BTreeSet::new();
-        for trace in &traces {
-            let mut files = files(trace);
-            let lines = trace.node.and_then(|id| found.get(&id)).into_iter().flat_map(|text| text.lines());
-            files.extend(lines.filter_map(|line| Some(line.split_once(':')?.0.to_owned())));
-            files.retain(|path| sight.denies(&trace.name, path).is_some());
-            count += usize::from(!files.is_empty());
-            denied.extend(files);
-        }
-        Ok((count > 0).then(|| remaining_results_sentence(count, &denied)))
     }
 
     /// Records files that tools changed as an operation, so that undo reverts them.
@@ -230,47 +188,96 @@ impl Core {
             self.alarm(format!("{} was changed, but undo can't restore it: {error}", names.join(", ")));
         }
     }
+}
 
-    /// Restores the file contents that changes name. If one file cannot be restored, those already restored are
-    /// reverted.
-    pub(crate) fn revert_files(&self, session: SessionId, changes: &[Change]) -> Result<(), Failure> {
-        let mut done: Vec<(&str, Option<Hash>, Option<Hash>)> = Vec::new();
-        for change in changes {
-            let Change::File { path, before, after } = change else { continue };
-            if let Err(failure) = self.revert_file(session, path, *before, *after) {
-                for (path, before, after) in done.into_iter().rev() {
-                    let _ = self.revert_file(session, path, after, before);
-                }
-                return Err(failure);
+fn rules_of(setup: &Setup, store: &Store, session: Option<SessionId>) -> Vec<(RuleScope, Rule)> {
+    let own = session.map(|id| rules_in_scope(setup, store, RuleScope::Session, id)).unwrap_or_default();
+    let folder: Vec<Rule> = stored_value(store, &setup.folder_key()).unwrap_or_default();
+    let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
+    let config = setup.settings.tool_rules.iter().cloned();
+    let all = own.into_iter().map(of(RuleScope::Session)).chain(folder.into_iter().map(of(RuleScope::Folder)));
+    all.chain(config.map(of(RuleScope::Config))).collect()
+}
+
+fn rules_in_scope(setup: &Setup, store: &Store, scope: RuleScope, session: SessionId) -> Vec<Rule> {
+    stored_value(store, &setup.rules_key(scope, session)).unwrap_or_default()
+}
+
+/// Restores the file contents that changes name. If one file cannot be restored, those already restored are
+/// reverted.
+pub(crate) fn revert_files(
+    setup: &Setup,
+    store: &Store,
+    session: SessionId,
+    changes: &[Change],
+) -> Result<(), Failure> {
+    let mut done: Vec<(&str, Option<Hash>, Option<Hash>)> = Vec::new();
+    for change in changes {
+        let Change::File { path, before, after } = change else { continue };
+        if let Err(failure) = revert_file(setup, store, session, path, *before, *after) {
+            for (path, before, after) in done.into_iter().rev() {
+                let _ = revert_file(setup, store, session, path, after, before);
             }
-            done.push((path, *before, *after));
+            return Err(failure);
         }
-        Ok(())
+        done.push((path, *before, *after));
     }
+    Ok(())
+}
 
-    fn revert_file(
-        &self,
-        session: SessionId,
-        path: &str,
-        expected: Option<Hash>,
-        wanted: Option<Hash>,
-    ) -> Result<(), Failure> {
-        let text = wanted.map(|hash| self.store.file_text(session, hash)).transpose()?.flatten();
-        if wanted.is_some() && text.is_none() {
-            let what = format!("The earlier content of {path} was not kept.");
-            return Err(Failure::user(what).kept("The file was left as it is."));
-        }
-        let Some(tools) = &self.setup.settings.tools else {
-            return Err(Failure::user(format!("{path} can't be changed: tools are off."))
-                .kept("The file was left as it is.")
-                .todo("Enable tools in the settings ([tools] enabled = true)."));
-        };
-        let stale = |why| {
-            let failure = Failure::new(FailureKind::Stale, why).kept("Nothing was undone or redone.");
-            failure.todo("Change the file yourself.")
-        };
-        tools.put_back(path, expected, text.as_deref()).map_err(stale)
+fn revert_file(
+    setup: &Setup,
+    store: &Store,
+    session: SessionId,
+    path: &str,
+    expected: Option<Hash>,
+    wanted: Option<Hash>,
+) -> Result<(), Failure> {
+    let text = wanted.map(|hash| store.file_text(session, hash)).transpose()?.flatten();
+    if wanted.is_some() && text.is_none() {
+        let what = format!("The earlier content of {path} was not kept.");
+        return Err(Failure::user(what).kept("The file was left as it is."));
     }
+    let Some(tools) = &setup.settings.tools else {
+        return Err(Failure::user(format!("{path} can't be changed: tools are off."))
+            .kept("The file was left as it is.")
+            .todo("Enable tools in the settings ([tools] enabled = true)."));
+    };
+    let stale = |why| {
+        let failure = Failure::new(FailureKind::Stale, why).kept("Nothing was undone or redone.");
+        failure.todo("Change the file yourself.")
+    };
+    tools.put_back(path, expected, text.as_deref()).map_err(stale)
+}
+
+/// Returns a sentence about earlier tool results that contain files that a new rule denies; `None` if there are
+/// none. These results are messages that the person sees in every plan, so they stay and are sent until a person
+/// excludes them.
+fn remaining_results(sessions: &Sessions, store: &Store, rule: &Rule) -> Result<Option<String>, Failure> {
+    let sight = FileVisibility::new([rule.clone()]);
+    if rule.verdict != Verdict::Deny || sight.is_open() {
+        return Ok(None);
+    }
+    let session = sessions.current()?;
+    let there = |id: NodeId| session.tree.slot(id).is_some_and(|slot| session.tree.head(slot).end != End::Removed);
+    let mut traces = store.traces(session.card.id, MAX_CALLS)?;
+    traces.retain(|trace| trace.status == Some(ToolStatus::Ok) && trace.node.is_some_and(there));
+    // A search names files in its result.
+    let searches: Vec<NodeId> =
+        traces.iter().filter(|trace| trace.name == "search").filter_map(|trace| trace.node).collect();
+    let found = store.nodes(&searches)?;
+    let found: HashMap<NodeId, String> = found.iter().map(|node| (node.head.id, node.content.plain_text())).collect();
+    let mut count = 0;
+    let mut denied = BTreeSet::new();
+    for trace in &traces {
+        let mut files = files(trace);
+        let lines = trace.node.and_then(|id| found.get(&id)).into_iter().flat_map(|text| text.lines());
+        files.extend(lines.filter_map(|line| Some(line.split_once(':')?.0.to_owned())));
+        files.retain(|path| sight.denies(&trace.name, path).is_some());
+        count += usize::from(!files.is_empty());
+        denied.extend(files);
+    }
+    Ok((count > 0).then(|| remaining_results_sentence(count, &denied)))
 }
 
 impl Setup {

@@ -16,6 +16,7 @@ use crate::domain::tool::trace::{ToolOutcome, ToolOutput, ToolStatus, ToolTrace,
 use crate::engine::api::{Event, ToolEvent, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, SummaryReport, TurnReport};
+use crate::engine::turns::claims::release_claims;
 use crate::store::types::Write;
 use std::time::{Duration, Instant};
 
@@ -296,7 +297,7 @@ impl Core {
         self.finish_race_record(branch, &live);
         let draft = live.user.is_some().then(|| live.draft.clone());
         let kept = "The part that arrived and was saved is restored at the next start.";
-        self.release_claims();
+        release_claims(&mut self.plans, &mut self.turns);
         self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
     }
 
