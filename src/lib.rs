@@ -59,11 +59,13 @@
 //!    code, older messages) receives the turns that are sent in any case ([`context::already_in`]). Only
 //!    `context::admission` admits items, in this order: required items, a person's leases, the newest turn in its
 //!    shortest form, rules, module summaries, and the map of the code, retrieved items within the mode's allowance, the
-//!    window of turns with all that is left, the program's leases, and retrieved items that still fit. A search
-//!    composes texts that depend on each other (passages of one message, symbols of one file), so it composes no more
-//!    than the mode's allowance ([`retrieval::fill`], [`code::find::cards`]). An accepted summary is sent in every mode
-//!    if the request is no larger with it than without it and keeps a person's leases
-//!    (`context::admission::accepted_summaries`). Only the newest draft of a branch is planned. When an embedder is
+//!    window of turns with all that is left, the program's leases, and retrieved items that still fit. Sources search
+//!    in every budget, however small. The texts that a search composes depend on each other (a date line only where the
+//!    day changes, passages of one message, excerpts that end where the next symbol begins), so it composes no more than
+//!    the mode's allowance ([`retrieval::fill`], [`code::find::cards`]) and gives the best of the other hits as rows
+//!    with the reason `allowance`. An accepted summary is sent in every mode if the request is no larger with it than
+//!    without it and keeps a person's leases (`context::admission::accepted_summaries`). Only the newest draft of a
+//!    branch is planned. When an embedder is
 //!    configured, a separate thread (`engine::indexing::vectors`) computes vectors of passages, and a plan uses the
 //!    vectors that exist. Code works the same way: a thread (`engine::indexing::code_indexer`) keeps an index of a
 //!    trusted workspace, and a plan (`engine::plans::sources::code`) uses the index as it is when the plan is made. The

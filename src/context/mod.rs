@@ -62,7 +62,7 @@ pub struct AlreadyIn {
 pub fn already_in(input: &PlanInput, displaceable: bool) -> Option<AlreadyIn> {
     if let Some(asking) = state_request::certainly_asking(input)
         && let Some(admitted) = without_retrieved(&asking, input.allowance)
-        && state_request::sends_turns(&admitted)
+        && state_request::sends_newest(&admitted)
     {
         return unrepeatable(&admitted, displaceable);
     }
@@ -110,6 +110,6 @@ fn unrepeatable(admitted: &Admitted<'_>, displaceable: bool) -> Option<AlreadyIn
 /// Returns whether the plan of an input is larger than the plan of another one; false if either is blocked.
 #[must_use]
 pub fn is_larger(input: &PlanInput, other: &PlanInput) -> bool {
-    let size = |input: &PlanInput| plan(input).map(|plan| plan.est_total).ok();
+    let size = |input: &PlanInput| state_request::admit(input, explain::size).ok();
     size(input).zip(size(other)).is_some_and(|(size, other)| size > other)
 }

@@ -107,7 +107,9 @@ pub fn fill(options: &SearchOptions<'_>, hits: &[Hit], room: &CardRoom<'_>) -> F
     let mut misfits = 0;
     for at in above {
         let (rank, hit) = (at + 1, &hits[at]);
-        if misfits >= MAX_MISFITS || filler.remaining() < MIN_ROOM {
+        // Without any card, the room is too small for every hit, and nothing better filled it.
+        let is_full = filler.list.tokens() > 0 && filler.remaining() < MIN_ROOM;
+        if misfits >= MAX_MISFITS || is_full {
             if filler.near.len() >= room.near {
                 break;
             }

@@ -436,3 +436,17 @@ fn filling_stops_after_many_hits_without_room() {
     assert_eq!((found.cards.len(), found.near.len(), tried), (0, 90, 60));
     assert!(found.near[tried..].iter().all(|near| near.why == MissReason::Below));
 }
+
+/// Room for no card at all: nothing better filled it.
+#[test]
+fn hits_without_any_room_lack_room() {
+    let mut all = Conversation::default();
+    let path: Vec<u32> = (0..9).map(|n| all.add(&format!("oven note{n} of the garden"))).collect();
+    let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
+    for tokens in [0, 7] {
+        let room = CardRoom { tokens, count: &approximate, together: &|at| at..at + 1, near: 5, floor: None };
+        let found = find(&all.options(&scope, &filter, &NoSegments), "oven", &room);
+        let lacks = |near: &UnsentHit| matches!(near.why, MissReason::NoRoom { missing } if missing > 0);
+        assert_eq!((found.cards.len(), found.near.iter().filter(|near| lacks(near)).count()), (0, 5));
+    }
+}

@@ -22,6 +22,10 @@ const MIN_COVERED_UNNAMED: f32 = 0.6;
 const MIN_COVERED_STATED: f32 = 0.3;
 const MIN_COVERED_CHANGED: f32 = 0.2;
 
+/// A word is rare if no more symbols contain it than this share of all, as a divisor, or than this number.
+const RARE_SHARE: usize = 50;
+const RARE: usize = 5;
+
 /// What a message does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MessageKind {
@@ -56,10 +60,14 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
         return None;
     }
     let kind = if query.asks { MessageKind::Asks } else { MessageKind::States };
-    let why = decide(&measure(index, query, &query.content, hits), kind)?;
+    let why = decide(&measure(index, query, &query.content, hits), kind);
     if query.asks {
-        return Some(why);
+        return why;
     }
+    if orders_text(index, query) {
+        return why.or(Some(SkipReason::Faint));
+    }
+    let why = why?;
     if (query.is_change || query.is_order) && labels_file(index, query) {
         return None;
     }
@@ -101,6 +109,22 @@ fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
         (MessageKind::Changes, true) => (1, MIN_COVERED_CHANGED),
     };
     (signals.together < together || signals.covered < covered).then_some(SkipReason::Faint)
+}
+
+/// Returns whether a message is about a text or an everyday matter that names nothing in the workspace, and no rare word
+/// of it names something there either: "write a haiku about autumn".
+fn orders_text(index: &Index, query: &Query) -> bool {
+    let is_name = |term: &str, word: &str| names(index, (term, word), false);
+    let is_named = |term: &str| {
+        let word = query.words.get(term);
+        word.is_some_and(|word| is_name(term, word) || word.strip_suffix('s').is_some_and(|one| is_name(term, one)))
+    };
+    let rare = (index.code_len() / RARE_SHARE).max(RARE);
+    let is_rare = |term: &str| index.postings_of(term).iter().filter(|one| index.is_code(one.symbol)).count() <= rare;
+    let others = query.first_line.intersection(&query.content).filter(|term| !query.prose.contains(*term));
+    !query.prose.is_empty()
+        && !query.prose.iter().any(|term| is_named(term))
+        && !others.into_iter().any(|term| is_rare(term) && is_named(term))
 }
 
 /// Returns whether a message spells out an identifier or path of the workspace.

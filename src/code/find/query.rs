@@ -36,6 +36,9 @@ pub struct Query {
     pub is_order: bool,
     /// The terms of identifiers of its first line, and of words in it that are marked as code.
     pub identifiers: BTreeSet<Box<str>>,
+    /// The terms of words of its first line for texts and everyday matters, if nothing else in that line shows that it
+    /// is about code: a label, an identifier, a path, or a failure.
+    pub prose: BTreeSet<Box<str>>,
     /// The words of the terms, in lower case.
     pub words: BTreeMap<Box<str>, Box<str>>,
     /// Whether it is a question; set by the caller.
@@ -63,6 +66,22 @@ const CODE_WORDS: &[&str] = &[
     "functions", "implementation", "implemented", "implements", "interface", "macro", "method", "methods", "module",
     "struct", "structs", "trait", "traits", "variable",
 ];
+
+/// Words for texts, their parts, and everyday matters, which other orders are about. Sorted.
+#[rustfmt::skip]
+const PROSE_WORDS: &[&str] = &[
+    "advertisement", "article", "articles", "ballad", "beach", "birthday", "blog", "boss", "breakfast", "brother",
+    "cake", "chapter", "chapters", "children", "dialogue", "dinner", "email", "emails", "essay", "essays", "father",
+    "food", "grammar", "guest", "guests", "haiku", "haikus", "hero", "holiday", "homework", "hotel", "humor",
+    "invitation", "joke", "jokes", "kids", "landlord", "letter", "letters", "limerick", "lunch", "lyrics", "meeting",
+    "mother", "movie", "movies", "newsletter", "novel", "packing", "paragraph", "paragraphs", "party", "plot", "poem",
+    "poems", "prose", "recipe", "recipes", "restaurant", "resume", "rhyme", "rhymes", "sentence", "sentences",
+    "shopping", "sister", "song", "songs", "sonnet", "speech", "speeches", "stories", "story", "tale", "tales",
+    "toast", "tone", "trip", "vacation", "verse", "verses", "wedding", "weekend",
+];
+
+/// Words for failures of programs. Sorted.
+const FAILURES: [&str; 5] = ["crash", "crashes", "exception", "panic", "traceback"];
 
 /// Terms of words that name tests, examples, and benchmarks.
 const TESTS: [&str; 5] = ["bench", "benchmark", "exampl", "spec", "test"];
@@ -187,6 +206,13 @@ fn read_first_line(analyzer: &Analyzer, whole: &str, line: &str, query: &mut Que
     let named = line.split_whitespace().filter(|chunk| is_marked_as_code(chunk) || is_identifier(chunk));
     let terms = named.flat_map(words_of).flat_map(parts).map(|part| analyzer.stem(part));
     query.identifiers = terms.filter(|term| query.content.contains(term)).collect();
+    let words: Vec<String> = words_of(line).map(str::to_lowercase).collect();
+    let has = |list: &[&str]| words.iter().any(|word| list.binary_search(&word.as_str()).is_ok());
+    let is_plain = !has_kind && label(line).is_none() && query.identifiers.is_empty() && query.paths.is_empty();
+    if is_plain && !query.names_code && !has(&FAILURES) {
+        let prose = words.iter().filter(|word| PROSE_WORDS.binary_search(&word.as_str()).is_ok());
+        query.prose = prose.map(|word| analyzer.stem(word)).collect();
+    }
 }
 
 fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, query: &mut Query) {
@@ -342,7 +368,7 @@ mod tests {
 
     #[test]
     fn messages_that_say_what_to_change_are_recognized() {
-        for words in [CHANGE_VERBS, ORDER_VERBS, VERBS, CHANGE_KINDS] {
+        for words in [CHANGE_VERBS, ORDER_VERBS, VERBS, CHANGE_KINDS, PROSE_WORDS, &FAILURES] {
             assert!(words.is_sorted());
         }
         for text in [
@@ -400,6 +426,25 @@ mod tests {
         assert_eq!(identifiers("`walk` is slow"), ["walk"]);
         for text in ["the Tool of Results", "yes -- please", "SIGINFO is fatal", "slow\nwalk_tree is it"] {
             assert_eq!(identifiers(text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn orders_about_texts_are_recognized_unless_something_shows_that_they_are_about_code() {
+        let prose = |text: &str| read_plainly(text).prose.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(prose("Write a haiku about autumn"), ["haiku"]);
+        assert_eq!(prose("Fix the grammar of the letters\n\nThanks"), ["grammar", "letter"]);
+        for text in [
+            "fix: letters of the list",
+            "letters: add a list",
+            "Add `letter` to the list",
+            "Add the letter to list_of_names",
+            "Fix the story in src/list.rs",
+            "Fix the panic in the story",
+            "Add a method to the story",
+            "Add a list\n\nIt holds letters.",
+        ] {
+            assert_eq!(prose(text), [""; 0], "{text}");
         }
     }
 

@@ -86,12 +86,50 @@ pub(in crate::context) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<B
 /// program's leases apart. Order: required items (if they do not fit, the call is blocked), a person's leases, the
 /// newest turn in its shortest form, offers that do not spend the allowance, retrieved candidates within the mode's
 /// allowance, the window with the rest of the budget, the program's leases.
-#[allow(clippy::too_many_lines, reason = "one step for each kind of item, in their order")]
 pub(in crate::context) fn admit_with(
     input: &PlanInput,
     summed: SummaryCoverage,
     looked_up: AllowanceUse,
     most: Option<u32>,
+) -> Result<Admitted<'_>, Box<Blocked>> {
+    let mut best = admit_chosen(input, summed, looked_up, (most, None))?;
+    while let Some(more) = with_more_turns(&best) {
+        match admit_chosen(input, best.summed.clone(), looked_up, (most, Some(more))) {
+            Ok(next) if sends_more(&best, &next) => best = next,
+            _ => break,
+        }
+    }
+    Ok(best)
+}
+
+/// Returns the choice of a policy by relevance with the turns that fit in addition to everything that is sent; `None` if
+/// none fits, or if the window had to drop a chosen turn.
+fn with_more_turns(admitted: &Admitted<'_>) -> Option<PolicyChoice> {
+    let Admitted { input, choice, window, places, most, .. } = admitted;
+    let is_free = input.policy.choose == TurnSelection::Relevance && input.round_before.is_none() && most.is_none();
+    let floor = window::floor(input, admitted.costs.summed);
+    let is_dropped = |at: usize| choice.takes_itself(at) && places[at] == RowPosition::Outside;
+    if !is_free || (floor..places.len()).any(is_dropped) || (floor..places.len()).all(|at| choice.takes_itself(at)) {
+        return None;
+    }
+    let form = |at: usize| choice.form(at, if at < window.shortened { window.form } else { Form::Full });
+    choose::with_more_turns(input, (floor, admitted.total), choice, &form)
+}
+
+/// Returns whether a plan sends all turns of another one, and more.
+fn sends_more(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
+    let count = |admitted: &Admitted<'_>| admitted.places.iter().filter(|place| place.is_sent()).count();
+    let mut both = before.places.iter().zip(&after.places);
+    both.all(|(old, new)| !old.is_sent() || new.is_sent()) && count(after) > count(before)
+}
+
+/// Like [`admit_with`], with a given choice of turns, or with the policy's.
+#[allow(clippy::too_many_lines, reason = "one step for each kind of item, in their order")]
+fn admit_chosen(
+    input: &PlanInput,
+    summed: SummaryCoverage,
+    looked_up: AllowanceUse,
+    (most, given): (Option<u32>, Option<PolicyChoice>),
 ) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
     let room = input.budget.prompt;
@@ -111,7 +149,7 @@ pub(in crate::context) fn admit_with(
         let cap = input.policy.leased_cap_tokens.min(choose::session_room(input, &summed, 0));
         PersonsLeases::new(input, (&marks, &summed), (cap, room - base_cost - shortest_open))
     };
-    let (choice, most_offered) = chosen(input, &marks, required_beside_turns, looked_up, &summed);
+    let (choice, most_offered) = chosen(input, (&marks, &summed), required_beside_turns, looked_up, given);
     plain.fixed = required_beside_turns;
     let (mut costs, mut loose) = if input.policy.withholds() || input.round_before.is_some() {
         let mut chosen = Sums::new(input, &marks, &choice);
@@ -222,14 +260,14 @@ impl<'a> OptionalParts<'a> {
 
 /// Applies the policy in the room left by the offers that would fit if no turn were required, so that a mark on one
 /// turn does not change the choice of another. Candidates that repeat a chosen turn cost nothing, which makes room for
-/// others; the policy is applied again until that room stops growing. Also returns the largest size of offers at which
-/// the policy includes the newest turn.
+/// others; the policy is applied again until that room stops growing. Returns the `given` choice, if there is one. Also
+/// returns the largest size of offers at which the policy includes the newest turn.
 fn chosen(
     input: &PlanInput,
-    marks: &Marks<'_>,
+    (marks, summed): (&Marks<'_>, &SummaryCoverage),
     required_beside_turns: u32,
     looked_up: AllowanceUse,
-    summed: &SummaryCoverage,
+    given: Option<PolicyChoice>,
 ) -> (PolicyChoice, u32) {
     if matches!(input.policy.choose, TurnSelection::Recent | TurnSelection::Lane) {
         return (choose::choose(input, marks, (0, 0), (summed, None), &|_| 0), u32::MAX);
@@ -237,6 +275,9 @@ fn chosen(
     let all = input.budget.prompt.saturating_sub(required_beside_turns);
     let beside = required_beside_turns.saturating_add(open_forms(input, marks, all).1);
     let most_offered = choose::most_offered(input, summed, beside);
+    if let Some(given) = given {
+        return (given, most_offered);
+    }
     let session = choose::session_room(input, summed, 0);
     let room = RoomForParts { all, newest: 0, most: u32::MAX, session, most_offered };
     let OptionalParts { offers, open: (_, asked) } = OptionalParts::new(input, (marks, summed), room, looked_up);

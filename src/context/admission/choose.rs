@@ -8,6 +8,7 @@ use super::forms::{Marks, is_lease, turn_cost};
 use super::window::{self, CLOSED_RESULT};
 use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn, TurnOutcomes};
 use crate::context::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
+use crate::context::policy::adaptive::WindowTarget;
 use crate::context::policy::{Costs, Score, adaptive, lanes};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::input::{Block, PlanInput, TurnBefore, TurnInput};
@@ -20,6 +21,7 @@ pub(in crate::context) const SESSION_LEVEL: [Section; 5] =
     [Section::State, Section::SessionSummary, Section::LaneSummary, Section::Orientation, Section::LeasedPins];
 
 /// The choice of a policy, turn by turn.
+#[derive(Clone)]
 pub(in crate::context) struct PolicyChoice {
     /// Why the policy withholds a turn.
     reasons: Vec<Option<Reason>>,
@@ -189,24 +191,13 @@ fn sent(turn: &TurnInput) -> u32 {
 
 /// Takes the newest turns, then the most relevant, up to the adaptive target.
 fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Earlier<'_>), choice: &mut PolicyChoice) {
-    let (spec, relevant) = (&input.policy.adaptive, &input.policy.relevance);
-    let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
-    let size = adaptive::replay(&facts, spec);
+    let spec = &input.policy.adaptive;
+    let size = size(input);
     let most = input.budget.without_results();
     let (target, before) = (size.target.min(most), size.before.min(most));
-    choice.scores = facts.iter().map(|facts| relevance::turn(facts, relevant)).collect();
-    let tokens = target.saturating_sub(taken);
-    let room = WindowRoom {
-        tokens,
-        messages: spec.messages,
-        recent: spec.recent_share.share(tokens),
-        shorten: input.policy.shorten_tools,
-    };
-    let candidates: Vec<Candidate> = input.turns[floor..]
-        .iter()
-        .zip(&choice.scores[floor..])
-        .map(|(turn, score)| Candidate { costs: costs(input, turn), messages: sent(turn), score: score.raw })
-        .collect();
+    choice.scores = input.turns.iter().map(|turn| relevance::turn(&turn.facts, &input.policy.relevance)).collect();
+    let room = window_room(input, target.saturating_sub(taken));
+    let candidates = candidates(input, floor, &choice.scores);
     let kept = |earlier: &PolicyChoice| -> Vec<Option<ChosenTurn>> {
         let is_sent = |at: usize| earlier.takes_itself(at) && sent(&input.turns[at]) > 0;
         let chosen = |at| ChosenTurn { form: earlier.forms[at], relevant: earlier.takes[at] == Reason::Relevant };
@@ -238,6 +229,58 @@ fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Earlier
             limited: size.limited,
         });
     }
+}
+
+/// Returns the size of the window under a policy by relevance.
+fn size(input: &PlanInput) -> WindowTarget {
+    let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
+    adaptive::replay(&facts, &input.policy.adaptive)
+}
+
+fn window_room(input: &PlanInput, tokens: u32) -> WindowRoom {
+    let spec = &input.policy.adaptive;
+    let recent = spec.recent_share.share(tokens);
+    WindowRoom { tokens, messages: spec.messages, recent, shorten: input.policy.shorten_tools }
+}
+
+/// Returns the turns from `floor` on as candidates for the window.
+fn candidates(input: &PlanInput, floor: usize, scores: &[Score]) -> Vec<Candidate> {
+    let turns = input.turns[floor..].iter().zip(&scores[floor..]);
+    let one = |(turn, score): (&TurnInput, &Score)| Candidate {
+        costs: costs(input, turn),
+        messages: sent(turn),
+        score: score.raw,
+    };
+    turns.map(one).collect()
+}
+
+/// Returns the choice by relevance with more turns, if some fit into what is left of the target after `total` tokens:
+/// the window shortens all its tool results if the budget does not hold them beside leases and pins, which may free
+/// more than that takes. The chosen turns, all of which are in the window, stay in the forms that `form` returns.
+pub(in crate::context) fn with_more_turns(
+    input: &PlanInput,
+    (floor, total): (usize, u32),
+    choice: &PolicyChoice,
+    form: &dyn Fn(usize) -> Form,
+) -> Option<PolicyChoice> {
+    let target = size(input).target.min(input.budget.without_results());
+    let most = target.saturating_add(input.budget.results).min(input.budget.prompt);
+    let spare = most.checked_sub(total)?;
+    let candidates = candidates(input, floor, &choice.scores);
+    let is_kept = |at: usize| choice.takes_itself(at) && sent(&input.turns[at]) > 0;
+    let chosen = |at: usize| ChosenTurn { form: form(at), relevant: choice.takes[at] == Reason::Relevant };
+    let kept: Vec<_> = (floor..input.turns.len()).map(|at| is_kept(at).then(|| chosen(at))).collect();
+    let taken = candidates.iter().zip(&kept).filter_map(|(turn, kept)| Some(turn.costs.in_form((*kept)?.form)));
+    let room = window_room(input, taken.fold(spare, u32::saturating_add));
+    let filled = relevance::fill(&candidates, &kept, room);
+    let mut more = choice.clone();
+    for (at, taken) in filled.iter().enumerate().filter_map(|(at, taken)| Some((floor + at, (*taken)?))) {
+        more.reasons[at] = None;
+        more.forms[at] = taken.form;
+        more.takes[at] = if taken.relevant { Reason::Relevant } else { Reason::Recent };
+    }
+    let count = |turns: &[Option<ChosenTurn>]| turns.iter().flatten().count();
+    (count(&filled) > count(&kept)).then_some(more)
 }
 
 /// Keeps each level within its budget; the turns with the lowest scores leave.
@@ -327,8 +370,7 @@ pub(in crate::context) fn most_offered(input: &PlanInput, summed: &SummaryCovera
     let limit = match input.policy.choose {
         TurnSelection::Recent | TurnSelection::Lane => return u32::MAX,
         TurnSelection::Relevance => {
-            let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
-            adaptive::replay(&facts, &input.policy.adaptive).target.min(input.budget.without_results())
+            size(input).target.min(input.budget.without_results())
         }
         TurnSelection::Levels => levels::trigger_tokens(levels_total(input), &input.policy.levels),
     };

@@ -314,7 +314,18 @@ impl OfferDecision<'_> {
             let reason = is_repeated.or_else(|| self.out[at].clone())?;
             Some(OmittedItem::of(block, reason, remedy.clone()))
         });
-        each.collect()
+        let mut omitted: Vec<OmittedItem> = each.collect();
+        let heading = self.offer.heading.as_ref().filter(|_| self.sent(is_sent).is_empty());
+        omitted.extend(heading.and_then(|heading| self.omitted_heading(heading)));
+        omitted
+    }
+
+    /// Returns the row of the heading if no candidate is sent and one of them lacked room: what was found does not fit.
+    fn omitted_heading(&self, heading: &Block) -> Option<OmittedItem> {
+        let is_limit = |reason: &&Reason| matches!(reason, Reason::Allowance { .. } | Reason::Budget { .. });
+        let reason = self.out.iter().flatten().find(is_limit)?;
+        let remedy = ("budget-up".to_owned(), "raises the budget".to_owned());
+        Some(OmittedItem { tokens: 0, ..OmittedItem::of(heading, reason.clone(), remedy) })
     }
 }
 

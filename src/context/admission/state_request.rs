@@ -24,7 +24,7 @@ pub(in crate::context) fn admit<T>(
 ) -> Result<T, Box<Blocked>> {
     if let Some(asking) = certainly_asking(input)
         && let Ok(with) = admit::admit(&asking)
-        && sends_turns(&with)
+        && sends_newest(&with)
     {
         return Ok(read(&with));
     }
@@ -37,7 +37,8 @@ pub(in crate::context) fn admit<T>(
             let has_lost_summary = with.summed.used.is_empty() && !without.summed.used.is_empty();
             let unsummed = has_lost_summary.then(|| unsummed(input)).transpose()?;
             let other = unsummed.as_ref().unwrap_or(&without);
-            if sends_turns(&with) || !with.summed.used.is_empty() || !sends_turns(other) {
+            let last = other.places.iter().rposition(|place| place.is_sent());
+            if last.is_none_or(|turn| with.places[turn].is_sent()) || !with.summed.used.is_empty() {
                 return Ok(read(&with));
             }
             // The request leaves neither the last turn nor a summary of it. Both are sent if that takes no more tokens
@@ -48,7 +49,6 @@ pub(in crate::context) fn admit<T>(
                 return Ok(read(&both));
             }
             // The policy may have no room for both, although the budget has.
-            let last = other.places.iter().rposition(|place| place.is_sent());
             let by_policy = last.and_then(|turn| with.choice.reason(turn)).cloned();
             let saved = explain::size(other).saturating_sub(explain::size(&without));
             let free = if unsummed.is_some() { without.free().min(saved) } else { without.free() };
@@ -81,9 +81,15 @@ pub(in crate::context) fn certainly_asking(input: &PlanInput) -> Option<PlanInpu
     (tokens > input.budget.prompt).then(|| asking(input, request))
 }
 
-/// Returns whether any closed turn is sent.
-pub(in crate::context) fn sends_turns(admitted: &Admitted<'_>) -> bool {
-    admitted.places.iter().any(|place| place.is_sent())
+/// Returns whether the newest turn is sent that no person and no lane keeps out.
+pub(in crate::context) fn sends_newest(admitted: &Admitted<'_>) -> bool {
+    let turns = admitted.input.turns.iter().enumerate();
+    let mut newest = turns.rev().filter(|(at, turn)| {
+        let in_other_lane = matches!(admitted.choice.reason(*at), Some(Reason::OtherLane | Reason::OutsideLane));
+        let has_content = turn.messages.iter().any(|message| message.bar.is_none());
+        has_content && !in_other_lane && !admitted.places[*at].is_excluded()
+    });
+    newest.next().is_some_and(|(at, _)| admitted.places[at].is_sent())
 }
 
 /// Returns the input with the request for a state block.

@@ -122,7 +122,7 @@ impl Case<'_> {
         }
         match (self.delta.row, self.reason_before()) {
             (_, Some(Reason::Retrieved { .. } | Reason::ErrorBefore | Reason::ErrorResolved)) => {
-                plain(CauseKind::Retrieval, "This item is no longer among the best matches.")
+                or_else(self.crowded_out(), CauseKind::Retrieval, "This item is no longer among the best matches.")
             }
             (RowKind::Memory, _) => {
                 or_else(self.memory_op(), CauseKind::Retrieval, "The memory does not match this message.")
@@ -131,13 +131,16 @@ impl Case<'_> {
                 self.changed_mode().unwrap_or_else(|| self.project_text_removed())
             }
             (RowKind::Code, _) => {
-                or_else(self.changed_mode(), CauseKind::Retrieval, "The code is no longer among the best matches.")
+                let setting = self.crowded_out().or_else(|| self.changed_mode());
+                or_else(setting, CauseKind::Retrieval, "The code is no longer among the best matches.")
             }
             (RowKind::Note, _) => or_else(self.mark_op(), CauseKind::You, "The note was removed."),
             (RowKind::Quote, _) => {
                 plain(CauseKind::Turn, "The new message is not a reply, or replies to another message.")
             }
-            (RowKind::Search, _) => plain(CauseKind::Retrieval, "The search found nothing for this message."),
+            (RowKind::Search, _) => {
+                or_else(self.crowded_out(), CauseKind::Retrieval, "The search found nothing for this message.")
+            }
             (RowKind::Summary, _) => self.summary_op("The summary is no longer sent."),
             (RowKind::Text | RowKind::State, _) => {
                 or_else(self.setting(), CauseKind::Turn, "The later call does not contain this text.")
@@ -371,6 +374,17 @@ impl Case<'_> {
             DiffKind::Moved | DiffKind::Lengthened | DiffKind::Changed | DiffKind::Reason => false,
         };
         if decided { self.setting() } else { self.changed_mode() }
+    }
+
+    /// Returns the setting that leaves room for fewer retrieved items, if the later call left some of them out for lack
+    /// of room: only the best of these have rows.
+    fn crowded_out(&self) -> Option<Cause> {
+        let is_cut = |row: &Row| {
+            let is_retrieved = matches!(row.kind, RowKind::Card | RowKind::Code | RowKind::Search);
+            is_retrieved && matches!(row.reason, Reason::Allowance { .. } | Reason::Budget { .. })
+        };
+        let is_smaller = self.after.budget.without_results() < self.before.budget.without_results();
+        (is_smaller && self.after.excluded().any(is_cut)).then(|| self.setting()).flatten()
     }
 
     fn changed_mode(&self) -> Option<Cause> {

@@ -156,6 +156,28 @@ fn a_smaller_budget_leaves_out_code_and_a_larger_one_brings_it_back() {
     }
 }
 
+/// Only the best of the results that do not fit have rows.
+#[test]
+fn a_smaller_budget_is_the_cause_for_results_without_a_row() {
+    let touchpoint = Reason::Touchpoint { rank: 7, because: String::new() };
+    let heading = own(RowKind::Search, 9, true, Reason::CodeSearched { among: 3 });
+    let card = own(RowKind::Card, 20, true, Reason::Retrieved { rank: 1 });
+    let before = plan(vec![heading, card, own(RowKind::Code, 40, true, touchpoint)]);
+    let other = Atom::Section { text: key(9) };
+    let cut = Row { atom: other, ..own(RowKind::Code, 40, false, Reason::Allowance { tokens: 90 }) };
+    let small = |rows| ContextPlan { budget: Budget::compute(8_000, None, None, Some(1_000)), ..plan(rows) };
+    for (after, by) in [
+        (small(vec![cut.clone()]), CauseKind::Budget),
+        (plan(vec![cut]), CauseKind::Retrieval),
+        (small(Vec::new()), CauseKind::Retrieval),
+    ] {
+        let (mut found, _) = deltas(&before, &after, NONE);
+        set_causes(&mut found, &before, &after, &nothing());
+        let removed: Vec<CauseKind> = found.iter().filter(|one| one.after.is_none()).map(|one| one.causes[0].by).collect();
+        assert_eq!(removed, [by; 3]);
+    }
+}
+
 #[test]
 fn items_that_a_person_marked_are_not_attached_by_the_mode() {
     let found = Row {

@@ -92,7 +92,7 @@ pub struct Candidate {
 pub struct WindowRoom {
     /// Maximum tokens.
     pub tokens: u32,
-    /// Maximum messages.
+    /// Maximum messages of the turns that are chosen for their age; the room alone limits the others.
     pub messages: u32,
     /// Tokens that the newest turns fill before the score decides.
     pub recent: u32,
@@ -118,18 +118,20 @@ pub fn fill(turns: &[Candidate], kept: &[Option<ChosenTurn>], room: WindowRoom) 
     let chosen_turns = || turns.iter().zip(&taken).filter_map(|(turn, chosen)| Some((turn, chosen.as_ref()?)));
     let mut tokens =
         chosen_turns().fold(0_u32, |sum, (turn, chosen)| sum.saturating_add(turn.costs.in_form(chosen.form)));
-    let mut messages = chosen_turns().fold(0_u32, |sum, (turn, _)| sum.saturating_add(turn.messages));
+    let newest = chosen_turns().filter(|(_, chosen)| !chosen.relevant);
+    let mut messages = newest.fold(0_u32, |sum, (turn, _)| sum.saturating_add(turn.messages));
     let mut take = |at: usize, most: u32, relevant: bool, taken: &mut Vec<Option<ChosenTurn>>| -> bool {
         if taken[at].is_some() {
             return true;
         }
         let turn = &turns[at];
         let form = fitting(&turn.costs, most.saturating_sub(tokens), room.shorten);
-        let fits = form.is_some() && messages.saturating_add(turn.messages) <= room.messages;
+        let is_unlimited = relevant || at + 1 == turns.len();
+        let fits = form.is_some() && (is_unlimited || messages.saturating_add(turn.messages) <= room.messages);
         if let Some((form, cost)) = form.filter(|_| fits) {
             taken[at] = Some(ChosenTurn { form, relevant });
             tokens += cost;
-            messages += turn.messages;
+            messages += if relevant { 0 } else { turn.messages };
         }
         fits
     };
@@ -280,7 +282,9 @@ mod tests {
         assert_eq!(kept(&turns, few), [0, 2, 4, 5]);
         let relevant: Vec<bool> = fill(&turns, &[], few).iter().flatten().map(|taken| taken.relevant).collect();
         assert_eq!(relevant, [true, true, false, false]);
-        assert_eq!(kept(&turns, WindowRoom { messages: 6, recent: 200, ..room(600) }), [0, 4, 5]);
+        // Of six messages, the newest three turns; the room alone limits the others.
+        let limited = |tokens| kept(&turns, WindowRoom { messages: 6, recent: 500, ..room(tokens) });
+        assert_eq!((limited(600), limited(500)), (vec![0, 1, 2, 3, 4, 5], vec![0, 2, 3, 4, 5]));
     }
 
     proptest! {
@@ -290,10 +294,10 @@ mod tests {
             let turns: Vec<Candidate> = sizes.iter().map(|(size, score)| plain(*size, *score)).collect();
             let taken = fill(&turns, &[], room(tokens));
             let cost: u32 = turns.iter().zip(&taken).filter(|(_, form)| form.is_some()).map(|(turn, _)| turn.costs.full).sum();
-            let messages: u32 = turns.iter().zip(&taken).filter(|(_, form)| form.is_some()).map(|(turn, _)| turn.messages).sum();
-            prop_assert!(cost <= tokens && messages <= 100);
+            let recent = taken.iter().flatten().filter(|chosen| !chosen.relevant).count();
+            prop_assert!(cost <= tokens && 2 * recent <= 100);
             for (turn, form) in turns.iter().zip(&taken) {
-                prop_assert!(form.is_some() || cost + turn.costs.full > tokens || messages + turn.messages > 100);
+                prop_assert!(form.is_some() || cost + turn.costs.full > tokens);
             }
         }
     }

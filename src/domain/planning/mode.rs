@@ -103,6 +103,14 @@ pub struct ModeLimits {
     pub creates_leases: bool,
 }
 
+impl ModeLimits {
+    /// Returns whether anything is retrieved automatically. Does not depend on the budget: a search in a small budget
+    /// finds the same items, and admission leaves out those that do not fit.
+    pub fn retrieves(self) -> bool {
+        self.cards > 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +125,7 @@ mod tests {
             assert_eq!(limits(Mode::Off, budget), (0, 0, false));
             assert_eq!(limits(Mode::Light, budget), (light, 6, true));
             assert_eq!(limits(Mode::Heavy, budget), (heavy, 12, true));
+            assert_eq!(Mode::ALL.map(|mode| mode.limits(budget).retrieves()), [false, true, true]);
         }
     }
 

@@ -165,7 +165,7 @@ pub struct Adaptive {
     pub full_marks: u32,
     /// Characters above which a message is long.
     pub long_characters: u32,
-    /// Maximum messages in the window.
+    /// Maximum messages of the newest turns; the target alone limits the turns that relevance decides about.
     pub messages: u32,
     /// Share of the target that the newest turns fill before relevance decides.
     pub recent_share: Milli,

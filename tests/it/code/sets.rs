@@ -3,13 +3,16 @@
 
 use crate::code::context::{FILES, QUESTION, bench, body, code, found, home, look_again, mark, set, start, symbol};
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
+use pleach::context::explain::cause::{ChangesBetweenCalls, set_causes};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::code_set::{CodeOutcome, CodeSet};
 use pleach::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
 use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::planning::diff::CauseKind;
 use pleach::domain::planning::mode::{Mode, SearchChoice};
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use pleach::domain::planning::policy::{PolicySpec, Section};
+use pleach::domain::planning::row_matching::deltas;
 use pleach::domain::tool::consent::{Rule, Verdict};
 use pleach::engine::api::{Answer, BranchRequest, CallRequest, Draft, ItemName, Planned, Request, SessionRequest};
 use pleach::tools::{EffectOptions, Workspace};
@@ -99,6 +102,46 @@ fn a_decision_not_to_search_is_recorded() {
     let never = Draft { search: SearchChoice::Never, ..message(QUESTION) };
     assert_eq!(gate(Mode::Heavy, &never).1, skipped(SkipReason::NotWanted));
     assert!(matches!(client.plan(branch, &message("")), Ok(Planned::Plan { code_set: None, .. })), "no message yet");
+}
+
+/// The budget decides what is sent, but not whether to search: whatever does not fit has a row with its reason, and a
+/// comparison with a larger budget names the budget.
+#[test]
+fn a_search_happens_in_every_budget() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    let mut solve = |mode, budget: u32| {
+        set(&mut client, branch, |o| (o.mode, o.budget) = (Some(mode), Some(budget)));
+        match client.plan(branch, &message(QUESTION)) {
+            Ok(Planned::Plan { plan, code_set: Some(set), .. }) => Some((plan, set)),
+            Ok(Planned::Plan { code_set: None, .. }) => panic!("no search with {budget} tokens"),
+            _ => None,
+        }
+    };
+    for mode in [Mode::Light, Mode::Heavy] {
+        let (large, _) = solve(mode, 8_000).expect("it fits");
+        assert!(!sent(&large).is_empty(), "{mode:?}");
+        let mut without = 0;
+        for budget in (100..2_000).step_by(25) {
+            let Some((plan, set)) = solve(mode, budget) else { continue };
+            assert_eq!(set.gate, Gate::Pass(PassReason::Named), "{mode:?}, {budget}");
+            if !sent(&plan).is_empty() {
+                continue;
+            }
+            without += 1;
+            let is_cut = |row: &&Row| matches!(row.reason, Reason::Allowance { .. } | Reason::Budget { .. });
+            let cut: Vec<RowKind> = plan.excluded().filter(is_cut).map(|row| row.kind).collect();
+            assert!(cut.contains(&RowKind::Code) && cut.contains(&RowKind::Search), "{mode:?}, {budget}: {cut:?}");
+            let (mut found, _) = deltas(&large, &plan, &|_, _| false);
+            let between = ChangesBetweenCalls { steps: &[], ops: &[], on_path: &|_| true, name: "main" };
+            set_causes(&mut found, &large, &plan, &between);
+            for delta in found.iter().filter(|delta| matches!(delta.row, RowKind::Code | RowKind::Search)) {
+                assert_eq!(delta.causes[0].by, CauseKind::Budget, "{mode:?}, {budget}: {delta:#?}");
+            }
+        }
+        assert!(without > 2, "{mode:?}: some budgets are too small");
+    }
 }
 
 #[test]

@@ -670,9 +670,6 @@ fn assert_chosen_room(talk: &Talk, solved: &Solved, used: u32) {
             }
             _ => continue,
         };
-        let messages: usize = plan.included().filter(|row| row.kind == RowKind::Turn).map(|row| row.items.len()).sum();
-        let many = policy.choose == TurnSelection::Relevance
-            && messages + turn.messages.len() > policy.adaptive.messages as usize;
         // Texts must fit into the first three levels too.
         let full = plan.level_budgets.is_some() && {
             let words: u32 = level_uses(plan)[..3].iter().map(|level| level.used).sum();
@@ -680,7 +677,7 @@ fn assert_chosen_room(talk: &Talk, solved: &Solved, used: u32) {
             words + used - plan.est_total + cost > levels::budgets(total, &policy.levels).iter().sum()
         };
         assert!(
-            many || full || used + cost > size_limit,
+            full || used + cost > size_limit,
             "{used} + {cost} of {size_limit}: {row:#?}
 {}",
             brief(plan)

@@ -92,6 +92,30 @@ fn modes_limit_retrieval() {
     assert!(found(&window).is_empty() && window["retrieval_set_ids"].as_array().unwrap().is_empty());
 }
 
+/// The budget decides which results are sent, but not whether to search: if none fits, their rows and the row of the
+/// search say so.
+#[test]
+fn a_search_happens_in_every_budget() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    talk(&home);
+    let mut without = 0;
+    for budget in (300..900).step_by(50).map(|budget: u32| budget.to_string()) {
+        let out = home.run(&["plan", QUESTION, "--budget", &budget, "--json"]);
+        let Ok(plan) = serde_json::from_slice::<Value>(&out.stdout) else { continue };
+        if plan["included"].is_null() || !found(&plan).is_empty() {
+            continue;
+        }
+        without += 1;
+        let cut = |kind: &str| {
+            let is_cut = |row: &Value| row["reason"] == "allowance" || row["reason"] == "budget";
+            rows(&plan, "excluded", |row| row["kind"] == kind && is_cut(row)).len()
+        };
+        assert!(cut("card") > 0 && cut("search") == 1, "{budget}: {plan}");
+    }
+    assert!(without > 0, "some budgets are too small");
+}
+
 /// While the window holds one lane, messages of all lanes are found; otherwise only those of the branch's lane.
 #[test]
 fn other_lanes_are_found_while_one_is_chosen() {

@@ -34,7 +34,13 @@ impl Cards<'_> {
         if let Gate::Skipped(why) = result.gate {
             input.near.push(nothing(Reason::NotSearched { because: why }, result.among as usize));
         } else if result.filled.cards.is_empty() {
-            input.near.push(nothing(Reason::NotSearched { because: SkipReason::Faint }, result.among as usize));
+            let is_cut = result.filled.near.iter().any(|near| matches!(near.why, MissReason::NoRoom { .. }));
+            let (tokens, (action, does)) = (input.allowance, input.budget.remedy());
+            let because = SkipReason::Faint;
+            let reason = if is_cut { Reason::Allowance { tokens } } else { Reason::NotSearched { because } };
+            let row = nothing(reason, result.among as usize);
+            let remedy = if is_cut { (action.to_owned(), does.to_owned()) } else { row.remedy.clone() };
+            input.near.push(OmittedItem { remedy, ..row });
         } else {
             let offer = self.offered(found, result);
             found.contents.round_parts.cards = Some(offer.clone());

@@ -6,12 +6,12 @@
 //! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterward.
 
 use super::code_meaning::Meaning;
-use super::code_offer::{FRAME, SymbolRequest, is_short_card, most};
+use super::code_offer::{SymbolRequest, is_short_card};
 use super::code_rows::{ANCHORS, atom_of, gist, map_text, near_row, nothing, place};
 use super::code_search::{Depth, own_words, read_message};
 use super::rules::MIN_CONFIDENCE;
 use super::sent_lines;
-use super::{code_history, rounds};
+use super::{code_history, retrieval, rounds};
 use crate::code::find::brief::brief as code_brief;
 use crate::code::find::cards::Sources as _;
 use crate::code::find::names;
@@ -89,7 +89,7 @@ pub(crate) fn add(
     let attached = attached(snapshot, asked);
     let marked = snapshot.marks.iter().any(|mark| mark.code.is_some());
     let focus = !rules.focus.is_empty() || !attached.is_empty();
-    let searches = limits.items > 0 && most(snapshot, found.input.allowance) > FRAME;
+    let searches = limits.items > 0 && rules.orienting.share > 0 && retrieval::limits(snapshot).retrieves();
     let round = snapshot.round_before.as_ref();
     let request = match round {
         Some(_) => None,

@@ -20,7 +20,7 @@ use crate::domain::call::retrieval_set::{Gate, SkipReason};
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::{CodeRef, NearSymbol, NearSymbolReason};
 use crate::domain::conversation::mark::{Actor, Atom};
-use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit};
+use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit, OmittedItem};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
 use crate::engine::plans::snapshot::Snapshot;
@@ -32,7 +32,7 @@ const NEAR: usize = 8;
 /// Number of touchpoints that are sent regardless of score.
 const SURE: usize = 6;
 /// The maximum tokens of the heading and the delimiters around touchpoints.
-pub(super) const FRAME: u32 = 64;
+const FRAME: u32 = 64;
 
 /// A request for symbols.
 pub(crate) struct SymbolRequest {
@@ -170,7 +170,12 @@ impl CodeWriter<'_> {
             self.found.contents.round_parts.touchpoints = Some(offer.clone());
             self.found.offer(offer);
         }
-        if found_symbols.items.is_empty() && found_symbols.near.is_empty() {
+        let is_cut = |(near, _): &(NearSymbol, CodeRef)| matches!(near.why, NearSymbolReason::NoRoom { .. });
+        if found_symbols.items.is_empty() && found_symbols.near.iter().any(is_cut) {
+            let (action, does) = self.found.input.budget.remedy();
+            let row = nothing(Reason::Allowance { tokens: most }, found_symbols.among);
+            self.near(OmittedItem { remedy: (action.to_owned(), does.to_owned()), ..row });
+        } else if found_symbols.items.is_empty() && found_symbols.near.is_empty() {
             let because = match found_symbols.gate {
                 Gate::Inherited(why) => why,
                 Gate::Pass(_) | Gate::Skipped(_) => SkipReason::Faint,

@@ -283,6 +283,10 @@ mod tests {
         ("import/telegram.rs", "/// Reads exports of Telegram.\npub fn read_export() {}\n"),
         ("tools/rules.rs", "/// Checks the deny rules of a tool.\npub fn check_rule() {}\n"),
         ("admit.rs", "pub fn admit_using() {}\npub fn admit() { admit_using() }\n"),
+        (
+            "samples.rs",
+            "/// Makes samples of text.\npub fn sample() -> &'static str { \"a haiku about autumn, a letter to the mayor\" }\n",
+        ),
         ("study.rs", "/// Does research.\npub fn study() {}\npub fn open_group() {}\n"),
     ];
 
@@ -320,6 +324,10 @@ mod tests {
             ("why?", nothing),
             ("undo that", nothing),
             ("what do you mean?", nothing),
+            ("Add a letter to the sample", None),
+            ("Write a haiku about autumn", faint),
+            ("Write a letter to the mayor", faint),
+            ("Write a haiku about autumn\n\nIt should mention the mayor.", faint),
             ("Who painted the sunrise?", unknown),
             ("What did Caroline research?", faint),
             ("Which group did Melanie and Caroline join in Lisbon?", faint),

@@ -4,7 +4,7 @@
 //! Not for: errors described in messages; only a tool's own failure counts.
 
 use super::card_text::CardSettings;
-use super::retrieval::turn_at;
+use super::retrieval::{limits, turn_at};
 use super::rounds;
 use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
@@ -14,7 +14,6 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit, PlanInput};
-use crate::domain::planning::mode::SearchChoice;
 use crate::domain::planning::plan::{Reason, RowKind};
 use crate::domain::planning::policy::Section;
 use crate::domain::tool::resolution::{LinkKind, failed, resolves, signature};
@@ -60,10 +59,10 @@ pub(crate) fn add(
     found: &mut BuiltInput,
 ) -> Result<(), Failure> {
     let tools = snapshot.open.heads.iter().any(|head| head.role == Role::Tool);
-    let most = found.input.allowance / 2;
-    if !tools || !snapshot.rules.policy.error_pairs || most == 0 || snapshot.search == SearchChoice::Never {
+    if !tools || !snapshot.rules.policy.error_pairs || !limits(snapshot).retrieves() {
         return Ok(());
     }
+    let most = found.input.allowance / 2;
     if let Some(round) = &snapshot.round_before {
         rounds::repeat_error_pairs(round, snapshot, found);
     }

@@ -136,7 +136,7 @@ impl MemoryWriter<'_> {
     fn offer_matches(&mut self, known: &[MemoryTerms], free: &[bool], asked: &str) {
         let limits = found::limits(self.snapshot);
         let choices = ranked_decisions(known, free, asked);
-        if limits.retrieval_tokens == 0 {
+        if !limits.retrieves() {
             if self.snapshot.search == SearchChoice::Auto {
                 choices.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::ModeOff));
             }

@@ -148,7 +148,7 @@ pub(crate) fn similarity(
     if path.is_empty() || asked.trim().is_empty() || builder.finder.index_path(snapshot.session, path)? > 0 {
         return Ok(None);
     }
-    let vectors = (limits(snapshot).retrieval_tokens > 0).then_some(snapshot.priority);
+    let vectors = limits(snapshot).retrieves().then_some(snapshot.priority);
     let path_index = &builder.finder.path_index(snapshot.session, path)?;
     let (index, scope, filter) = (&path_index.session_index.index, path_index.scope, &Filter::default());
     let ask =
@@ -220,17 +220,16 @@ fn search_older(
     found: &mut BuiltInput,
 ) -> Result<(), Failure> {
     let path = &snapshot.path.nodes[..snapshot.open_at];
-    let allowance = found.input.allowance;
+    let searches = limits(snapshot).retrieves();
     let closed: usize = out.iter().map(Range::len).sum();
-    if closed >= path.len()
-        || (allowance == 0 && snapshot.search == SearchChoice::Auto && !snapshot.rules.policy.retrieval)
+    if closed >= path.len() || (!searches && snapshot.search == SearchChoice::Auto && !snapshot.rules.policy.retrieval)
     {
         return Ok(());
     }
-    if allowance > 0 {
+    if searches {
         found.unindexed = builder.finder.index_path(snapshot.session, path)?;
     }
-    if allowance == 0 || found.unindexed > 0 {
+    if !searches || found.unindexed > 0 {
         not_searched(snapshot.search, path.len() - closed, found);
         return Ok(());
     }
@@ -240,7 +239,7 @@ fn search_older(
         query,
         out,
         lane: snapshot.lane_searched().map(str::to_owned),
-        tokens: allowance.saturating_sub(FRAME),
+        tokens: found.input.allowance.saturating_sub(FRAME),
         near: NEAR,
         forced: snapshot.search == SearchChoice::Anyway,
         priority: snapshot.priority,
