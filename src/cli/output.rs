@@ -5,7 +5,6 @@
 use super::stop::Stop;
 use crate::config::commands::read::slashed;
 use crate::domain::base::failure::{Failure, FailureKind};
-pub use crate::domain::base::money::money;
 use crate::domain::base::safe_text::Safe;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -390,6 +389,7 @@ pub fn column(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::base::money::money;
     use std::cell::Cell;
 
     /// A writer for standard error that simulates Ctrl+C as soon as something is printed.

@@ -3,9 +3,10 @@
 
 use crate::cli::Run;
 use crate::cli::client::expect_answer;
-use crate::cli::output::{column, money, number, time};
+use crate::cli::output::{column, number, time};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
+use crate::domain::base::money::money;
 use crate::domain::call::tokens::counted;
 use crate::domain::planning::diff::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemPlace, PlanDiff};
 use crate::engine::api::{CallRequest, CallSelector, ItemName, PlanRequest};

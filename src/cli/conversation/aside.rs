@@ -3,10 +3,10 @@
 
 use crate::cli::Run;
 use crate::cli::client::{expect_answer, unexpected};
-use crate::cli::output::money;
 use crate::cli::shape;
 use crate::cli::stop::Stop;
 use crate::domain::base::ids::RunId;
+use crate::domain::base::money::money;
 use crate::domain::conversation::state;
 use crate::engine::api::{Answer, AsideView, Event, TurnEvent, TurnRequest};
 use serde_json::json;

@@ -5,9 +5,10 @@
 use crate::cli::Run;
 use crate::cli::client::expect_answer;
 use crate::cli::context::diffs;
-use crate::cli::output::{money, number};
+use crate::cli::output::number;
 use crate::cli::pick;
 use crate::cli::stop::Stop;
+use crate::domain::base::money::money;
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::conversation::resolve;

@@ -11,7 +11,7 @@ mod rich;
 mod table;
 pub mod wrap;
 
-pub use crate::domain::base::money::money;
+use crate::domain::base::money::money;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens;
 use crate::tui::theme::Ink;

@@ -5,6 +5,7 @@ use super::block::Block;
 use super::tools;
 use crate::domain::base::hash::Fields;
 use crate::domain::base::ids::BranchId;
+use crate::domain::base::money::money;
 use crate::domain::base::time;
 use crate::domain::call::run::RunCard;
 use crate::domain::call::tokens::Certainty;
@@ -154,7 +155,7 @@ impl BlockBuilder<'_> {
         let dot = self.dot();
         let usage = &run.usage;
         let bare = Usage { prompt: usage.prompt, completion: usage.completion, ..Usage::default() };
-        let cost = run.cost_micro.map_or_else(String::new, |micro| dot.clone() + &text::money(micro));
+        let cost = run.cost_micro.map_or_else(String::new, |micro| dot.clone() + &money(micro));
         let (full, less) = (usage.to_text(run.est_total, &dot), bare.to_text(run.est_total, &dot));
         let uses = run.uses.filter(|_| is_selected).map_or_else(String::new, |uses| dot.clone() + &uses.to_text());
         let short = less.clone() + &cost;

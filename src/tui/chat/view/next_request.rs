@@ -4,6 +4,7 @@
 
 use super::empty;
 use super::meter::{self, Part};
+use crate::domain::base::money::money;
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{Blocked, ContextPlan, Reason, Row, Verdict, Warning};
@@ -271,7 +272,7 @@ fn cached(view: &ViewContext<'_>, width: usize) -> Option<Pair> {
         return Some((Line::of(Ink::Dim, "Cached prefix"), Line::of(Ink::Dim, &value)));
     };
     let label = Line::of(Ink::Dim, "Cached");
-    let short = format!("{}%, was {before}% +{}", now.percent(), text::money(cost));
+    let short = format!("{}%, was {before}% +{}", now.percent(), money(cost));
     let priced = [format!("{} {short}", view.theme.glyphs.about), short];
     let fits = |text: &String| cost >= 100 && label.width() + 1 + text::width(text) <= width;
     let text = priced.into_iter().find(fits).unwrap_or_else(|| format!("{value}, was {before}%"));

@@ -12,6 +12,7 @@
 
 use super::model::AsidePane;
 use crate::domain::base::hash::Hash;
+use crate::domain::base::money::money;
 use crate::domain::conversation::state;
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
@@ -62,7 +63,7 @@ pub(crate) fn draw(
 /// Model, tokens, and cost of the call, or its progress.
 fn account(view: &ViewContext<'_>, pane: &AsidePane) -> String {
     let dot = format!(" {} ", view.theme.glyphs.dot);
-    let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
+    let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", money(micro)));
     match &pane.card {
         Some(card) => format!("{}{dot}{}{cost}{dot}counted", card.model, card.usage.to_text(card.est_total, &dot)),
         None if pane.run.is_none() => "Preparing the context.".to_owned(),

@@ -2,6 +2,7 @@
 //! Not for: the differences between two calls (`view_diff`).
 
 use super::model::Calls;
+use crate::domain::base::money::money;
 use crate::domain::base::time;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::tui::chat::view::composer;
@@ -72,8 +73,7 @@ fn one(view: &ViewContext<'_>, calls: &Calls, card: &RunCard, area: Rect, buf: &
     let name = branch(view, card);
     label.push(Ink::Text, &format!("{} ", pad(&text::fit(&name, 14, glyphs.ellipsis), 14)));
     let tokens = prompt(card).0;
-    let cost =
-        card.cost_micro.filter(|_| wide).map_or_else(String::new, |micro| format!("  {:>8}", text::money(micro)));
+    let cost = card.cost_micro.filter(|_| wide).map_or_else(String::new, |micro| format!("  {:>8}", money(micro)));
     let value = Line::of(Ink::Text, &format!("{:>7}{cost}", text::number(tokens)));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     label.push(Ink::Dim, &text::fit(&asked(view, card), room, glyphs.ellipsis));
@@ -122,7 +122,7 @@ fn detail(view: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     let (tokens, label) = prompt(card);
     let mut sums = vec![format!("prompt {} tokens{label}", text::number(tokens))];
     sums.extend(card.usage.completion.map(|n| format!("answer {} tokens", text::number(u64::from(n)))));
-    sums.extend(card.cost_micro.map(text::money));
+    sums.extend(card.cost_micro.map(money));
     sums.extend(card.total_ms.map(text::duration));
     sums.extend(card.uses.map(|uses| uses.to_text()));
     rows.extend(TextRows::plain(&sums.join(&dot), room, Ink::Dim));

@@ -12,6 +12,7 @@
 //! Not for: differences between plans (`screens::calls::view_diff`).
 
 use super::model::CompareView;
+use crate::domain::base::money::money;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::conversation::message::Role;
 use crate::tui::chat::view::composer;
@@ -193,7 +194,7 @@ fn figures(view: &ViewContext<'_>, side: &Side) -> String {
     let mut words = vec![text::counted(side.count() as u64, "turn"), text::counted(u64::from(side.calls), "call")];
     words.push(format!("prompts {} tokens", text::number(side.prompt)));
     words.push(format!("answers {} tokens", text::number(side.answer)));
-    words.extend(side.cost_micro.map(text::money));
+    words.extend(side.cost_micro.map(money));
     words.extend(side.models.iter().cloned());
     words.extend(side.tools.iter().map(|(name, times)| format!("{name} {times}")));
     words.join(&format!(" {} ", view.theme.glyphs.dot))

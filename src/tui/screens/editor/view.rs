@@ -11,6 +11,7 @@
 //! Not for: typing (`text_editor`).
 
 use super::model::{EditorScreen, PolicyTrial, VersionComparison};
+use crate::domain::base::money::money;
 use crate::domain::planning::what_if::PlanFigures;
 use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
@@ -338,7 +339,7 @@ fn describe_preview(view: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigure
     let same = made.plan == now.plan;
     let before = if same { String::new() } else { format!(" instead of {}", number(now.est)) };
     let about = view.theme.glyphs.about;
-    let cost = made.cost.map_or_else(String::new, |cost| format!(", {about} {}", text::money(cost.micro)));
+    let cost = made.cost.map_or_else(String::new, |cost| format!(", {about} {}", money(cost.micro)));
     let [(gained, more), (lost, less)] = made.sums;
     let side = |count: u32, tokens: u32| match count {
         0 => "nothing".to_owned(),

@@ -4,6 +4,7 @@
 use super::model::{AnswerRelations, Column, RaceScreen};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
+use crate::domain::base::money::money;
 use crate::domain::call::run::CAUTION;
 use crate::domain::conversation::state;
 use crate::tui::view::cache::CacheKey as Rows;
@@ -109,7 +110,7 @@ fn account(view: &ViewContext<'_>, column: &Column) -> String {
         .answer(view.model.session.as_ref(), &view.model.live)
         .and_then(|node| view.model.session.as_ref()?.run_of_answer(node));
     if let Some(card) = run {
-        let cost = card.cost_micro.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
+        let cost = card.cost_micro.map_or_else(String::new, |micro| format!("{dot}{}", money(micro)));
         return format!("  {}{dot}{}{cost}", card.model, card.usage.to_text(card.est_total, &dot));
     }
     let live = column.branch.and_then(|branch| view.model.live.get(&branch));

@@ -3,6 +3,7 @@
 
 use super::model::{Content, RequestScreen};
 use super::view_sent;
+use crate::domain::base::money::money;
 use crate::domain::planning::draft::Planned;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::tui::view::prelude::*;
@@ -55,7 +56,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
     {
         let _ = write!(ids, ", request {}, {} bytes", digest.short(), text::number(*bytes));
         if let Some(cost) = cost.filter(|cost| cost.cached > 0) {
-            words.push(format!("{} without the cached prefix.", text::money(cost.uncached_micro)));
+            words.push(format!("{} without the cached prefix.", money(cost.uncached_micro)));
         }
     }
     words.push(ids);

@@ -4,6 +4,7 @@
 
 use super::model::RequestScreen;
 use super::model_sent::SentCall;
+use crate::domain::base::money::money;
 use crate::domain::call::meter::ShortRead;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::call::sent_request::SentRequest;
@@ -27,7 +28,7 @@ pub(crate) fn name(sent: &SentCall) -> String {
 
 /// The cost of the call by the server's count; None if it is not known.
 pub(crate) fn cost(sent: &SentCall) -> Option<String> {
-    Some(text::money(sent.found.as_ref()?.card.cost_micro?))
+    Some(money(sent.found.as_ref()?.card.cost_micro?))
 }
 
 /// When and where the call was sent, how it ended, and how many of its items the answer used.
@@ -113,7 +114,7 @@ pub(crate) fn counts(card: &RunCard, est: u32) -> Vec<String> {
         None if card.status == RunStatus::Open => words.push("The server has not reported its count yet.".to_owned()),
         None => words.push("The server reported no count.".to_owned()),
     }
-    words.extend(card.cost_micro.map(|micro| format!("Cost by the server's count: {}.", text::money(micro))));
+    words.extend(card.cost_micro.map(|micro| format!("Cost by the server's count: {}.", money(micro))));
     words.extend(card.short_read.map(ShortRead::sentence));
     words.extend(card.error.clone());
     words

@@ -13,6 +13,7 @@
 
 use super::model::UsageScreen;
 use crate::domain::base::chart::{UNKNOWN, ZERO, cell, eighths};
+use crate::domain::base::money::money;
 use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed_percent};
 use crate::domain::call::run::RunStatus;
 use crate::tui::chat::view::composer;
@@ -76,7 +77,7 @@ impl ChartKind {
                 return number(call.input).unwrap_or_else(|| format!("{} est", text::number(u64::from(call.est))));
             }
             Self::Output => number(call.output),
-            Self::Cost => call.cost_micro.map(text::money),
+            Self::Cost => call.cost_micro.map(money),
             Self::Cached => call.cached_milli().map(percent),
             Self::Error => call.error_milli.map(signed_percent),
         };
@@ -111,7 +112,7 @@ impl ChartKind {
         match self {
             Self::Input => three(&sums.input, text::number),
             Self::Output => three(&sums.output, text::number),
-            Self::Cost => three(&sums.cost, text::money),
+            Self::Cost => three(&sums.cost, money),
             Self::Cached => match sums.cached_milli() {
                 None => vec!["unknown".to_owned()],
                 Some(share) => {
@@ -320,7 +321,7 @@ fn selected(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area:
     });
     figures.push(or_unknown("cached", cached));
     figures.push(or_unknown("out", call.output.map(number)));
-    figures.push(or_unknown("cost", call.cost_micro.map(text::money)));
+    figures.push(or_unknown("cost", call.cost_micro.map(money)));
     figures.extend(call.uses.map(|uses| uses.to_text()));
     let mut rows = TextRows::plain(&place.join(&dot), width, Ink::Text);
     rows.extend(TextRows::plain(&figures.join(&dot), width, Ink::Text));

@@ -13,6 +13,7 @@
 
 use super::model::WhatIfScreen;
 use crate::domain::base::failure::Failure;
+use crate::domain::base::money::money;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures};
 use crate::tui::view::prelude::*;
 
@@ -127,7 +128,7 @@ fn one(
         value.push(Ink::Dim, &format!("{:>BUDGET$}", text::number(u64::from(known.room))));
     }
     if columns.cost {
-        let cost = known.cost.map_or_else(|| "?".to_owned(), |cost| text::money(cost.micro));
+        let cost = known.cost.map_or_else(|| "?".to_owned(), |cost| money(cost.micro));
         value.push(Ink::Text, &format!("{cost:>10}"));
     }
     if columns.cached {
