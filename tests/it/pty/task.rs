@@ -171,7 +171,7 @@ fn do_task(task: &Task, home: &Home, server: &Server) {
 fn check_screens(pty: &Pty, task: &Task) {
     pty.keys("\x14");
     let screen = pty.until("the calls", |screen| {
-        ["Tool calls of main 5", "1 failed, 1 of them fixed later", "fixes", "fixed", "exit 101"]
+        ["Tool calls · main · 5", "1 failed, 1 of them fixed later", "fixes", "fixed", "exit 101"]
             .iter()
             .all(|w| screen.contains(w))
     });
@@ -185,7 +185,7 @@ fn check_screens(pty: &Pty, task: &Task) {
         ["Decided by you", &format!("changed {}", task.file), task.wrong.1.trim()].iter().all(|w| screen.contains(w))
     });
     pty.keys("\x1b");
-    pty.until("the list", |screen| screen.contains("Tool calls of main 5") && screen.contains("Enter full view"));
+    pty.until("the list", |screen| screen.contains("Tool calls · main · 5") && screen.contains("Enter full view"));
     pty.keys("\x1b");
     pty.until("the message tells of it", |screen| screen.contains("worked later") && screen.contains("resolves the"));
 }
