@@ -103,7 +103,8 @@ impl Core {
         names
     }
 
-    /// Returns the models that the profile's server listed, in its order, or else those that it described earlier. Models whose window is only assumed come last. A profile without a server lists its own models.
+    /// Returns the models that the profile's server listed, in its order, or else those that it described earlier.
+    /// Models whose window is only assumed come last. A profile without a server lists its own models.
     fn listed_models(&self, profile: &Profile) -> Vec<String> {
         if profile.backend != Backend::Openai {
             let own = self.setup.servers.models(profile).unwrap_or_default();
