@@ -197,6 +197,9 @@ fn with_value(command: &[OsString], mut words: Vec<OsString>) -> Vec<OsString> {
     }
     let mut rest = join(words);
     let mut all = command.to_vec();
+    if rest == ["--help"] {
+        all.pop();
+    }
     if let (Some(flag), true) =
         (all.last_mut(), rest.first().is_some_and(|word| !word.to_string_lossy().starts_with("--")))
     {
