@@ -5,7 +5,7 @@
 use super::stop::Stop;
 use crate::config::commands::read::slashed;
 use crate::domain::base::failure::{Failure, FailureKind};
-pub use crate::domain::base::money::money;
+use crate::domain::base::money;
 use crate::domain::base::safe_text::Safe;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -360,6 +360,11 @@ pub fn escaped(json: &str) -> String {
 /// Formats a number with commas.
 pub fn number(n: impl Into<u64>) -> String {
     crate::domain::call::tokens::grouped(n.into())
+}
+
+/// Formats millionths of a dollar, as the screen does.
+pub fn money(micro: u64) -> String {
+    money::money(micro)
 }
 
 /// Formats a time (milliseconds since 1970) in the user's time zone.

@@ -11,7 +11,7 @@ mod rich;
 mod table;
 pub mod wrap;
 
-pub use crate::domain::base::money::money;
+use crate::domain::base::money;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens;
 use crate::tui::theme::Ink;
@@ -203,6 +203,11 @@ pub fn counted(n: u64, one: &str) -> String {
 /// Thousandths with two decimals: `16.30`.
 pub fn thousandths(n: i32) -> String {
     format!("{:.2}", f64::from(n) / 1_000.0)
+}
+
+/// Millionths of a dollar: `$0.0011`, `$1.20`.
+pub fn money(micro: u64) -> String {
+    money::money(micro)
 }
 
 /// A duration: `12 ms`, `3.4 s`, `2 min 5 s`.
