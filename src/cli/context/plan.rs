@@ -20,7 +20,7 @@ use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Budget, ContextPlan, Row, Verdict};
+use crate::domain::planning::plan::{Budget, ContextPlan, Row, RowKind, Verdict};
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, SessionView};
 use serde_json::{Value, json};
@@ -203,7 +203,11 @@ fn code_search(set: Option<&CodeSet>) -> String {
 
 fn line(row: &Row) -> String {
     let tokens = number(row.tokens);
-    format!("  {} {} {tokens:>9}  {}", column(row.kind.name(), 9), column(&row.title, 46), row.reason_sentence())
+    let kind = match (row.kind, row.source.turn) {
+        (RowKind::Turn, Some(turn)) => format!("turn {turn}"),
+        (kind, _) => kind.name().to_owned(),
+    };
+    format!("  {} {} {tokens:>9}  {}", column(&kind, 9), column(&row.title, 46), row.reason_sentence())
 }
 
 pub(crate) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> {

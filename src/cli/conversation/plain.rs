@@ -45,7 +45,7 @@ pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         let status = run_within(run, &current, status);
         match status {
             Ok(text) => run.io.say(&text),
-            Err(stop) => drop(finish(Err(stop), &mut run.io)),
+            Err(stop) => report(stop, &mut run.io),
         }
         let Some(line) = line(run) else { return Ok(()) };
         let now = (run.io.interrupts)();
@@ -58,9 +58,14 @@ pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
             Ok(Next::Continue) => {}
             Ok(Next::Quit) => return Ok(()),
             Err(Stop::Interrupted) => run.io.say("Stopped. The text received so far is kept."),
-            Err(stop) => drop(finish(Err(stop), &mut run.io)),
+            Err(stop) => report(stop, &mut run.io),
         }
     }
+}
+
+/// Prints why a line failed, with commands named as they are typed here.
+fn report(stop: Stop, io: &mut Io<'_>) {
+    finish(Err(stop), &mut Io { joins: false, ..io.reborrow() });
 }
 
 /// Runs `work` as a separate command on this session and branch. Its count of Ctrl+C presses starts at 0.

@@ -24,7 +24,7 @@ pub(crate) fn help() -> String {
     }
     text.push_str(
         "\
-/context  show the next request: items included and left out, with names and reasons
+/context  show the plan of the next request: items included and left out, with reasons; same as /plan
 /reload  reload the settings
 /quit  quit; the end of the input (Ctrl+D) also quits
 Write a message and press Enter; a backslash at the end of a line continues the message. Ctrl+C stops an answer.

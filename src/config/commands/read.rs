@@ -7,7 +7,6 @@ use super::command::Command;
 use super::table::{self, ACTIONS_AS_COMMANDS, ALIASES, Alias, BARE_NAMES, Row, UNLISTED};
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::memory::MemoryKind;
-use crate::domain::conversation::resolve::LAST;
 use crate::domain::planning::variant::{self, VariantError};
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -149,8 +148,11 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
     if let Some(alias) = ALIASES.iter().chain(UNLISTED).find(named) {
         let own: Vec<OsString> = rest.split_off(alias.name.split(' ').count());
         let means = if alias.name == "label" && names_message(&own) { "message label" } else { alias.means };
-        let means = means.split(' ').map(OsString::from);
-        rest = means.chain(if alias.joins { join(own) } else { own }).collect();
+        let means: Vec<OsString> = means.split(' ').map(OsString::from).collect();
+        rest = match means.last() {
+            Some(flag) if alias.joins && flag.to_string_lossy().starts_with("--") => with_value(&means, own),
+            _ => means.into_iter().chain(if alias.joins { join(own) } else { own }).collect(),
+        };
         if alias.name == "remember" {
             expand_memory_kind(&mut rest);
         }
@@ -160,7 +162,7 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
     before
 }
 
-/// Whether the words after `label` start with a message (a turn number, an id, or `last`) and a label follows.
+/// Whether the words after `label` start with a message (a turn number or an id) and a label follows.
 fn names_message(words: &[OsString]) -> bool {
     let [first, second, ..] = words else { return false };
     let (first, is_flag) = (first.to_string_lossy(), second.to_string_lossy().starts_with("--"));
@@ -168,7 +170,7 @@ fn names_message(words: &[OsString]) -> bool {
     let is_id = first.len() >= 8
         && first.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
         && first.bytes().any(|byte| byte.is_ascii_digit());
-    !is_flag && !first.is_empty() && (is_number || is_id || first == LAST)
+    !is_flag && !first.is_empty() && (is_number || is_id)
 }
 
 /// Returns the index of the command's name, after the flags that every command accepts.
@@ -185,6 +187,27 @@ fn takes_value(flag: &str) -> bool {
         let short = arg.get_short().is_some_and(|short| flag == format!("-{short}"));
         short || arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long))
     })
+}
+
+/// Returns the words of a command whose last one is a flag, with the joined words as the flag's value. The value may start
+/// with a hyphen.
+fn with_value(command: &[OsString], mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.first().is_some_and(|word| word == "--") {
+        words.remove(0);
+    }
+    let mut rest = join(words);
+    let mut all = command.to_vec();
+    if rest == ["--help"] {
+        all.pop();
+    }
+    if let (Some(flag), true) =
+        (all.last_mut(), rest.first().is_some_and(|word| !word.to_string_lossy().starts_with("--")))
+    {
+        flag.push("=");
+        flag.push(rest.remove(0));
+    }
+    all.append(&mut rest);
+    all
 }
 
 /// Joins all words before the first flag into one.

@@ -178,7 +178,7 @@ fn short_names_expand_to_commands() {
         ("label the fix", "message label last the fix"),
         ("label 2 the fix", "message label 2 the fix"),
         ("label 019a7c42 the fix", "message label 019a7c42 the fix"),
-        ("label last the fix", "message label last the fix"),
+        ("label last try", "message label last last try"),
         ("label 2", "message label last 2"),
         ("label 3rd try", "message label last 3rd try"),
         ("remember The port is 8080.", "memory add fact The port is 8080."),
@@ -210,6 +210,15 @@ fn short_names_expand_to_commands() {
         assert_eq!(parse_command_line(short), parse_command_line(whole), "{short}");
         assert!(parse_slash_line(whole).starts_with("Some("), "{whole}: {}", parse_slash_line(whole));
     }
+}
+
+#[test]
+fn a_note_may_start_with_a_hyphen() {
+    for parsed in [parse_slash_line("note - buy milk"), parse_command_line("note - buy milk")] {
+        assert!(parsed.contains("note: Some(\"- buy milk\")"), "{parsed}");
+    }
+    assert!(parse_slash_line("note --help").contains("Usage: pleach pin"), "{}", parse_slash_line("note --help"));
+    assert!(parse_slash_line("note").contains("Usage: /note TEXT"), "{}", parse_slash_line("note"));
 }
 
 /// A command without a group would be listed under sessions.

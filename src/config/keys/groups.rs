@@ -58,7 +58,7 @@ fn third_person(verb: &str) -> String {
     let verb = verb.to_lowercase();
     match verb.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u'])) {
         Some(stem) => format!("{stem}ies"),
-        None if verb.ends_with(['s', 'x']) || verb.ends_with("ch") || verb.ends_with("sh") => format!("{verb}es"),
+        None if verb.ends_with(['o', 's', 'x']) || verb.ends_with("ch") || verb.ends_with("sh") => format!("{verb}es"),
         None => format!("{verb}s"),
     }
 }
@@ -94,7 +94,8 @@ mod tests {
             (Action::Reply, "replies with a quote"),
             (Action::RefuseTool, "denies the call"),
             (Action::AllowAlways, "approves and adds a rule"),
-            (Action::Dismiss, "dismisses the suggestion"),
+            (Action::Dismiss, "dismisses the suggestion for good"),
+            (Action::Undo, "undoes the session's last change"),
         ] {
             assert_eq!(action.does(), does);
         }

@@ -1,5 +1,5 @@
-//! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, amounts of money, bar charts, findings of `pleach
-//! doctor`, families of values, enums with names.
+//! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, amounts of money, bar charts,
+//! findings of `pleach doctor`, families of values, enums with names.
 //! Not for: anything about conversations or calls.
 
 #[cfg(test)]

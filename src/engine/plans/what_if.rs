@@ -190,7 +190,8 @@ impl Core {
     }
 }
 
-/// Returns the models that the profile's server listed, in its order, or else those that it described earlier. Models whose window is only assumed come last. A profile without a server lists its own models.
+/// Returns the models that the profile's server listed, in its order, or else those that it described earlier. Models
+/// whose window is only assumed come last. A profile without a server lists its own models.
 fn listed_models(learned: &LearnedSettings, setup: &Setup, profile: &Profile) -> Vec<String> {
     if profile.backend != Backend::Openai {
         let own = setup.servers.models(profile).unwrap_or_default();

@@ -37,7 +37,7 @@ pub(super) fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
     waits
 }
 
-/// The effect of an action in the focused pane: `excludes this turn`.
+/// The effect of an action in the focused pane, in the words of its footer: `leaves out this turn`.
 fn effect(model: &Model, run: Action) -> String {
     let item = match acts::selected_item(model, is_about_message(run)) {
         Some(ItemName::Message(_)) => "this message",
@@ -46,7 +46,7 @@ fn effect(model: &Model, run: Action) -> String {
             "this item"
         }
     };
-    run.does().replace("the item", item)
+    run.does().replace("the item", item).replace("excludes", "leaves out")
 }
 
 /// Whether an action on an answer is about that message instead of its turn.

@@ -127,6 +127,6 @@ fn a_choice_takes_precedence_over_a_flag() {
     let (home, _server) = talk();
     let lines = b"/context\n/mode off\n/context\n/undo\n/context\n/fork side\n/mode light\n/context\n/quit\n";
     let plain = home.with_input(&["--plain", "--mode", "heavy"], lines);
-    let modes: Vec<&str> = plain.out.split(", mode ").skip(1).filter_map(|rest| rest.split(',').next()).collect();
+    let modes: Vec<&str> = plain.out.split(" · mode ").skip(1).filter_map(|rest| rest.split(' ').next()).collect();
     assert_eq!(modes, ["Heavy", "Off", "Heavy", "Light"], "{}", plain.out);
 }

@@ -367,7 +367,7 @@ fn undo_skips_a_race_that_goes_on() {
     let arms = race(&mut client, main, Limits::default(), "which is better?");
     client.say(arms[0], "on with the first");
     let sentence = done(&mut client, SessionRequest::Undo);
-    assert!(sentence.contains("because race-1 has later messages"), "{sentence}");
+    assert!(sentence.contains("race-1 has later messages (started a race"), "{sentence}");
     assert!(arms.iter().all(|arm| !branch(&client.open(), *arm).archived));
 }
 
@@ -383,7 +383,7 @@ fn undone_fork_returns_with_its_messages() {
     let head = branch(&client.open(), side).head;
     assert_eq!(
         done(&mut client, SessionRequest::Undo),
-        "Undone: forked side. U redoes it. The messages on side are archived with it; `pleach branch list` lists them."
+        "Undone: forked side. The messages on side are archived with it; `pleach branch list` lists them. U redoes it."
     );
     assert!(branch(&client.open(), side).archived);
     client.must(Request::Session(SessionRequest::Redo));

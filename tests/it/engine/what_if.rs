@@ -1,8 +1,10 @@
 //! Variations of calls through the whole engine: the next call under other settings, stored calls repeated, and races.
 
-use crate::support::bench::{Bench, Client, Model, Say, draft, message, text};
-use pleach::domain::base::failure::FailureKind;
+use crate::support::bench::{Bench, Client, Model, Say, draft, message, model_of, text};
+use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::ids::BranchId;
+use pleach::domain::call::model::{ModelInfo, Profile};
+use pleach::domain::call::provider::{Provider, ProviderError};
 use pleach::domain::call::race::Limits;
 use pleach::domain::call::run::RunStatus;
 use pleach::domain::conversation::branch::{Branch, Overrides};
@@ -11,9 +13,10 @@ use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::variant;
 use pleach::domain::planning::what_if::WhatIf;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Event, ItemName, PlanRequest, Planned, ReplayedCall,
-    Request, SessionRequest, TurnEvent,
+    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Event, ItemName, PlanRequest, Planned, ProgramRequest,
+    ReplayedCall, Request, SessionRequest, TurnEvent,
 };
+use pleach::engine::startup::setup::Servers;
 use std::sync::Arc;
 
 const LONG: &str = "The grace of a refresh token is 1500 ms, because two tabs race for it. ";
@@ -79,6 +82,49 @@ fn preview_of_a_variant_matches_the_call() {
     }
     assert!(differ > 0, "a small budget leaves something out");
     assert_eq!(client.drawn(branch, &asked), Some(drawn), "a preview changes nothing");
+}
+
+/// Servers that list seven models, each with another window.
+struct SevenModels(Arc<dyn Servers>);
+
+impl Servers for SevenModels {
+    fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure> {
+        self.0.provider(profile)
+    }
+
+    fn ready(&self, profile: &Profile) -> Result<(), Failure> {
+        self.0.ready(profile)
+    }
+
+    fn models(&self, _: &Profile) -> Result<Vec<ModelInfo>, ProviderError> {
+        let named =
+            |n: u32| ModelInfo { source: "server".into(), context_window: 5_000 + n, ..model_of(&format!("m{n}")) };
+        Ok((1..=7).map(named).collect())
+    }
+
+    fn probe(&self, profile: &Profile) -> Result<usize, ProviderError> {
+        self.0.probe(profile)
+    }
+}
+
+#[test]
+fn models_that_the_server_listed_are_compared() {
+    let model = Model::new([]);
+    let mut bench = Bench::new(&model);
+    bench.back = Arc::new(SevenModels(bench.back.clone()));
+    let mut client = bench.start();
+    let branch = talk(&mut client, 2);
+    let rows = |client: &mut Client| {
+        let found = what_if(client, branch, &message("What was the grace?"), &[]);
+        let models = found.alternatives.iter().filter(|way| way.overrides.model.is_some());
+        models.map(|way| (way.title.clone(), way.result.as_ref().unwrap().room)).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&mut client), [], "nothing is listed yet");
+    client.must(Request::Program(ProgramRequest::Models { profile: None, unready: false }));
+    let found = rows(&mut client);
+    let titles: Vec<&str> = found.iter().map(|(title, _)| title.as_str()).collect();
+    assert_eq!(titles, ["model m1", "model m2", "model m3", "model m4", "model m5"]);
+    assert!(found.windows(2).all(|pair| pair[0].1 < pair[1].1), "each with the window of its model: {found:?}");
 }
 
 #[test]

@@ -54,11 +54,14 @@ fn factor_is_learned_over_sessions() {
     let learned = Calibration { factor, offset: 0, error_pct: None, samples: 3 };
     assert_eq!(known["calibrated_total"], learned.apply(u32::try_from(est).unwrap()));
     let text = home.run(&["plan", "one"]).out;
-    assert!(text.contains(" cal ±") && text.contains("from 3 calls"), "{text}");
+    assert!(text.contains("times the estimate ±") && text.contains("(from 3 calls)"), "{text}");
     let models = value(&home, &["models", "--json"]);
     assert!(models.is_array());
     let doctor = home.run(&["doctor"]).out;
-    assert!(doctor.contains("meter own/m") && doctor.contains("from 3 calls (est: approximate)"), "{doctor}");
+    assert!(
+        doctor.contains("token count own/m") && doctor.contains("(from 3 calls), estimated with approximate"),
+        "{doctor}"
+    );
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn truncated_prompt_raises_an_alarm() {
     let list = home.run(&["plans", "list"]).out;
     assert!(list.contains("512 in · 2 out") && list.contains("The server counted 512 of about"), "{list}");
     let shown = home.run(&["plans", "show", runs[0]["run_id"].as_str().unwrap()]).out;
-    assert!(shown.contains("it may have cut the prompt") && shown.contains("tokens est"), "{shown}");
+    assert!(shown.contains("it may have cut the prompt") && shown.contains("tokens (estimated)"), "{shown}");
     assert_eq!(value(&home, &["plan", "--json", "on"])["calibration"], Value::Null);
 }
 

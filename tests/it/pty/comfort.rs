@@ -232,8 +232,8 @@ fn plain_mode_over_a_pipe() {
         "you: How do bees dance?",
         "answer:\n",
         "I am the offline model",
-        "Included, ",
-        "turn 1: ",
+        "recent turns ",
+        "  turn 1 ",
         "Pinned turn 1.",
         "Unpinned turn 1.",
         "Branch alt.",
@@ -244,6 +244,7 @@ fn plain_mode_over_a_pipe() {
         assert!(out.contains(wanted), "{wanted:?} in:\n{out}");
     }
     assert!(err.contains("Unknown command /nonsense") && err.contains("There is no turn 99"), "{err}");
+    assert!(err.contains("`/message list` lists the turns"), "{err}");
     assert!(!out.contains("never read"));
     let main = home.json(&["message", "list", "-b", "main"]);
     let printed: Vec<&str> = main.as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();

@@ -138,7 +138,7 @@ fn a_letter_beside_an_unsent_message_acts_on_the_second_press() {
     stage.press("shift-tab x");
     assert_eq!(acts(&stage), 0);
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("x here excludes this message. Again to do it, Esc to type."), "{screen}");
+    assert!(screen.contains("x here leaves out this message. Again to do it, Esc to type."), "{screen}");
     stage.press("p");
     assert_eq!(acts(&stage), 0, "another letter asks again");
     stage.press("j x");

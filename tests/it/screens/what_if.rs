@@ -7,6 +7,7 @@ use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, RunId};
 use pleach::domain::call::meter::PromptCost;
+use pleach::domain::call::model::ModelInfo;
 use pleach::domain::call::race::Limits;
 use pleach::domain::call::run::RunCard;
 use pleach::domain::call::tokens::Certainty;
@@ -16,10 +17,11 @@ use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::RowKind;
 use pleach::domain::planning::what_if::{Alternative, MovedItem, PlanFigures, WhatIf};
 use pleach::engine::api::{
-    Answer, BranchRequest, CallRequest, Draft, Event, ItemName, PlanRequest, ReplayedCall, Request, SessionEvent,
-    TurnEvent, TurnRequest,
+    Answer, BranchRequest, CallRequest, Draft, Event, ItemName, PlanRequest, ProgramRequest, ReplayedCall, Request,
+    SessionEvent, TurnEvent, TurnRequest,
 };
 use pleach::tui::screens::picker::model::Picker;
+use pleach::tui::screens::what_if::model::WhatIfScreen;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -114,6 +116,36 @@ fn variants_are_shown_and_one_is_applied() {
     let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
     assert!(stage.model.layers.is_empty());
+}
+
+#[test]
+fn variants_are_requested_again_once_if_a_listed_model_has_no_row() {
+    let mut stage = fixture::opened();
+    stage.press("f7");
+    let count = |stage: &Stage| stage.sent.iter().filter(|(_, r)| asked(r)).count();
+    let lists = |request: &Request| matches!(request, Request::Program(ProgramRequest::Models { unready: false, .. }));
+    let listed = |name: &str| {
+        let info = ModelInfo { name: name.into(), ..fixture::settings().model };
+        Answer::Models(vec![("own".to_owned(), Ok(vec![info]))])
+    };
+    stage.reply(lists, listed("gpt-4.1"));
+    assert_eq!(count(&stage), 1, "the first answer is still expected");
+    stage.reply(asked, Answer::WhatIf(found("x")));
+    assert_eq!(count(&stage), 1, "the model has a row");
+    stage.press("esc f7");
+    stage.reply(asked, Answer::WhatIf(found("x"))).press("j j j j j");
+    stage.reply(lists, listed("new-model"));
+    assert_eq!(count(&stage), 3, "requested again");
+    let mut more = WhatIf::clone(&found("x"));
+    let new = Alternative {
+        overrides: Overrides { model: Some("new-model".into()), ..Overrides::default() },
+        ..more.alternatives[3].clone()
+    };
+    more.alternatives.insert(4, new);
+    stage.reply(asked, Answer::WhatIf(Arc::new(more)));
+    assert_eq!(count(&stage), 3, "but only once");
+    let screen = stage.model.layers.top::<WhatIfScreen>().unwrap();
+    assert_eq!((screen.cursor, screen.line(screen.cursor).unwrap().0), (6, "budget 2,000"), "the same settings");
 }
 
 #[test]

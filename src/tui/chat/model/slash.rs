@@ -51,7 +51,16 @@ impl SlashLine {
             let first = parts.next().unwrap_or_default().to_owned();
             parts.fold(first, |word, rest| word + texts.next().unwrap_or_default() + rest)
         };
-        let words = read::split(marked.strip_prefix('/').unwrap_or(&marked)).into_iter().map(&mut put_texts).collect();
+        let mut words: Vec<String> = Vec::new();
+        for word in read::split(marked.strip_prefix('/').unwrap_or(&marked)) {
+            let is_paste = word.starts_with(MARK);
+            let text = put_texts(word);
+            // A text that starts with a hyphen is not a flag.
+            if is_paste && text.starts_with('-') && !words.iter().any(|word| word == "--") {
+                words.push("--".to_owned());
+            }
+            words.push(text);
+        }
         Self { shown: shown.to_owned(), full, words }
     }
 }
@@ -133,9 +142,14 @@ mod tests {
     fn a_folded_paste_is_a_part_of_one_word() {
         let (first, second) = ("- one\n- \"two\" three", "quotes [a b] itself");
         let line = SlashLine::with_pastes("/note see:[c d] and [a b] end", &[("[a b]", first), ("[c d]", second)]);
-        assert_eq!(line.words, ["note", "see:quotes [a b] itself", "and", first, "end"]);
+        assert_eq!(line.words, ["note", "see:quotes [a b] itself", "and", "--", first, "end"]);
         assert_eq!(line.full, format!("/note see:{second} and {first} end"));
         assert_eq!(line.shown, "/note see:[c d] and [a b] end");
+        for line in ["/note [a b]", "/add user [a b]", "/ask [a b]"] {
+            let words = SlashLine::with_pastes(line, &[("[a b]", first)]).words;
+            let Ok(read::Typed::Command(args)) = read::read_words(words) else { panic!("{line}") };
+            assert!(format!("{:?}", args.command).contains(&format!("{first:?}")), "{line}: {:?}", args.command);
+        }
         assert_eq!(SlashLine::new("/fork \"a name\"").words, ["fork", "a name"]);
     }
 
