@@ -6,9 +6,9 @@
 use super::coverage::SummaryCoverage;
 use super::forms::{Marks, is_lease, turn_cost};
 use super::window::{self, CLOSED_RESULT};
+use crate::context::policy::adaptive::WindowTarget;
 use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn, TurnOutcomes};
 use crate::context::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
-use crate::context::policy::adaptive::WindowTarget;
 use crate::context::policy::{Costs, Score, adaptive, lanes};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::input::{Block, PlanInput, TurnBefore, TurnInput};
@@ -369,9 +369,7 @@ pub(in crate::context) fn most_offered(input: &PlanInput, summed: &SummaryCovera
     }
     let limit = match input.policy.choose {
         TurnSelection::Recent | TurnSelection::Lane => return u32::MAX,
-        TurnSelection::Relevance => {
-            size(input).target.min(input.budget.without_results())
-        }
+        TurnSelection::Relevance => size(input).target.min(input.budget.without_results()),
         TurnSelection::Levels => levels::trigger_tokens(levels_total(input), &input.policy.levels),
     };
     let newest = input.turns[window::floor(input, summed.floor)..].last().filter(|turn| sent(turn) > 0);

@@ -34,25 +34,29 @@ pub(in crate::context) fn admit<T>(
     let mut decided = asking(input, request);
     let reason = match admit::admit(&decided) {
         Ok(with) => {
-            let has_lost_summary = with.summed.used.is_empty() && !without.summed.used.is_empty();
-            let unsummed = has_lost_summary.then(|| unsummed(input)).transpose()?;
-            let other = unsummed.as_ref().unwrap_or(&without);
+            // Summaries do not decide whether the model is asked, so that one more never makes the request larger.
+            let summed = !input.summaries.is_empty();
+            let bare = summed.then(|| unsummed(input)).transpose()?;
+            let bare_with = if summed { unsummed(&decided).ok() } else { None };
+            let other = bare.as_ref().unwrap_or(&without);
+            let asked = if summed { bare_with.as_ref() } else { Some(&with) };
             let last = other.places.iter().rposition(|place| place.is_sent());
-            if last.is_none_or(|turn| with.places[turn].is_sent()) || !with.summed.used.is_empty() {
+            if last.is_none_or(|turn| asked.is_some_and(|asked| asked.places[turn].is_sent())) {
                 return Ok(read(&with));
             }
             // The request leaves neither the last turn nor a summary of it. Both are sent if that takes no more tokens
             // than the last turn without the summary.
+            let has_lost_summary = with.summed.used.is_empty() && !without.summed.used.is_empty();
             let both = || admit::admit_with(&decided, without.summed.clone(), AllowanceUse::Offered, without.most).ok();
-            let both = unsummed.as_ref().and_then(|_| both());
+            let both = has_lost_summary.then(both).flatten();
             if let Some(both) = both.filter(|both| explain::size(both) <= explain::size(other)) {
                 return Ok(read(&both));
             }
             // The policy may have no room for both, although the budget has.
-            let by_policy = last.and_then(|turn| with.choice.reason(turn)).cloned();
+            let by_policy = last.zip(asked).and_then(|(turn, asked)| asked.choice.reason(turn)).cloned();
             let saved = explain::size(other).saturating_sub(explain::size(&without));
-            let free = if unsummed.is_some() { without.free().min(saved) } else { without.free() };
-            by_policy.unwrap_or(Reason::Budget { free })
+            let room = if summed { saved.min(request.tokens.saturating_sub(1)) } else { u32::MAX };
+            by_policy.unwrap_or(Reason::Budget { free: without.free().min(room) })
         }
         Err(blocked) => {
             let other_tokens = blocked.needed.saturating_sub(request.tokens);

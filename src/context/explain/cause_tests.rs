@@ -173,7 +173,8 @@ fn a_smaller_budget_is_the_cause_for_results_without_a_row() {
     ] {
         let (mut found, _) = deltas(&before, &after, NONE);
         set_causes(&mut found, &before, &after, &nothing());
-        let removed: Vec<CauseKind> = found.iter().filter(|one| one.after.is_none()).map(|one| one.causes[0].by).collect();
+        let removed: Vec<CauseKind> =
+            found.iter().filter(|one| one.after.is_none()).map(|one| one.causes[0].by).collect();
         assert_eq!(removed, [by; 3]);
     }
 }

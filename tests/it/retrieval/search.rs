@@ -102,7 +102,7 @@ fn a_search_happens_in_every_budget() {
     let mut without = 0;
     for budget in (300..900).step_by(50).map(|budget: u32| budget.to_string()) {
         let out = home.run(&["plan", QUESTION, "--budget", &budget, "--json"]);
-        let Ok(plan) = serde_json::from_slice::<Value>(&out.stdout) else { continue };
+        let Ok(plan) = serde_json::from_str::<Value>(&out.out) else { continue };
         if plan["included"].is_null() || !found(&plan).is_empty() {
             continue;
         }
