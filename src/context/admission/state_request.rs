@@ -16,8 +16,8 @@ use crate::domain::planning::plan::{Blocked, Form, Reason};
 const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it up to date");
 
 /// Admits everything, with the request for a state block if turns are left out, and returns what `read` makes of the
-/// result. The request never blocks a call and never displaces the last turn: if there is no room for it, an omitted
-/// item of the admitted input says so.
+/// result. The request never blocks a call and never displaces the last turn that no mark keeps: if there is no room
+/// for it, an omitted item of the admitted input says so.
 pub(in crate::context) fn admit<T>(
     input: &PlanInput,
     read: impl FnOnce(&Admitted<'_>) -> T,
@@ -40,7 +40,7 @@ pub(in crate::context) fn admit<T>(
             let bare_with = if summed { unsummed(&decided).ok() } else { None };
             let other = bare.as_ref().unwrap_or(&without);
             let asked = if summed { bare_with.as_ref() } else { Some(&with) };
-            let last = other.places.iter().rposition(|place| place.is_sent());
+            let last = newest_sent(other);
             if last.is_none_or(|turn| asked.is_some_and(|asked| asked.places[turn].is_sent())) {
                 return Ok(read(&with));
             }
@@ -85,13 +85,23 @@ pub(in crate::context) fn certainly_asking(input: &PlanInput) -> Option<PlanInpu
     (tokens > input.budget.prompt).then(|| asking(input, request))
 }
 
-/// Returns whether the newest turn is sent that no person and no lane keeps out.
+/// Returns the newest turn that is sent without a mark. A marked turn is sent beside the request in any case.
+fn newest_sent(admitted: &Admitted<'_>) -> Option<usize> {
+    let mut turns = admitted.input.turns.iter().zip(&admitted.places);
+    turns.rposition(|(turn, place)| place.is_sent() && !is_marked(admitted, turn))
+}
+
+fn is_marked(admitted: &Admitted<'_>, turn: &TurnInput) -> bool {
+    admitted.marks.turn(turn).is_some_and(|mark| mark.kind.includes())
+}
+
+/// Returns whether the newest turn is sent that no mark keeps in or out and no lane keeps out.
 pub(in crate::context) fn sends_newest(admitted: &Admitted<'_>) -> bool {
     let turns = admitted.input.turns.iter().enumerate();
     let mut newest = turns.rev().filter(|(at, turn)| {
         let in_other_lane = matches!(admitted.choice.reason(*at), Some(Reason::OtherLane | Reason::OutsideLane));
         let has_content = turn.messages.iter().any(|message| message.bar.is_none());
-        has_content && !in_other_lane && !admitted.places[*at].is_excluded()
+        has_content && !in_other_lane && !admitted.places[*at].is_excluded() && !is_marked(admitted, turn)
     });
     newest.next().is_some_and(|(at, _)| admitted.places[at].is_sent())
 }
@@ -130,7 +140,8 @@ pub(in crate::context) fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::admission::laws_tests::{input, key};
+    use crate::context::admission::laws_tests::{input, key, mark};
+    use crate::domain::conversation::mark::MarkKind;
     use crate::domain::planning::input::{CoveredTurn, SummaryInput};
     use crate::domain::planning::plan::RowKind;
     use crate::domain::planning::policy::{PolicySpec, Section};
@@ -163,20 +174,24 @@ mod tests {
         }
     }
 
-    /// The policy's target holds the last turn (49 tokens in all) but not the request as well; the budget holds both.
+    /// The policy's target holds the last turn (49 tokens in all) but not the request as well; the budget holds both. A
+    /// pin on an older turn does not change that.
     #[test]
     fn a_request_without_room_in_the_policy_names_its_limit_and_not_the_budget() {
         let adaptive =
             Adaptive { base: 60, lowest: Milli(1_000), highest: Milli(1_000), step: Milli(0), ..Adaptive::default() };
         let choose = TurnSelection::Relevance;
         let policy = PolicySpec { choose, adaptive, shorten_tools: false, ..PolicySpec::default() };
-        let mut input = input(&[[500, 1, 1], [1, 1, 1]], policy, 1_000);
+        let mut input = input(&[[500, 1, 1], [400, 1, 1], [1, 1, 1]], policy, 1_000);
         input.state_request = Some(request());
         let read = |admitted: &Admitted<'_>| {
             let sent: Vec<bool> = admitted.places.iter().map(|place| place.is_sent()).collect();
             (sent, admitted.input.near.iter().map(|omitted| omitted.reason.clone()).collect::<Vec<_>>())
         };
-        let (sent, omitted) = admit(&input, read).ok().unwrap();
-        assert_eq!((sent, omitted), (vec![false, true], vec![Reason::SoftTarget { tokens: 60 }]));
+        for (marks, older) in [(Vec::new(), false), (vec![mark(input.turns[1].atom, MarkKind::Sticky)], true)] {
+            input.marks = marks;
+            let (sent, omitted) = admit(&input, read).ok().unwrap();
+            assert_eq!((sent, omitted), (vec![false, older, true], vec![Reason::SoftTarget { tokens: 60 }]));
+        }
     }
 }
