@@ -388,19 +388,19 @@ mod tests {
         }
     }
 
-    /// The target of 400 tokens holds the last two turns in full (385 tokens with the open one), and neither a leased note
-    /// of 30 tokens nor the first turn as well. With shortened tool results, all fit.
+    /// The target of 400 tokens holds the last turn in full (357 tokens with the open one), and neither a leased note of
+    /// 60 tokens nor the first turn as well. With shortened tool results, all fit.
     #[test]
     fn turns_that_fit_once_results_are_shortened_are_added() {
         let adaptive =
             Adaptive { base: 400, lowest: Milli(1_000), highest: Milli(1_000), step: Milli(0), ..Adaptive::default() };
         let choose = TurnSelection::Relevance;
         let policy = PolicySpec { choose, adaptive, shorten_tools: true, ..PolicySpec::default() };
-        let mut input = input(&[[30, 1, 1], [10, 300, 50], [1, 1, 1]], policy, 400);
+        let mut input = input(&[[50, 1, 1], [10, 300, 50]], policy, 400);
         let note = Reason::Leased { left: 1, engine: false };
         for (blocks, sent) in [
-            (Vec::new(), [false, true, true]),
-            (vec![Block::new(Section::LeasedPins, RowKind::Note, (key(9, 9), 30), "note", note)], [true; 3]),
+            (Vec::new(), [false, true]),
+            (vec![Block::new(Section::LeasedPins, RowKind::Note, (key(9, 9), 60), "note", note)], [true; 2]),
         ] {
             input.blocks = blocks;
             let admitted = admit(&input).ok().unwrap();

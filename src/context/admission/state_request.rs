@@ -9,6 +9,7 @@ use super::forms::{Marks, turn_cost};
 use super::position::RowPosition;
 use super::window::{self, CLOSED_RESULT};
 use crate::context::explain;
+use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::input::{Block, OmittedItem, PlanInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, Form, Reason};
 
@@ -16,8 +17,8 @@ use crate::domain::planning::plan::{Blocked, Form, Reason};
 const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it up to date");
 
 /// Admits everything, with the request for a state block if turns are left out, and returns what `read` makes of the
-/// result. The request never blocks a call and never displaces the last turn that no mark keeps: if there is no room
-/// for it, an omitted item of the admitted input says so.
+/// result. The request never blocks a call and never displaces the last turn that is not required: if there is no
+/// room for it, an omitted item of the admitted input says so.
 pub(in crate::context) fn admit<T>(
     input: &PlanInput,
     read: impl FnOnce(&Admitted<'_>) -> T,
@@ -85,23 +86,25 @@ pub(in crate::context) fn certainly_asking(input: &PlanInput) -> Option<PlanInpu
     (tokens > input.budget.prompt).then(|| asking(input, request))
 }
 
-/// Returns the newest turn that is sent without a mark. A marked turn is sent beside the request in any case.
+/// Returns the newest turn that is sent and not required. A required turn is sent beside the request in any case.
 fn newest_sent(admitted: &Admitted<'_>) -> Option<usize> {
     let mut turns = admitted.input.turns.iter().zip(&admitted.places);
-    turns.rposition(|(turn, place)| place.is_sent() && !is_marked(admitted, turn))
+    turns.rposition(|(turn, place)| place.is_sent() && !is_required(admitted, turn))
 }
 
-fn is_marked(admitted: &Admitted<'_>, turn: &TurnInput) -> bool {
-    admitted.marks.turn(turn).is_some_and(|mark| mark.kind.includes())
+/// Returns whether a person requires a turn. A lease does not.
+fn is_required(admitted: &Admitted<'_>, turn: &TurnInput) -> bool {
+    let kind = admitted.marks.turn(turn).map(|mark| mark.kind);
+    matches!(kind, Some(MarkKind::Sticky | MarkKind::IncludeOnce))
 }
 
-/// Returns whether the newest turn is sent that no mark keeps in or out and no lane keeps out.
+/// Returns whether the newest turn is sent that is not required and that no person and no lane keeps out.
 pub(in crate::context) fn sends_newest(admitted: &Admitted<'_>) -> bool {
     let turns = admitted.input.turns.iter().enumerate();
     let mut newest = turns.rev().filter(|(at, turn)| {
         let in_other_lane = matches!(admitted.choice.reason(*at), Some(Reason::OtherLane | Reason::OutsideLane));
         let has_content = turn.messages.iter().any(|message| message.bar.is_none());
-        has_content && !in_other_lane && !admitted.places[*at].is_excluded() && !is_marked(admitted, turn)
+        has_content && !in_other_lane && !admitted.places[*at].is_excluded() && !is_required(admitted, turn)
     });
     newest.next().is_some_and(|(at, _)| admitted.places[at].is_sent())
 }
@@ -141,7 +144,6 @@ pub(in crate::context) fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::context::admission::laws_tests::{input, key, mark};
-    use crate::domain::conversation::mark::MarkKind;
     use crate::domain::planning::input::{CoveredTurn, SummaryInput};
     use crate::domain::planning::plan::RowKind;
     use crate::domain::planning::policy::{PolicySpec, Section};
