@@ -111,8 +111,8 @@ fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
     (signals.together < together || signals.covered < covered).then_some(SkipReason::Faint)
 }
 
-/// Returns whether a message is about a text or an everyday matter that names nothing in the workspace, and no rare word
-/// of it names something there either: "write a haiku about autumn".
+/// Returns whether a message is about a text or an everyday matter that names nothing in the workspace, and none of its
+/// other words is rare and names something there: "write a haiku about autumn".
 fn orders_text(index: &Index, query: &Query) -> bool {
     let is_name = |term: &str, word: &str| names(index, (term, word), false);
     let is_named = |term: &str| {
@@ -121,10 +121,8 @@ fn orders_text(index: &Index, query: &Query) -> bool {
     };
     let rare = (index.code_len() / RARE_SHARE).max(RARE);
     let is_rare = |term: &str| index.postings_of(term).iter().filter(|one| index.is_code(one.symbol)).count() <= rare;
-    let others = query.first_line.intersection(&query.content).filter(|term| !query.prose.contains(*term));
-    !query.prose.is_empty()
-        && !query.prose.iter().any(|term| is_named(term))
-        && !others.into_iter().any(|term| is_rare(term) && is_named(term))
+    let mut others = query.first_line.intersection(&query.content).filter(|term| !query.prose.contains(*term));
+    query.prose.iter().any(|term| !is_named(term)) && !others.any(|term| is_rare(term) && is_named(term))
 }
 
 /// Returns whether a message spells out an identifier or path of the workspace.

@@ -70,14 +70,17 @@ const CODE_WORDS: &[&str] = &[
 /// Words for texts, their parts, and everyday matters, which other orders are about. Sorted.
 #[rustfmt::skip]
 const PROSE_WORDS: &[&str] = &[
-    "advertisement", "article", "articles", "ballad", "beach", "birthday", "blog", "boss", "breakfast", "brother",
-    "cake", "chapter", "chapters", "children", "dialogue", "dinner", "email", "emails", "essay", "essays", "father",
-    "food", "grammar", "guest", "guests", "haiku", "haikus", "hero", "holiday", "homework", "hotel", "humor",
-    "invitation", "joke", "jokes", "kids", "landlord", "letter", "letters", "limerick", "lunch", "lyrics", "meeting",
-    "mother", "movie", "movies", "newsletter", "novel", "packing", "paragraph", "paragraphs", "party", "plot", "poem",
-    "poems", "prose", "recipe", "recipes", "restaurant", "resume", "rhyme", "rhymes", "sentence", "sentences",
-    "shopping", "sister", "song", "songs", "sonnet", "speech", "speeches", "stories", "story", "tale", "tales",
-    "toast", "tone", "trip", "vacation", "verse", "verses", "wedding", "weekend",
+    "advertisement", "article", "articles", "bakery", "ballad", "barbecue", "beach", "birthday", "blog", "boss",
+    "breakfast", "brother", "cake", "caption", "chapter", "chapters", "children", "coffee", "dialogue", "diet",
+    "dinner", "email", "emails", "essay", "essays", "exam", "exams", "expense", "expenses", "father", "food",
+    "football", "friend", "friends", "gift", "gifts", "grammar", "guest", "guests", "haiku", "haikus", "hero",
+    "holiday", "homework", "honey", "hotel", "humor", "invitation", "joke", "jokes", "kids", "landlord", "lesson",
+    "lessons", "letter", "letters", "limerick", "lunch", "lyrics", "meal", "meals", "meeting", "mother", "movie",
+    "movies", "newsletter", "novel", "packing", "paragraph", "paragraphs", "party", "plot", "poem", "poems", "prose",
+    "recipe", "recipes", "restaurant", "resume", "rhyme", "rhymes", "shopping", "sister", "slogan", "song", "songs",
+    "sonnet", "speech", "speeches", "spelling", "stories", "story", "sugar", "synonym", "synonyms", "tale", "tales",
+    "tea", "teacher", "toast", "tone", "trip", "vacation", "verse", "verses", "visa", "weather", "wedding", "weekend",
+    "workout",
 ];
 
 /// Words for failures of programs. Sorted.

@@ -362,7 +362,9 @@ mod tests {
     use super::*;
     use crate::context::admission::laws_tests::{input, key};
     use crate::domain::planning::input::MessageInput;
+    use crate::domain::planning::plan::{Reason, RowKind};
     use crate::domain::planning::policy::PolicySpec;
+    use crate::domain::planning::tuning::{Adaptive, Milli};
 
     #[test]
     fn results_of_the_open_turn_are_cut_only_where_it_does_not_fit_and_the_policy_shortens() {
@@ -383,6 +385,27 @@ mod tests {
             let shorter = if shorten_tools { 40 * results + 40 * older } else { 0 };
             let expected = (forms, cost - u32::try_from(shorter).unwrap());
             assert_eq!(open_forms(&input, &marks, cost - 1), expected);
+        }
+    }
+
+    /// The target of 400 tokens holds the last turn in full (357 tokens with the open one), and neither a leased note of
+    /// 60 tokens nor the first turn as well. With shortened tool results, all fit.
+    #[test]
+    fn turns_that_fit_once_results_are_shortened_are_added() {
+        let adaptive =
+            Adaptive { base: 400, lowest: Milli(1_000), highest: Milli(1_000), step: Milli(0), ..Adaptive::default() };
+        let choose = TurnSelection::Relevance;
+        let policy = PolicySpec { choose, adaptive, shorten_tools: true, ..PolicySpec::default() };
+        let mut input = input(&[[50, 1, 1], [10, 300, 50]], policy, 400);
+        let note = Reason::Leased { left: 1, engine: false };
+        for (blocks, sent) in [
+            (Vec::new(), [false, true]),
+            (vec![Block::new(Section::LeasedPins, RowKind::Note, (key(9, 9), 60), "note", note)], [true; 2]),
+        ] {
+            input.blocks = blocks;
+            let admitted = admit(&input).ok().unwrap();
+            assert_eq!(admitted.places.iter().map(|place| place.is_sent()).collect::<Vec<_>>(), sent);
+            assert!(admitted.total <= 400);
         }
     }
 }

@@ -323,9 +323,12 @@ impl OfferDecision<'_> {
     /// Returns the row of the heading if no candidate is sent and one of them lacked room: what was found does not fit.
     fn omitted_heading(&self, heading: &Block) -> Option<OmittedItem> {
         let is_limit = |reason: &&Reason| matches!(reason, Reason::Allowance { .. } | Reason::Budget { .. });
-        let reason = self.out.iter().flatten().find(is_limit)?;
+        let reason = match self.out.iter().flatten().find(is_limit)? {
+            Reason::Budget { .. } => Reason::Budget { free: 0 },
+            reason => reason.clone(),
+        };
         let remedy = ("budget-up".to_owned(), "raises the budget".to_owned());
-        Some(OmittedItem { tokens: 0, ..OmittedItem::of(heading, reason.clone(), remedy) })
+        Some(OmittedItem { tokens: 0, ..OmittedItem::of(heading, reason, remedy) })
     }
 }
 

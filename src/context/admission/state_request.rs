@@ -9,6 +9,7 @@ use super::forms::{Marks, turn_cost};
 use super::position::RowPosition;
 use super::window::{self, CLOSED_RESULT};
 use crate::context::explain;
+use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::input::{Block, OmittedItem, PlanInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, Form, Reason};
 
@@ -16,8 +17,8 @@ use crate::domain::planning::plan::{Blocked, Form, Reason};
 const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it up to date");
 
 /// Admits everything, with the request for a state block if turns are left out, and returns what `read` makes of the
-/// result. The request never blocks a call and never displaces the last turn: if there is no room for it, an omitted
-/// item of the admitted input says so.
+/// result. The request never blocks a call and never displaces the last turn that is not required: if there is no
+/// room for it, an omitted item of the admitted input says so.
 pub(in crate::context) fn admit<T>(
     input: &PlanInput,
     read: impl FnOnce(&Admitted<'_>) -> T,
@@ -34,25 +35,29 @@ pub(in crate::context) fn admit<T>(
     let mut decided = asking(input, request);
     let reason = match admit::admit(&decided) {
         Ok(with) => {
-            let has_lost_summary = with.summed.used.is_empty() && !without.summed.used.is_empty();
-            let unsummed = has_lost_summary.then(|| unsummed(input)).transpose()?;
-            let other = unsummed.as_ref().unwrap_or(&without);
-            let last = other.places.iter().rposition(|place| place.is_sent());
-            if last.is_none_or(|turn| with.places[turn].is_sent()) || !with.summed.used.is_empty() {
+            // Summaries do not decide whether the model is asked, so that one more never makes the request larger.
+            let summed = !input.summaries.is_empty();
+            let bare = summed.then(|| unsummed(input)).transpose()?;
+            let bare_with = if summed { unsummed(&decided).ok() } else { None };
+            let other = bare.as_ref().unwrap_or(&without);
+            let asked = if summed { bare_with.as_ref() } else { Some(&with) };
+            let last = newest_sent(other);
+            if last.is_none_or(|turn| asked.is_some_and(|asked| asked.places[turn].is_sent())) {
                 return Ok(read(&with));
             }
             // The request leaves neither the last turn nor a summary of it. Both are sent if that takes no more tokens
             // than the last turn without the summary.
+            let has_lost_summary = with.summed.used.is_empty() && !without.summed.used.is_empty();
             let both = || admit::admit_with(&decided, without.summed.clone(), AllowanceUse::Offered, without.most).ok();
-            let both = unsummed.as_ref().and_then(|_| both());
+            let both = has_lost_summary.then(both).flatten();
             if let Some(both) = both.filter(|both| explain::size(both) <= explain::size(other)) {
                 return Ok(read(&both));
             }
             // The policy may have no room for both, although the budget has.
-            let by_policy = last.and_then(|turn| with.choice.reason(turn)).cloned();
+            let by_policy = last.zip(asked).and_then(|(turn, asked)| asked.choice.reason(turn)).cloned();
             let saved = explain::size(other).saturating_sub(explain::size(&without));
-            let free = if unsummed.is_some() { without.free().min(saved) } else { without.free() };
-            by_policy.unwrap_or(Reason::Budget { free })
+            let room = if summed { saved.min(request.tokens.saturating_sub(1)) } else { u32::MAX };
+            by_policy.unwrap_or(Reason::Budget { free: without.free().min(room) })
         }
         Err(blocked) => {
             let other_tokens = blocked.needed.saturating_sub(request.tokens);
@@ -81,13 +86,25 @@ pub(in crate::context) fn certainly_asking(input: &PlanInput) -> Option<PlanInpu
     (tokens > input.budget.prompt).then(|| asking(input, request))
 }
 
-/// Returns whether the newest turn is sent that no person and no lane keeps out.
+/// Returns the newest turn that is sent and not required. A required turn is sent beside the request in any case.
+fn newest_sent(admitted: &Admitted<'_>) -> Option<usize> {
+    let mut turns = admitted.input.turns.iter().zip(&admitted.places);
+    turns.rposition(|(turn, place)| place.is_sent() && !is_required(admitted, turn))
+}
+
+/// Returns whether a person requires a turn. A lease does not.
+fn is_required(admitted: &Admitted<'_>, turn: &TurnInput) -> bool {
+    let kind = admitted.marks.turn(turn).map(|mark| mark.kind);
+    matches!(kind, Some(MarkKind::Sticky | MarkKind::IncludeOnce))
+}
+
+/// Returns whether the newest turn is sent that is not required and that no person and no lane keeps out.
 pub(in crate::context) fn sends_newest(admitted: &Admitted<'_>) -> bool {
     let turns = admitted.input.turns.iter().enumerate();
     let mut newest = turns.rev().filter(|(at, turn)| {
         let in_other_lane = matches!(admitted.choice.reason(*at), Some(Reason::OtherLane | Reason::OutsideLane));
         let has_content = turn.messages.iter().any(|message| message.bar.is_none());
-        has_content && !in_other_lane && !admitted.places[*at].is_excluded()
+        has_content && !in_other_lane && !admitted.places[*at].is_excluded() && !is_required(admitted, turn)
     });
     newest.next().is_some_and(|(at, _)| admitted.places[at].is_sent())
 }
@@ -126,7 +143,7 @@ pub(in crate::context) fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::admission::laws_tests::{input, key};
+    use crate::context::admission::laws_tests::{input, key, mark};
     use crate::domain::planning::input::{CoveredTurn, SummaryInput};
     use crate::domain::planning::plan::RowKind;
     use crate::domain::planning::policy::{PolicySpec, Section};
@@ -159,20 +176,24 @@ mod tests {
         }
     }
 
-    /// The policy's target holds the last turn (49 tokens in all) but not the request as well; the budget holds both.
+    /// The policy's target holds the last turn (49 tokens in all) but not the request as well; the budget holds both. A
+    /// pin on an older turn does not change that.
     #[test]
     fn a_request_without_room_in_the_policy_names_its_limit_and_not_the_budget() {
         let adaptive =
             Adaptive { base: 60, lowest: Milli(1_000), highest: Milli(1_000), step: Milli(0), ..Adaptive::default() };
         let choose = TurnSelection::Relevance;
         let policy = PolicySpec { choose, adaptive, shorten_tools: false, ..PolicySpec::default() };
-        let mut input = input(&[[500, 1, 1], [1, 1, 1]], policy, 1_000);
+        let mut input = input(&[[500, 1, 1], [400, 1, 1], [1, 1, 1]], policy, 1_000);
         input.state_request = Some(request());
         let read = |admitted: &Admitted<'_>| {
             let sent: Vec<bool> = admitted.places.iter().map(|place| place.is_sent()).collect();
             (sent, admitted.input.near.iter().map(|omitted| omitted.reason.clone()).collect::<Vec<_>>())
         };
-        let (sent, omitted) = admit(&input, read).ok().unwrap();
-        assert_eq!((sent, omitted), (vec![false, true], vec![Reason::SoftTarget { tokens: 60 }]));
+        for (marks, older) in [(Vec::new(), false), (vec![mark(input.turns[1].atom, MarkKind::Sticky)], true)] {
+            input.marks = marks;
+            let (sent, omitted) = admit(&input, read).ok().unwrap();
+            assert_eq!((sent, omitted), (vec![false, older, true], vec![Reason::SoftTarget { tokens: 60 }]));
+        }
     }
 }

@@ -229,7 +229,9 @@ fn reason_outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>)
     } else if tokens > admitted.input.budget.prompt {
         Reason::TooLarge
     } else if let Some(reason) = admitted.choice.reason(index) {
-        reason.clone()
+        // What precedes an anchored window is left out, even if the target would hold it.
+        let precedes = admitted.input.policy.anchored && index < admitted.window.start;
+        if precedes && matches!(reason, Reason::SoftTarget { .. }) { Reason::OutsideWindow } else { reason.clone() }
     } else if index >= admitted.window.floor && tokens > admitted.free() {
         no_room(admitted, sent_tokens(turn).unwrap_or(0), tokens)
     } else {

@@ -167,7 +167,7 @@ pub enum Reason {
         /// Tokens that were free for it.
         free: u32,
     },
-    /// Out: better candidates took the mode's allowance for retrieval.
+    /// Out: the mode's allowance for retrieval, which better candidates take first, has no room for it.
     Allowance {
         /// The allowance in tokens.
         tokens: u32,
@@ -301,7 +301,7 @@ impl Reason {
                 format!("Does not fit the budget: {} tokens were left for this item.", count(*free))
             }
             Self::Allowance { tokens } => {
-                format!("The mode allows {} tokens for retrieved items; better matches filled them.", count(*tokens))
+                format!("Does not fit into the {} tokens that the mode allows for retrieved items.", count(*tokens))
             }
             Self::OutsideWindow => "Older than the window of recent turns.".into(),
             Self::Superseded { .. } => "An accepted summary replaces this.".into(),
