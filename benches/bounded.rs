@@ -30,10 +30,10 @@ mod fill;
 mod shared;
 
 use dice::Dice;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::retrieval_set::SkipReason;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{ContextPlan, Reason};
+use pleach::domain::base::BranchId;
+use pleach::domain::call::SkipReason;
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::{ContextPlan, Mode};
 use pleach::engine::api::{Answer, BranchRequest, Event, IndexingEvent, PlanRequest, Planned, Request, SessionRequest};
 use std::path::{Path, PathBuf};
 use std::process::Command;

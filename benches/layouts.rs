@@ -22,10 +22,8 @@ mod shared;
 
 use conversations::{Exchange, Talk};
 use pleach::config::models::ModelTable;
-use pleach::domain::call::model::Price;
-use pleach::domain::call::tokens::{CountTokens, Encoding};
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::policy::{Layout, PolicySpec};
+use pleach::domain::call::{CountTokens, Encoding, Price};
+use pleach::domain::planning::{Layout, Mode, PolicySpec};
 use pleach::llm::counting::tokens::Tokenizers;
 use prefix::{parts, same_tokens};
 use std::collections::BTreeMap;

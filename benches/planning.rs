@@ -11,9 +11,9 @@ mod support {
 }
 
 use pleach::context::render::{self, Outline};
-use pleach::domain::call::tokens::Encoding;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
+use pleach::domain::call::Encoding;
+use pleach::domain::conversation::Role;
+use pleach::domain::planning::{Layout, PolicySpec, Section};
 use std::time::{Duration, Instant};
 use support::talk::{self, OwnText, Quarter, Talk, TalkMessage};
 

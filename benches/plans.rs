@@ -21,8 +21,8 @@ mod support {
 #[path = "shared/setup.rs"]
 mod shared;
 
-use pleach::domain::base::hash::Hash;
-use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::base::Hash;
+use pleach::domain::conversation::Overrides;
 use pleach::engine::api::{BranchRequest, Request};
 use rusqlite::Connection;
 use std::path::Path;

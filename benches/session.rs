@@ -24,14 +24,10 @@ mod support {
 }
 
 use answering::{Answering, Kind, Question};
-use pleach::domain::call::item_use::{UseCount, UseTotals};
-use pleach::domain::call::tokens::{CountTokens, Encoding};
-use pleach::domain::code::settings::CodeSettings;
-use pleach::domain::planning::draft::Planned;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{Row, RowKind};
-use pleach::domain::planning::policy::{PolicySpec, Section};
-use pleach::domain::tool::consent::{Rule, Verdict};
+use pleach::domain::call::{CountTokens, Encoding, UseCount, UseTotals};
+use pleach::domain::code::CodeSettings;
+use pleach::domain::planning::{Mode, Planned, PolicySpec, Row, RowKind, Section};
+use pleach::domain::tool::{Rule, Verdict};
 use pleach::engine::api::{Answer, CallRequest, Request};
 use pleach::llm::counting::tokens::Tokenizers;
 use pleach::tools::{EffectOptions, Workspace};

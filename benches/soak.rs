@@ -15,7 +15,7 @@ mod shared;
 
 use pleach::config::load::{Environment, Sources, load};
 use pleach::config::settings::CallOverrides;
-use pleach::domain::base::ids::BranchId;
+use pleach::domain::base::BranchId;
 use pleach::engine::Engine;
 use pleach::engine::api::{
     Answer, Draft, DraftKind, Event, Events, PlanRequest, Request, SessionRequest, Ticket, TurnEvent, TurnRequest,

@@ -15,13 +15,12 @@ mod support {
 
 use pleach::context::summary::survive::{RequiredFacts, Survival};
 use pleach::context::summary::{Size, extract};
-use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::call::model::ModelInfo;
+use pleach::domain::base::{BranchId, NodeId};
+use pleach::domain::call::ModelInfo;
 use pleach::domain::call::tokens::approximate;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::summary::accepted::SummaryKind;
-use pleach::domain::summary::draft::{AnchorKind, SALIENT, SourceTurn, SummaryAuthor, SummaryDraft};
+use pleach::domain::conversation::{MarkKind, Role};
+use pleach::domain::summary::draft::SALIENT;
+use pleach::domain::summary::{AnchorKind, SourceTurn, SummaryAuthor, SummaryDraft, SummaryKind};
 use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, PlanRequest, Request, SummaryAct};
 use std::sync::Arc;
 use support::bench::{Bench, Client, Model, message, model_of};

@@ -37,11 +37,10 @@ mod stored;
 
 use made::view_of;
 use pleach::config::keys::keymap::{Chord, Key, Keymap};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use pleach::domain::call::tokens::Certainty;
-use pleach::domain::conversation::message::Node;
-use pleach::domain::planning::plan::ContextPlan;
+use pleach::domain::base::{BranchId, Hash, NodeId, RunId, SessionId};
+use pleach::domain::call::Certainty;
+use pleach::domain::conversation::Node;
+use pleach::domain::planning::ContextPlan;
 use pleach::engine::api::{Answer, Event, Planned, Request, SessionRequest, Ticket, TurnEvent};
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, EngineMsg, FrameMsg, Input, Msg};

@@ -39,10 +39,11 @@
 //! | [`tui`] | the workbench: pure model, update, view, and the terminal | domain, config, `engine::api` |
 //! | [`cli`] | the command line | domain, config, `engine::api` |
 //!
-//! `tests/architecture.rs` contains this table. It rejects any other import, a file without a header, a file over 500
-//! lines, a folder of more than 22 files, and a library in the wrong module (SQLite only in the store, the terminal
-//! only in the workbench, the network only in `llm`, no clock or file in the planner, the screen's update, or its
-//! views).
+//! `tests/architecture.rs` contains this table. It rejects any other import, a file without a header, a public item
+//! without a docstring, a file over 500 lines, a folder of more than 22 files, and a library in the wrong module (SQLite
+//! only in the store, the terminal only in the workbench, the network only in `llm`, no clock or file in the planner,
+//! the screen's update, or its views). The folders of `domain` re-export their types; other modules import them from
+//! there.
 //!
 //! # The course of a turn
 //!

@@ -363,15 +363,39 @@ impl Inspector<'_> {
     }
 }
 
+impl Inspector<'_> {
+    /// Checks that a public item has a docstring. Fields and variants need one only where their name does not say it.
+    fn check_documented(&mut self, item: &syn::Item) {
+        match item {
+            syn::Item::Fn(item) => self.check_docs(&item.vis, &item.attrs, &item.sig.ident),
+            syn::Item::Struct(item) => self.check_docs(&item.vis, &item.attrs, &item.ident),
+            syn::Item::Enum(item) => self.check_docs(&item.vis, &item.attrs, &item.ident),
+            syn::Item::Trait(item) => self.check_docs(&item.vis, &item.attrs, &item.ident),
+            syn::Item::Type(item) => self.check_docs(&item.vis, &item.attrs, &item.ident),
+            syn::Item::Const(item) => self.check_docs(&item.vis, &item.attrs, &item.ident),
+            _ => {}
+        }
+    }
+
+    fn check_docs(&mut self, seen: &syn::Visibility, attributes: &[syn::Attribute], name: &syn::Ident) {
+        if matches!(seen, syn::Visibility::Public(_)) && !attributes.iter().any(|one| one.path().is_ident("doc")) {
+            let rule = format!("{name} is public and has no docstring");
+            self.report(&[name.to_string()], rule);
+        }
+    }
+}
+
 impl<'ast> Visit<'ast> for Inspector<'_> {
     fn visit_item(&mut self, item: &'ast syn::Item) {
         if !is_test(attributes(item)) {
+            self.check_documented(item);
             visit::visit_item(self, item);
         }
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
         if !is_test(&item.attrs) {
+            self.check_docs(&item.vis, &item.attrs, &item.sig.ident);
             visit::visit_impl_item_fn(self, item);
         }
     }
@@ -917,6 +941,9 @@ fn file_rules_are_caught() {
     assert_eq!(inspect("main.rs", &long(MOST_MAIN)), []);
     assert_eq!(inspect("main.rs", &long(MOST_MAIN + 1)).len(), 1);
     assert_eq!(inspect("store/a.rs", "//! Broken. Not for: use.\nfn (").len(), 1);
+    assert_eq!(violations_in("store/a.rs", "pub struct A { pub b: u8 }"), ["2: A is public and has no docstring"]);
+    assert_eq!(violations_in("store/a.rs", "struct A; impl A { pub fn b() {} }").len(), 1);
+    assert_eq!(violations_in("store/a.rs", "/// A.\npub struct A; pub(crate) enum B {}"), [""; 0]);
     let dispatch = "//! Requests.\n#![deny(clippy::wildcard_enum_match_arm)]\n";
     assert_eq!(wildcard_arms("engine/dispatch.rs", dispatch), None);
     for weaker in ["#![allow", "// #![deny"] {

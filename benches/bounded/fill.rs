@@ -3,9 +3,9 @@
 use crate::dice::Dice;
 use crate::shared;
 use crate::support::bench::{Bench, Client, Model};
-use pleach::domain::base::ids::{BranchId, NodeId, SessionId};
-use pleach::domain::conversation::branch::Branch;
-use pleach::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
+use pleach::domain::base::{BranchId, NodeId, SessionId};
+use pleach::domain::conversation::message::node_key;
+use pleach::domain::conversation::{Branch, Content, End, Node, NodeHead, Role};
 use pleach::llm::counting::tokens::Tokenizers;
 use pleach::store::types::Write;
 use pleach::store::{OpenOptions, Store};

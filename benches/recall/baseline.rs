@@ -2,7 +2,7 @@
 //! same over stems without stop words.
 
 use super::data::Talk;
-use pleach::domain::call::retrieval_set::ScoreParts;
+use pleach::domain::call::ScoreParts;
 use pleach::retrieval::index::passages::passages;
 use pleach::retrieval::index::words::{Analyzer, Term, hash, words_of};
 use pleach::retrieval::search::Hit;

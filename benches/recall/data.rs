@@ -1,8 +1,8 @@
 //! Conversations and questions in the import format, and a method's share of the evidence.
 
-use pleach::domain::base::hash::Hash;
-use pleach::domain::call::tokens::{CountTokens, Encoding};
-use pleach::domain::conversation::message::Role;
+use pleach::domain::base::Hash;
+use pleach::domain::call::{CountTokens, Encoding};
+use pleach::domain::conversation::Role;
 use pleach::llm::counting::tokens::Tokenizers;
 use pleach::retrieval::fill::{CardRoom, Filled, fill};
 use pleach::retrieval::floor::Floor;

@@ -3,7 +3,7 @@
 
 use super::data::{Message, Question, Talk};
 use crate::dice::Dice;
-use pleach::domain::conversation::message::Role;
+use pleach::domain::conversation::Role;
 
 #[rustfmt::skip]
 const PARTS: [&str; 24] = [

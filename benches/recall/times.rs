@@ -1,8 +1,8 @@
 //! Times and sizes at 1,000, 100,000, and 1,000,000 messages of random words with Zipf-distributed frequencies.
 
 use crate::dice::{Dice, STOPS};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::conversation::message::Role;
+use pleach::domain::base::Hash;
+use pleach::domain::conversation::Role;
 use pleach::retrieval::index::segment::NoSegments;
 use pleach::retrieval::index::session::{Entry, Index};
 use pleach::retrieval::query::Query;

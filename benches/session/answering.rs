@@ -1,8 +1,8 @@
 //! The scripted model of the session: it reads the request, calls tools, and quotes what it was sent.
 
 use crate::support::bench::complete;
-use pleach::domain::base::ids::RunId;
-use pleach::domain::call::provider::{CallEnd, Delta, Outcome, Provider, Wire};
+use pleach::domain::base::RunId;
+use pleach::domain::call::{CallEnd, Delta, Outcome, Provider, Wire};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::PathBuf;

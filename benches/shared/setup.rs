@@ -1,11 +1,9 @@
 //! What several benches set up in the same way: models, policies, prompts, and the server of one model.
 
 use pleach::config::{policies, prompts};
-use pleach::domain::base::failure::Failure;
-use pleach::domain::call::model::{ModelInfo, Profile, Supports};
-use pleach::domain::call::provider::{Provider, ProviderError};
-use pleach::domain::call::tokens::Encoding;
-use pleach::domain::planning::policy::PolicySpec;
+use pleach::domain::base::Failure;
+use pleach::domain::call::{Encoding, ModelInfo, Profile, Provider, ProviderError, Supports};
+use pleach::domain::planning::PolicySpec;
 use pleach::engine::startup::setup::{ModelLookup, Prompts, Servers};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,17 +1,14 @@
 //! Generated sessions and plans, as the engine would send them.
 
 use crate::{MAIN, SESSION};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::NodeId;
-use pleach::domain::call::tokens::{Certainty, Encoding};
-use pleach::domain::conversation::branch::{Branch, SessionCard};
-use pleach::domain::conversation::mark::Atom;
-use pleach::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role, node_key};
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{
-    Basis, Budget, ContextPlan, Form, Item, Reason, Remedy, Row, RowKind, Scores, Source, Verdict,
+use pleach::domain::base::{Hash, NodeId};
+use pleach::domain::call::{Certainty, Encoding};
+use pleach::domain::conversation::message::node_key;
+use pleach::domain::conversation::{Atom, Branch, Content, End, Node, NodeHead, Part, Role, SessionCard};
+use pleach::domain::planning::plan::{Reason, Remedy};
+use pleach::domain::planning::{
+    Basis, Budget, ContextPlan, Form, Item, Layout, Mode, Row, RowKind, Scores, Section, Source, Verdict,
 };
-use pleach::domain::planning::policy::{Layout, Section};
 use pleach::engine::api::SessionView;
 use uuid::Uuid;
 

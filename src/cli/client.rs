@@ -3,10 +3,9 @@
 
 use super::output::{Io, in_commands};
 use super::stop::Stop;
-use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::{Failure, FailureKind};
 use crate::domain::planning::plan::Blocked;
-use crate::domain::tool::consent::Rule;
-use crate::domain::tool::rerun::RerunState;
+use crate::domain::tool::{RerunState, Rule};
 use crate::engine::api::{
     Answer, Draft, Event, Events, IndexingEvent, NameOrId, PlanRequest, Planned, ProgramEvent, Request, RequestSender,
     SessionRequest, SessionView, SummaryEvent, Ticket, ToolEvent, ToolRequest, TraceAct, TurnEvent, TurnRequest,

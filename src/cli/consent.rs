@@ -8,11 +8,10 @@ use super::output::Io;
 use super::stop::Stop;
 use crate::config::commands::system::RulesCommand;
 use crate::config::error::unknown_tool;
-use crate::domain::tool::consent::{
-    Consent, FileChange, PendingApproval, Rule, RuleScope, ToolEffect, Verdict, decide,
-};
-use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
+use crate::domain::tool::consent::decide;
+use crate::domain::tool::folded_text::{folded, folded_difference, length};
 use crate::domain::tool::mcp::OUTSIDE;
+use crate::domain::tool::{Consent, FileChange, PendingApproval, Row, Rule, RuleScope, ToolEffect, Verdict};
 use crate::engine::api::{RuleAct, ToolRequest};
 use serde_json::json;
 

@@ -4,7 +4,7 @@
 use super::stop::Stop;
 use crate::config::editor;
 use crate::config::load::Environment;
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 
 /// Returns the text that the editor saved.
 pub(super) fn edit(text: &str, env: &Environment) -> Result<String, Stop> {

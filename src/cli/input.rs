@@ -4,9 +4,8 @@
 use super::Run;
 use super::output::Io;
 use super::stop::Stop;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::conversation::attachment;
-use crate::domain::conversation::branch::Overrides;
+use crate::domain::base::{Failure, FailureKind};
+use crate::domain::conversation::{Overrides, attachment};
 use crate::domain::planning::variant;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Read, Seek as _, Write as _};

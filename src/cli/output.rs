@@ -4,8 +4,7 @@
 
 use super::stop::Stop;
 use crate::config::commands::read::slashed;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::safe_text::Safe;
+use crate::domain::base::{Failure, FailureKind, Safe};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind, Read, Write};

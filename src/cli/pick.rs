@@ -2,12 +2,9 @@
 //! Not for: sessions and marked items, which the engine finds.
 
 use super::stop::Stop;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::NodeId;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::message::{NodeHead, Role};
+use crate::domain::base::{Failure, NodeId};
 use crate::domain::conversation::resolve;
-use crate::domain::conversation::tree::{Slot, Tree};
+use crate::domain::conversation::{Branch, NodeHead, Role, Slot, Tree};
 use crate::engine::api::SessionView;
 
 /// Builds the session's tree.

@@ -2,17 +2,13 @@
 //! Not for: printing (`output`), or text for people (the commands).
 
 use super::shape_rows;
-use crate::domain::base::hash::Hash;
-use crate::domain::call::meter::{Calibration, PromptCost};
-use crate::domain::call::race::BranchRun;
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::MarkKind;
-use crate::domain::conversation::message::{Node, NodeHead, Part};
+use crate::domain::base::Hash;
+use crate::domain::call::{BranchRun, Calibration, PromptCost, RunCard};
 use crate::domain::conversation::task;
+use crate::domain::conversation::{Branch, MarkKind, Node, NodeHead, Part};
 use crate::domain::planning::level_use::level_uses;
-use crate::domain::planning::plan::{Blocked, ContextPlan, Form, Remedy, Row, RowKind, Source, Verdict};
-use crate::domain::planning::policy::Section;
+use crate::domain::planning::plan::{Blocked, Remedy};
+use crate::domain::planning::{ContextPlan, Form, Row, RowKind, Section, Source, Verdict};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

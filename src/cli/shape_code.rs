@@ -1,8 +1,8 @@
 //! The JSON of code searches, which is part of a plan's JSON.
 //! Not for: the plan itself (`shape`).
 
-use crate::domain::call::code_set::{CodeCandidate, CodeSet};
-use crate::domain::conversation::mark::Atom;
+use crate::domain::call::{CodeCandidate, CodeSet};
+use crate::domain::conversation::Atom;
 use serde_json::{Value, json};
 
 /// Returns a plan's JSON with the retrieval set of the code search, if there is one.

@@ -2,10 +2,10 @@
 //! that its mark lasts, and the rows that are sent or left out together with it.
 //! Not for: the other fields of a row (`shape`), or admission itself (`context`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
-use crate::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
-use crate::domain::planning::policy::Section;
+use crate::domain::base::Hash;
+use crate::domain::conversation::{Atom, LeaseTurns, MarkKind};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{ContextPlan, Row, RowKind, Section};
 use serde_json::{Value, json};
 
 /// Returns a row's JSON with `priority`, `ttl`, and `companions`.

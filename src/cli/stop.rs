@@ -1,7 +1,7 @@
 //! Reasons why a command ends early, and their exit codes.
 //! Not for: printing them (`execution`).
 
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::domain::planning::plan::Blocked;
 use std::sync::Arc;
 

@@ -3,14 +3,9 @@
 use super::{Formats, Io, run_on};
 use crate::config::commands::args::Args;
 use crate::config::load::{Environment, Sources, load};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::call::run::{RunCard, RunStatus};
-use crate::domain::call::usage::Usage;
-use crate::domain::conversation::branch::{Branch, Overrides, SessionCard};
-use crate::domain::conversation::message::{End, NodeHead, Role};
-use crate::domain::conversation::record::ImportedFile;
+use crate::domain::base::{BranchId, Failure, Hash, NodeId, RunId, SessionId};
+use crate::domain::call::{RunCard, RunStatus, Usage};
+use crate::domain::conversation::{Branch, End, ImportedFile, NodeHead, Overrides, Role, SessionCard};
 use crate::engine::api::{Answer, Event, ProgramRequest, Request, RequestSender, SessionRequest, SessionView, Ticket};
 use clap::Parser as _;
 use serde_json::Value;

@@ -13,7 +13,7 @@ use super::parse_tests::{hostile, record};
 use super::tests::{Disk, ask, count, names, update, workspace};
 use super::tuning::Tuning;
 use crate::domain::base::cases::cases;
-use crate::domain::code::symbols::ParseOutcome;
+use crate::domain::code::ParseOutcome;
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

@@ -4,9 +4,10 @@ use super::index::codec::{ByteReader, ByteWriter};
 use super::index::record::{FileStamp, Record};
 use super::parse::file::{Parsed, Reader};
 use super::symbol::Symbol;
+use crate::domain::base::Hash;
 use crate::domain::base::cases::cases;
-use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::{Kind, LANGUAGES, Language, ParseOutcome};
+use crate::domain::code::symbols::LANGUAGES;
+use crate::domain::code::{Kind, Language, ParseOutcome};
 use proptest::prelude::*;
 use std::path::Path;
 

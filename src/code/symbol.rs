@@ -1,7 +1,7 @@
 //! The symbols that a source file defines, and their places in it.
 //! Not for: finding (`parse::file`) or scoring them (`rank`).
 
-use crate::domain::code::symbols::Kind;
+use crate::domain::code::Kind;
 use std::ops::Range;
 
 /// A range of bytes in a file, below 4 GiB.
@@ -37,7 +37,6 @@ impl Span {
 /// A definition in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbol {
-    /// The kind.
     pub kind: Kind,
     /// The name, without modules or types.
     pub name: Box<str>,

@@ -7,7 +7,7 @@ use super::parse::words::Analyzer;
 use super::tests::{Disk, count, indexed};
 use super::tuning::Tuning;
 use crate::domain::base::cases::cases;
-use crate::domain::code::symbols::{ParseOutcome, Touchpoint};
+use crate::domain::code::{ParseOutcome, Touchpoint};
 use proptest::prelude::*;
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use super::index::records::{Index, SymbolId};
 use crate::domain::base::cases::cases;
-use crate::domain::code::symbols::Kind;
+use crate::domain::code::Kind;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
 //! Values of settings that leave a decision to the policy unless they are set.
 //! Not for: the settings themselves (`settings`).
 
-use crate::domain::planning::policy::Layout;
-use crate::domain::summary::draft::AutoSummaryOverride;
+use crate::domain::planning::Layout;
+use crate::domain::summary::AutoSummaryOverride;
 use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Serialize};
 

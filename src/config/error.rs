@@ -1,7 +1,7 @@
 //! Configuration errors, each with its location.
 //! Not for: finding errors (`layer`, `load`).
 
-use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::{Failure, FailureKind};
 use crate::domain::tool::consent::{PROGRAM_TOOLS, names_a_tool};
 use std::path::Path;
 use std::{fmt, io};
@@ -9,9 +9,7 @@ use std::{fmt, io};
 /// A position in a file. Lines and columns start at 1; columns count characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Line.
     pub line: usize,
-    /// Column.
     pub column: usize,
 }
 
@@ -37,7 +35,6 @@ pub enum ConfigError {
     /// A file exists but cannot be read.
     #[error("{file} can't be read: {why}.")]
     Unreadable {
-        /// The file.
         file: String,
         /// The system's error message.
         why: String,
@@ -45,13 +42,11 @@ pub enum ConfigError {
     /// A file contains an error.
     #[error("{file}, {place}: {}{what}.", key_words(key))]
     Faulty {
-        /// The file.
         file: String,
         /// The location in the file.
         place: Place,
         /// The dotted key with the error; empty if the file is not valid TOML.
         key: String,
-        /// The error.
         what: String,
         /// The nearest valid value.
         nearest: Option<String>,
@@ -59,11 +54,9 @@ pub enum ConfigError {
     /// A folder's own file contains a setting that only the user's file can contain.
     #[error("{file}, {place}: `{key}` is not allowed in a folder's settings file.")]
     NotHere {
-        /// The file.
         file: String,
         /// The location in the file.
         place: Place,
-        /// The key.
         key: String,
     },
     /// A value from the environment or the command line is wrong.
@@ -71,9 +64,7 @@ pub enum ConfigError {
     Given {
         /// The variable or flag.
         name: String,
-        /// Its value.
         value: String,
-        /// The error.
         what: String,
         /// The nearest valid value.
         nearest: Option<String>,
@@ -84,7 +75,6 @@ pub enum ConfigError {
     /// The user's file cannot be written.
     #[error("{file} can't be written: {why}.")]
     Unwritable {
-        /// The file.
         file: String,
         /// The system's error message.
         why: String,

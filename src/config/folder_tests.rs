@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::load::{Environment, Sources};
 use crate::config::settings::CallOverrides;
-use crate::domain::planning::mode::Mode;
+use crate::domain::planning::Mode;
 use tempfile::TempDir;
 
 struct TestHome(TempDir);

@@ -11,11 +11,9 @@ use super::policies;
 use super::renamed;
 use super::settings::{AUTO, CallOverrides, EmbedderKind, Settings};
 use super::themes;
-use crate::domain::call::address;
-use crate::domain::call::model::{Backend, Profile};
-use crate::domain::planning::mode::Mode;
-use crate::domain::planning::policy::PolicySpec;
-use crate::domain::tool::folder_settings::FolderSettings;
+use crate::domain::call::{Backend, Profile, address};
+use crate::domain::planning::{Mode, PolicySpec};
+use crate::domain::tool::FolderSettings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,11 +53,9 @@ impl std::fmt::Debug for Environment {
 /// The sources of the settings.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// The environment.
     pub env: Environment,
     /// The current folder of the program.
     pub workspace: PathBuf,
-    /// `--store`.
     pub store: Option<PathBuf>,
     /// The other flags.
     pub overrides: CallOverrides,
@@ -68,7 +64,6 @@ pub struct Sources {
 /// The configuration of this run of the program.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The settings.
     pub settings: Settings,
     /// The paths of files and folders.
     pub paths: Paths,

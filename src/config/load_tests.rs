@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::settings::{LayoutChoice, SummariesChoice};
 use crate::domain::base::cases::cases;
-use crate::domain::planning::policy::StateBlock;
+use crate::domain::planning::StateBlock;
 use proptest::prelude::*;
 use tempfile::TempDir;
 

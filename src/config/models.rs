@@ -2,8 +2,7 @@
 //! Not for: properties that a server reports (`llm`), which the engine gives precedence.
 
 use super::settings::ModelEntry;
-use crate::domain::call::model::{Backend, ModelInfo, Profile, Supports};
-use crate::domain::call::tokens::Encoding;
+use crate::domain::call::{Backend, Encoding, ModelInfo, Profile, Supports};
 use std::collections::BTreeMap;
 
 const TABLE: &str = include_str!("../../config/models.toml");

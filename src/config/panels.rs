@@ -72,7 +72,6 @@ impl Class {
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, reason = "one flag per panel")]
 pub struct Arrangement {
-    /// The layout.
     pub layout: Shape,
     /// Width of the left panels in columns.
     pub left: u16,

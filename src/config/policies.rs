@@ -4,8 +4,7 @@
 use super::error::{ConfigError, Place};
 use super::layer::Layer;
 use super::renamed;
-use crate::domain::planning::policy::PolicySpec;
-use crate::domain::planning::tuning::{Milli, TurnSelection};
+use crate::domain::planning::{Milli, PolicySpec, TurnSelection};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -8,7 +8,7 @@
 use super::error::ConfigError;
 use super::policies::{BUILT_IN, own_files, read};
 use super::save::write;
-use crate::domain::planning::policy::PolicySpec;
+use crate::domain::planning::PolicySpec;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -24,7 +24,6 @@ pub struct Version {
     pub number: u32,
     /// The version that this version was made from; 0 is none.
     pub from: u32,
-    /// The text.
     pub text: String,
     /// The time of saving in milliseconds since 1970, or None if the file system does not report it.
     pub at: Option<i64>,
@@ -33,9 +32,7 @@ pub struct Version {
 /// An editable policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PolicyText {
-    /// The name.
     pub name: String,
-    /// The text.
     pub text: String,
     /// Whether the policy is built in; built-in policies cannot be changed, only copied.
     pub built_in: bool,

@@ -5,9 +5,9 @@
 use super::load::{Config, Environment};
 use super::paths::expand;
 use super::settings::{McpKind, McpServer};
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
 use crate::domain::call::address;
-use crate::domain::tool::mcp::{ConfiguredServers, FolderFile, Origin, Secret, ServerSpec, ServerTransport};
+use crate::domain::tool::{ConfiguredServers, FolderFile, Origin, Secret, ServerSpec, ServerTransport};
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;

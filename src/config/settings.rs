@@ -4,13 +4,10 @@
 
 pub use super::choices::{LayoutChoice, SummariesChoice};
 pub use super::mcp::{McpKind, McpServer};
-use crate::domain::call::model::{Price, Profile};
-use crate::domain::call::race::Limits;
-use crate::domain::call::tokens::Encoding;
-use crate::domain::code::settings::CodeSettings;
-use crate::domain::planning::mode::Mode;
-use crate::domain::planning::policy::{Layout, StateBlock};
-use crate::domain::tool::consent::Rule;
+use crate::domain::call::{Encoding, Limits, Price, Profile};
+use crate::domain::code::CodeSettings;
+use crate::domain::planning::{Layout, Mode, StateBlock};
+use crate::domain::tool::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,7 +22,6 @@ pub struct Settings {
     pub model: String,
     /// Context mode.
     pub mode: Mode,
-    /// Policy.
     pub policy: String,
     /// Order of the sections.
     pub layout: LayoutChoice,
@@ -42,9 +38,7 @@ pub struct Settings {
     pub titles: Titles,
     /// Trusted folders, in which the model can use tools.
     pub trusted_folders: Vec<String>,
-    /// System prompt.
     pub system: SystemPrompt,
-    /// Tools.
     pub tools: Tools,
     /// Project rules and skills.
     pub project: Project,
@@ -52,9 +46,7 @@ pub struct Settings {
     pub code: CodeSettings,
     /// Races.
     pub race: Race,
-    /// The screen.
     pub screen: Screen,
-    /// The store.
     pub store: Store,
     /// The log file.
     pub log: Log,
@@ -311,7 +303,6 @@ impl LogLevel {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// The level.
     pub level: LogLevel,
 }
 
@@ -332,7 +323,6 @@ pub enum EmbedderKind {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Embedder {
-    /// The kind.
     pub kind: EmbedderKind,
     /// The path of the model directory.
     pub path: String,
@@ -370,7 +360,6 @@ pub struct ModelEntry {
     /// The path of the model's `tokenizer.json`, which overrides the vocabulary; empty for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
-    /// Prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }
@@ -380,14 +369,10 @@ pub struct ModelEntry {
 pub struct CallOverrides {
     /// Context mode.
     pub mode: Option<Mode>,
-    /// Policy.
     pub policy: Option<String>,
     /// Limit on the prompt in tokens.
     pub budget: Option<u32>,
-    /// Model.
     pub model: Option<String>,
-    /// Profile.
     pub profile: Option<String>,
-    /// Layout.
     pub layout: Option<Layout>,
 }

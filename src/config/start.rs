@@ -2,9 +2,8 @@
 //! Not for: finding local servers (`engine`), or reading API keys (`llm`).
 
 use super::load::Config;
-use crate::domain::call::address;
-use crate::domain::call::model::Profile;
-use crate::domain::tool::folder_settings::SettingsFileStatus;
+use crate::domain::call::{Profile, address};
+use crate::domain::tool::SettingsFileStatus;
 use std::fmt::Write as _;
 use toml_edit::{DocumentMut, Item, Table};
 

@@ -8,9 +8,9 @@
 //! references within the last five turns, or an activation of 2, create a lease at the end of a turn that touched the
 //! item. A lease that runs out is therefore not created again by the touches that created it.
 
-use crate::domain::call::retrieval_set::ClusterId;
-use crate::domain::conversation::activation::{Activation, Touch};
-use crate::domain::planning::tuning::Milli;
+use crate::domain::call::ClusterId;
+use crate::domain::conversation::{Activation, Touch};
+use crate::domain::planning::Milli;
 
 /// Number of turns that are considered; older turns weigh less than a hundredth.
 pub const HORIZON: usize = 16;
@@ -38,7 +38,6 @@ pub struct Item {
     pub tokens: u32,
     /// Whether it was sent inside the window.
     pub inside: bool,
-    /// Its mark.
     pub held: ItemMarks,
     /// A person excluded or released it, so the program leaves it alone.
     pub refused: bool,
@@ -127,7 +126,6 @@ impl ChangeReason {
 pub struct Step {
     /// Index of the item in the list.
     pub item: usize,
-    /// The change.
     pub to: ItemChange,
     /// Why it changes.
     pub why: ChangeReason,

@@ -1,8 +1,8 @@
 //! Tests of the automatic leases and suggestions: arithmetic, caps, refusals, and that `off` creates none.
 
 use super::*;
+use crate::domain::base::Hash;
 use crate::domain::base::cases::cases;
-use crate::domain::base::hash::Hash;
 use proptest::prelude::*;
 
 fn touch(text: &str) -> Touch {

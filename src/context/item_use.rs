@@ -13,8 +13,8 @@
 
 use super::references;
 use super::summary::text::has_content;
-use crate::domain::call::item_use::UseKind;
-use crate::domain::code::symbols::{CodeRef, Kind};
+use crate::domain::call::UseKind;
+use crate::domain::code::{CodeRef, Kind};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -41,7 +41,6 @@ const COMMON: &[&str] = &[
 /// An item of a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SentItem<'a> {
-    /// Its text as sent.
     pub text: &'a str,
     /// Its turn's number.
     pub turn: Option<u32>,

@@ -19,10 +19,9 @@ pub mod references;
 pub mod render;
 pub mod summary;
 
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{PlanInput, TurnInput};
-use crate::domain::planning::plan::{Blocked, ContextPlan, Reason, Row, RowKind};
+use crate::domain::conversation::{Atom, Role};
+use crate::domain::planning::plan::{Blocked, Reason};
+use crate::domain::planning::{ContextPlan, PlanInput, Row, RowKind, TurnInput};
 use admission::admit::{Admitted, AllowanceUse};
 use admission::coverage::SummaryCoverage;
 use admission::{accepted_summaries, admit, forms, state_request, window};

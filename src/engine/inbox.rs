@@ -11,9 +11,8 @@ use super::sessions::state::TitleResult;
 use super::summaries::state::{DraftResult, DueResult, ModuleResult};
 use super::turns::state::RerunEvent;
 use super::turns::stream::Report;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, RunId};
-use crate::domain::call::model::{ModelInfo, Profile};
+use crate::domain::base::{BranchId, Failure, RunId};
+use crate::domain::call::{ModelInfo, Profile};
 use crate::store::file::claims::Claim;
 
 /// A message to the engine's thread.

@@ -4,7 +4,7 @@
 //! files of the engine start.
 //! Not for: the work of jobs, their start, or how often their work checks for cancellation.
 
-use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::{Failure, FailureKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;

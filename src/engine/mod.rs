@@ -31,7 +31,7 @@ use self::plans::input_builder::InputBuilder;
 use self::plans::worker::Planner;
 use self::startup::setup::Setup;
 use self::tools::workspace::Project;
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::store::Store;
 use api::{Event, Events, ProgramEvent, Request, RequestSender, Ticket};
 use std::sync::mpsc::{self, Sender};

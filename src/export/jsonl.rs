@@ -2,8 +2,8 @@
 //! trip, and then one line per branch with its head.
 //! Not for: masking, which the caller does first.
 
-use crate::domain::conversation::message::{End, Part, Role};
-use crate::domain::conversation::record::{Record, TAG, Transcript};
+use crate::domain::conversation::record::TAG;
+use crate::domain::conversation::{End, Part, Record, Role, Transcript};
 use serde_json::{Map, Value, json};
 
 /// Writes all records in order, and then a line for each branch, which other readers skip.

@@ -1,9 +1,7 @@
 //! Writes Markdown for reading: the current path first, and then every other branch from the message where it diverges.
 //! Not for: reading it back. Only JSON lines are exact.
 
-use crate::domain::conversation::attachment;
-use crate::domain::conversation::message::{End, NodeHead, Part, Role};
-use crate::domain::conversation::record::{Record, Transcript};
+use crate::domain::conversation::{End, NodeHead, Part, Record, Role, Transcript, attachment};
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 

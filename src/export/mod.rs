@@ -5,8 +5,7 @@ mod jsonl;
 mod markdown;
 
 use crate::domain::base::secrets;
-use crate::domain::conversation::message::{Content, Part};
-use crate::domain::conversation::record::{Record, Transcript};
+use crate::domain::conversation::{Content, Part, Record, Transcript};
 use serde_json::Value;
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Tests of exports as text: readable, and masked on request. The round trip is tested with the reader, in `import`.
 
 use super::*;
-use crate::domain::conversation::message::{End, Role};
+use crate::domain::conversation::{End, Role};
 
 fn record(id: &str, parent: Option<&str>, role: Role, parts: Vec<Part>) -> Record {
     Record {

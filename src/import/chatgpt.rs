@@ -10,7 +10,7 @@ use super::source::Source;
 use super::split::{self, Kept, Separator};
 use super::time;
 use super::tree_builder::{FilePosition, ShortId, short};
-use crate::domain::conversation::message::{Content, End, Part, Role};
+use crate::domain::conversation::{Content, End, Part, Role};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;

@@ -1,9 +1,8 @@
 //! A hash that identifies a conversation without an id.
 //! Not for: reading its messages.
 
-use crate::domain::base::hash::Fields;
-use crate::domain::conversation::message::{NodeHead, Role};
-use crate::domain::conversation::record::Record;
+use crate::domain::base::Fields;
+use crate::domain::conversation::{NodeHead, Record, Role};
 
 /// Identifies a conversation without an id by its messages up to the first answer. A longer version of the file has the
 /// same beginning; two conversations that share only the question do not.

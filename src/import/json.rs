@@ -1,8 +1,8 @@
 //! Helpers that remove known fields from a JSON object, so that the rest can be kept as `extra`.
 //! Not for: the meaning of any format.
 
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::message::Part;
+use crate::domain::base::Hash;
+use crate::domain::conversation::Part;
 use serde_json::{Map, Value};
 
 /// A JSON object.

@@ -3,9 +3,9 @@
 
 use super::json::{self, Object};
 use super::time;
-use crate::domain::conversation::message::{Content, End, Part, Role};
-use crate::domain::conversation::record::{Record, TAG};
+use crate::domain::conversation::record::TAG;
 use crate::domain::conversation::tag::clean;
+use crate::domain::conversation::{Content, End, Part, Record, Role};
 use serde_json::{Value, json};
 
 /// A message's statement about its parent.
@@ -27,7 +27,6 @@ pub(super) struct Draft {
     pub(super) number: u64,
     /// The unit that the number counts, such as `line`.
     pub(super) unit: &'static str,
-    /// Its parent.
     pub(super) parent: Parent,
     /// Whether the message is unreadable. Then only its position matters, and only if it has children.
     pub(super) placeholder: bool,

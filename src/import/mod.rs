@@ -28,8 +28,8 @@ mod telegram_tests;
 mod time;
 mod tree_builder;
 
-use crate::domain::base::failure::Failure;
-use crate::domain::conversation::record::ImportedFile;
+use crate::domain::base::Failure;
+use crate::domain::conversation::ImportedFile;
 use reader::Shape;
 use source::Source;
 use split::Separator;
@@ -49,20 +49,13 @@ const MAX_UTF16_BYTES: u64 = 32 << 20;
 pub enum ImportError {
     /// The file is empty.
     #[error("{file} is empty; there is nothing to import.")]
-    Empty {
-        /// The file.
-        file: String,
-    },
+    Empty { file: String },
     /// The file is a zip archive.
     #[error("{file} is a zip archive. Unzip it first, then import the conversations.json inside.")]
-    Zip {
-        /// The file.
-        file: String,
-    },
+    Zip { file: String },
     /// The file is compressed in another way.
     #[error("{file} is compressed ({kind}). Unpack it first, then import the file inside.")]
     Packed {
-        /// The file.
         file: String,
         /// The compression.
         kind: &'static str,
@@ -71,17 +64,13 @@ pub enum ImportError {
     #[error(
         "{file} is an SQLite database, not an export. To open another store use --store; to import, export it first."
     )]
-    Database {
-        /// The file.
-        file: String,
-    },
+    Database { file: String },
     /// No reader knows the format.
     #[error(
         "{file} is not in a known format: {why}. Known formats: pleach JSON lines, chat messages JSON, ChatGPT \
             exports and Telegram Desktop exports."
     )]
     Unknown {
-        /// The file.
         file: String,
         /// The content that was found instead.
         why: String,

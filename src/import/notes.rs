@@ -2,7 +2,7 @@
 //! gigabyte of notes.
 //! Not for: errors that stop an import (`ImportError`).
 
-use crate::domain::conversation::record::Skipped;
+use crate::domain::conversation::Skipped;
 
 const MAX_NOTES: usize = 1_000;
 

@@ -10,7 +10,8 @@ use super::notes::Notes;
 use super::split;
 use super::telegram;
 use super::tree_builder::{FilePosition, TreeBuilder};
-use crate::domain::conversation::record::{BranchPointer, PORTION, Piece};
+use crate::domain::conversation::record::PORTION;
+use crate::domain::conversation::{BranchPointer, Piece};
 use std::io;
 
 /// The maximum weight of the finished messages of all sessions that may wait to be passed on.

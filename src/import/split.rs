@@ -41,7 +41,6 @@ pub(super) enum Kept {
     Whole,
     /// A shortened form.
     Part,
-    /// Nothing.
     Nothing,
 }
 

@@ -6,8 +6,7 @@ use super::message::{Draft, Parent};
 use super::outline::Outline;
 use super::time;
 use super::tree_builder::short;
-use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::message::{Content, Part, Role};
+use crate::domain::conversation::{Content, Lane, Part, Role};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::domain::base::cases::cases;
-use crate::domain::conversation::message::{Part, Role};
-use crate::domain::conversation::record::{PORTION_RECORDS, Piece, PieceReader as _, Record, Transcript};
+use crate::domain::conversation::record::{PORTION_RECORDS, PieceReader as _};
+use crate::domain::conversation::{Part, Piece, Record, Role, Transcript};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,12 +1,10 @@
 //! Tests of every format by example, the round trip of our own format, and malformed input.
 
 use super::*;
+use crate::domain::base::Hash;
 use crate::domain::base::cases::cases;
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::message::{Content, End, Part, Role};
-use crate::domain::conversation::record::{
-    BranchPointer, PORTION, PORTION_RECORDS, Piece, PieceReader as _, Record, Transcript,
-};
+use crate::domain::conversation::record::{PORTION, PORTION_RECORDS, PieceReader as _};
+use crate::domain::conversation::{BranchPointer, Content, End, Part, Piece, Record, Role, Transcript};
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::HashMap;

@@ -4,9 +4,9 @@
 
 use super::message::{Draft, Parent};
 use super::notes::Notes;
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::conversation::message::{Part, Role};
-use crate::domain::conversation::record::{PORTION, PORTION_RECORDS, PlacedRecord, Record};
+use crate::domain::base::{Fields, Hash};
+use crate::domain::conversation::record::{PORTION, PORTION_RECORDS};
+use crate::domain::conversation::{Part, PlacedRecord, Record, Role};
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;

@@ -4,7 +4,8 @@
 use super::clip;
 use super::http::problem;
 use super::sse::Decoder;
-use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
+use crate::domain::call::ProviderError;
+use crate::domain::call::provider::ProviderErrorKind as Kind;
 
 /// Bytes of an unreadable piece or body that are kept. The displayed part is shorter, because secrets are removed
 /// before it is cut.

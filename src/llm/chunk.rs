@@ -4,10 +4,9 @@
 
 use super::fault::Fault;
 use super::surrogates::{Joiner, Parsed, lossy};
-use crate::domain::base::ids::RunId;
-use crate::domain::call::provider::{Delta, Diagnostic};
+use crate::domain::base::RunId;
 use crate::domain::call::tokens::grouped;
-use crate::domain::call::usage::Usage;
+use crate::domain::call::{Delta, Diagnostic, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;

@@ -7,7 +7,6 @@ pub enum LlmError {
     /// A key is needed and none was found.
     #[error("profile {profile} needs a key, but there is none: {looked}")]
     NoKey {
-        /// The profile.
         profile: String,
         /// Where it was looked for.
         looked: String,
@@ -15,7 +14,6 @@ pub enum LlmError {
     /// The key command failed.
     #[error("the key command of profile {profile} failed: {why}")]
     KeyCommand {
-        /// The profile.
         profile: String,
         /// What went wrong.
         why: String,
@@ -23,7 +21,6 @@ pub enum LlmError {
     /// The base URL is invalid.
     #[error("the base_url of profile {profile} is not the address of a server: {why}")]
     Address {
-        /// The profile.
         profile: String,
         /// What is wrong with it.
         why: String,
@@ -31,7 +28,6 @@ pub enum LlmError {
     /// A header (or the key, which becomes one) contains characters that headers cannot have.
     #[error("the header {name} of profile {profile} has characters that can't be sent")]
     Header {
-        /// The profile.
         profile: String,
         /// The header's name.
         name: String,
@@ -42,7 +38,6 @@ pub enum LlmError {
     /// A recording cannot be read.
     #[error("the recording {path} can't be read: {why}")]
     Recording {
-        /// Its path.
         path: String,
         /// The problem, with the line number if it concerns a line.
         why: String,

@@ -1,14 +1,13 @@
 //! Reads the errors of servers from their many formats and sorts them into a few kinds, each with a hint.
 //! Not for: deciding whether to retry (`retry`).
 
-use crate::domain::call::model::Quirk;
-use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
+use crate::domain::call::provider::ProviderErrorKind as Kind;
+use crate::domain::call::{ProviderError, Quirk};
 use serde_json::Value;
 
 /// The parts of a server's error that could be read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fault {
-    /// Its message.
     pub message: String,
     /// Its `type`.
     pub kind: String,

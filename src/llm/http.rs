@@ -4,8 +4,8 @@
 
 use super::{LlmError, clip, fault};
 use crate::domain::base::failure::with_causes;
-use crate::domain::call::model::Profile;
-use crate::domain::call::provider::{Diagnostic, ProviderError, ProviderErrorKind as Kind};
+use crate::domain::call::provider::ProviderErrorKind as Kind;
+use crate::domain::call::{Diagnostic, Profile, ProviderError};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use secrecy::{ExposeSecret, SecretString};

@@ -2,7 +2,7 @@
 //! Not for: storing keys; nothing here is written, logged, or shown.
 
 use super::{LlmError, clip};
-use crate::domain::call::model::Profile;
+use crate::domain::call::Profile;
 use secrecy::SecretString;
 use std::io::Read;
 use std::process::{Child, Command, ExitStatus, Stdio};

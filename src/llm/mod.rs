@@ -26,9 +26,7 @@ pub use error::LlmError;
 pub(crate) use error::clip;
 pub use http::init;
 
-use crate::domain::call::model::{Backend, Profile};
-use crate::domain::call::provider::Provider;
-use crate::domain::call::tokens::CountTokens;
+use crate::domain::call::{Backend, CountTokens, Profile, Provider};
 use secrecy::SecretString;
 use std::sync::Arc;
 

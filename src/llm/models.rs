@@ -3,9 +3,8 @@
 
 use super::http::{Endpoint, problem, runtime};
 use super::{LlmError, sdk};
-use crate::domain::call::model::{ModelInfo, Price, Profile, Supports};
-use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
-use crate::domain::call::tokens::Encoding;
+use crate::domain::call::provider::ProviderErrorKind as Kind;
+use crate::domain::call::{Encoding, ModelInfo, Price, Profile, ProviderError, Supports};
 use reqwest::Url;
 use secrecy::SecretString;
 use serde_json::Value;

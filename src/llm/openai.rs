@@ -8,12 +8,9 @@ use super::fault::Fault;
 use super::http::{Endpoint, problem, runtime};
 use super::stream::AnswerReader;
 use super::{LlmError, body, retry};
-use crate::domain::base::ids::RunId;
-use crate::domain::call::model::Profile;
-use crate::domain::call::provider::{
-    CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind as Kind, Wire,
-};
-use crate::domain::call::usage::Usage;
+use crate::domain::base::RunId;
+use crate::domain::call::provider::ProviderErrorKind as Kind;
+use crate::domain::call::{CallEnd, Delta, Outcome, Profile, Provider, ProviderError, Usage, Wire};
 use reqwest::Response;
 use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
 use secrecy::SecretString;

@@ -1,8 +1,7 @@
 //! Decides whether and when to retry a failed attempt. Retries happen only before the first event of an answer.
 //! Not for: waiting (`openai`) or sorting errors (`fault`).
 
-use crate::domain::base::hash::Fields;
-use crate::domain::base::ids::RunId;
+use crate::domain::base::{Fields, RunId};
 use crate::domain::call::provider::ProviderErrorKind as Kind;
 use reqwest::header::HeaderMap;
 use std::time::Duration;

@@ -3,7 +3,8 @@
 
 use super::fault::Fault;
 use super::http::{Endpoint, problem};
-use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
+use crate::domain::call::ProviderError;
+use crate::domain::call::provider::ProviderErrorKind as Kind;
 use async_openai::Client;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;

@@ -13,9 +13,9 @@ use super::fault::Fault;
 use super::http::problem;
 use super::sse::{Event, MAX_EVENT};
 use super::surrogates::Parsed;
-use crate::domain::base::ids::RunId;
-use crate::domain::call::provider::{CallEnd, Delta, Diagnostic, ProviderError, ProviderErrorKind as Kind, Wire};
-use crate::domain::call::usage::Usage;
+use crate::domain::base::RunId;
+use crate::domain::call::provider::ProviderErrorKind as Kind;
+use crate::domain::call::{CallEnd, Delta, Diagnostic, ProviderError, Usage, Wire};
 use serde_json::Value;
 use std::sync::Arc;
 

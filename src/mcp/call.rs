@@ -3,7 +3,7 @@
 //! Not for: deciding whether it is allowed (`engine`), or the text of its result (`result_text`).
 
 use super::result_text;
-use crate::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
+use crate::domain::tool::{ToolObserver, ToolOutput, ToolStatus};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ProgressNotificationParam, ProgressToken, ServerResult,
 };

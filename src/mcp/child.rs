@@ -2,7 +2,7 @@
 //! with it, keeps the end of its error output, and ends it with every process that it started.
 //! Not for: the content of the lines (`server_process`, `call`).
 
-use crate::domain::tool::mcp::Secret;
+use crate::domain::tool::Secret;
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! The transport to a server with a URL: streamable HTTP.
 //! Not for: the messages (`server_process`, `call`).
 
-use crate::domain::tool::mcp::Secret;
+use crate::domain::tool::Secret;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Lists a server's tools page by page, up to a limit. Tools that cannot be used are skipped and reported.
 //! Not for: choosing the tools that a model gets (`engine`).
 
-use crate::domain::tool::mcp::{ServerTool, ToolHints};
+use crate::domain::tool::{ServerTool, ToolHints};
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Value, json};

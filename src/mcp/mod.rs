@@ -28,7 +28,7 @@ mod unavailable;
 
 pub use requirements::missing;
 
-use crate::domain::tool::mcp::ToolServers;
+use crate::domain::tool::ToolServers;
 use std::sync::Arc;
 
 /// Whether this program was built with MCP support.

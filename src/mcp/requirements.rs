@@ -1,7 +1,7 @@
 //! Checks whether a server could be started, without starting it.
 //! Not for: starting a server (`server_process`).
 
-use crate::domain::tool::mcp::{ServerSpec, ServerTransport};
+use crate::domain::tool::{ServerSpec, ServerTransport};
 use std::path::Path;
 
 /// Returns the missing requirement for starting a server and the next step, or `None` if the server could be started.

@@ -4,7 +4,7 @@
 
 use crate::domain::base::failure::with_causes;
 use crate::domain::tool::mcp::{cut, plain};
-use crate::domain::tool::trace::{ToolOutput, ToolStatus};
+use crate::domain::tool::{ToolOutput, ToolStatus};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use std::error::Error;
 use std::fmt::Write as _;

@@ -2,8 +2,7 @@
 //! support.
 //! Not for: a program with MCP support (`servers`).
 
-use crate::domain::tool::mcp::{Server, ServerSpec, ServerState, ToolServers};
-use crate::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
+use crate::domain::tool::{Server, ServerSpec, ServerState, ToolObserver, ToolOutput, ToolServers, ToolStatus};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Servers that all report missing support.

@@ -29,7 +29,6 @@ pub type PiecePlace = (usize, usize);
 pub struct Piece {
     /// Its text, trimmed.
     pub text: String,
-    /// The speaker.
     pub speaker: String,
     /// The day, such as `2023-05-08`, if known.
     pub day: Option<String>,

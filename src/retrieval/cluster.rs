@@ -10,7 +10,7 @@
 
 use super::index::stops::is_filler;
 use super::index::words::{Analyzer, hash};
-use crate::domain::call::retrieval_set::ClusterId;
+use crate::domain::call::ClusterId;
 
 /// Dimensions of a vector.
 pub const WIDTH: usize = 256;
@@ -96,7 +96,6 @@ pub struct Clusters {
 /// The cluster of a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuestionPlace {
-    /// The cluster.
     pub id: ClusterId,
     /// The cosine with the cluster in thousandths; `None` for a question without content words.
     pub likeness: Option<i32>,

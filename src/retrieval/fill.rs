@@ -8,8 +8,8 @@ use super::index::passages::{estimate, passages};
 use super::index::words::Term;
 use super::search::{Hit, SearchOptions};
 use super::tuning::Tuning;
-use crate::domain::base::hash::Hash;
-use crate::domain::call::retrieval_set::{MissReason, ScoreParts};
+use crate::domain::base::Hash;
+use crate::domain::call::{MissReason, ScoreParts};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -45,7 +45,6 @@ pub struct CardRoom<'a> {
 pub struct Card {
     /// Position of the message on the path.
     pub position: usize,
-    /// Its key.
     pub key: Hash,
     /// Byte ranges of its passages in the text.
     pub spans: Vec<Range<usize>>,
@@ -57,7 +56,6 @@ pub struct Card {
     pub tokens: u32,
     /// Score of its best passage; for a message that is included only with another, the other message's score.
     pub score: f32,
-    /// The parts of the score.
     pub parts: ScoreParts,
     /// Its rank among the hits, from 1.
     pub rank: u32,
@@ -68,13 +66,10 @@ pub struct Card {
 pub struct UnsentHit {
     /// Position of the message on the path.
     pub position: usize,
-    /// Its key.
     pub key: Hash,
     /// Byte range of the passage.
     pub span: Range<usize>,
-    /// Its score.
     pub score: f32,
-    /// The parts of the score.
     pub parts: ScoreParts,
     /// Why it was not included.
     pub why: MissReason,
@@ -83,7 +78,6 @@ pub struct UnsentHit {
 /// Cards in the order of the path, and near misses.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Filled {
-    /// The cards.
     pub cards: Vec<Card>,
     /// The sum of their tokens, which equals the count of their joined text.
     pub tokens: u32,

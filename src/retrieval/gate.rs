@@ -9,7 +9,7 @@ use super::index::stops::{is_filler, past_cue};
 use super::index::words::{Term, words_of};
 use super::query::Query;
 use super::search::{SearchOptions, idf, lists};
-use crate::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
+use crate::domain::call::{Gate, PassReason, SkipReason};
 use std::collections::HashSet;
 
 /// The gate's measurements of a message.

@@ -4,7 +4,7 @@
 //! Not for: the words of the question (`query`).
 
 use super::index::words::{Term, words_of};
-use crate::domain::conversation::message::Role;
+use crate::domain::conversation::Role;
 use std::borrow::Cow;
 use std::ops::Range;
 

@@ -2,8 +2,8 @@
 //! Not for: retrieving (`search`, `fill`) or storing it (`store`).
 
 use super::fill::{Card, Filled, UnsentHit};
-use crate::domain::base::hash::Hash;
-use crate::domain::call::retrieval_set::{Evidence, Gate, NearMiss, RetrievalSet};
+use crate::domain::base::Hash;
+use crate::domain::call::{Evidence, Gate, NearMiss, RetrievalSet};
 use std::ops::Range;
 
 impl Filled {

@@ -5,7 +5,7 @@
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "statistics are single precision")]
 
 use super::index::session::{Index, IndexedMessage, NOBODY};
-use crate::domain::conversation::message::Role;
+use crate::domain::conversation::Role;
 use std::ops::Range;
 
 /// The slot of a passage that is not on the path.

@@ -16,8 +16,8 @@ use super::query::Query;
 use super::scope::{Filter, NO_SLOT, Scope};
 use super::smooth;
 use super::tuning::Tuning;
-use crate::domain::base::hash::Hash;
-use crate::domain::call::retrieval_set::ScoreParts;
+use crate::domain::base::Hash;
+use crate::domain::call::ScoreParts;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -51,7 +51,6 @@ pub struct SearchOptions<'a> {
     pub scope: &'a Scope,
     /// Postings that are not in memory.
     pub source: &'a dyn Source,
-    /// Texts.
     pub texts: &'a dyn MessageTexts,
     /// The limits on searchable messages.
     pub filter: &'a Filter,
@@ -69,9 +68,7 @@ pub struct Hit {
     pub position: usize,
     /// Index of the passage within the message.
     pub passage: usize,
-    /// Its score.
     pub score: f32,
-    /// The parts of the score.
     pub parts: ScoreParts,
 }
 

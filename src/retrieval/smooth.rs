@@ -10,8 +10,8 @@
 use super::query::Query;
 use super::search::{Hit, LARGE, MOST_HITS, SearchOptions, Words, best};
 use super::tuning::Tuning;
-use crate::domain::call::retrieval_set::ScoreParts;
-use crate::domain::conversation::message::Role;
+use crate::domain::call::ScoreParts;
+use crate::domain::conversation::Role;
 
 /// Combines the words' scores with the gains from context into hits, by decreasing sum.
 pub(super) fn combine(

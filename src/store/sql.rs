@@ -2,8 +2,8 @@
 //! Not for: queries.
 
 use super::types::StoreError;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
+use crate::domain::base::ids::MemoryId;
+use crate::domain::base::{BranchId, Hash, NodeId, RunId, SessionId};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Params, Row};
 use serde::Serialize;

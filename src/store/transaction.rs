@@ -4,7 +4,7 @@
 use super::file::owners::OwnersView;
 use super::sql::{first_row, session_row};
 use super::types::StoreError;
-use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::base::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, ToSql};
 use std::collections::HashMap;
 

@@ -1,28 +1,15 @@
 //! The types written to and read from the store, in addition to the types of `domain`.
 //! Not for: SQL.
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
-use crate::domain::call::code_set::CodeSet;
-use crate::domain::call::item_use::CallUses;
-use crate::domain::call::race::BranchRun;
-use crate::domain::call::retrieval_set::RetrievalSet;
-use crate::domain::call::run::RunCard;
-use crate::domain::call::tokens::Encoding;
-use crate::domain::call::usage::UsageReport;
-use crate::domain::conversation::activation::Touches;
-use crate::domain::conversation::branch::{Branch, Overrides, StateVersion};
-use crate::domain::conversation::mark::{Atom, Mark};
-use crate::domain::conversation::memory::Memory;
-use crate::domain::conversation::message::{Content, Node, NodeHead};
-use crate::domain::conversation::operation::Operation;
-use crate::domain::conversation::tag::Tag;
-use crate::domain::conversation::transition::Transition;
-use crate::domain::planning::plan::Anchor;
-use crate::domain::summary::accepted::Summary;
-use crate::domain::summary::module::ModuleCard;
-use crate::domain::summary::stored_draft::StoredDraft;
-use crate::domain::tool::trace::ToolTrace;
+use crate::domain::base::ids::MemoryId;
+use crate::domain::base::{BranchId, Hash, NodeId, RunId, SessionId};
+use crate::domain::call::{BranchRun, CallUses, CodeSet, Encoding, RetrievalSet, RunCard, UsageReport};
+use crate::domain::conversation::{
+    Atom, Branch, Content, Mark, Memory, Node, NodeHead, Operation, Overrides, StateVersion, Tag, Touches, Transition,
+};
+use crate::domain::planning::Anchor;
+use crate::domain::summary::{ModuleCard, StoredDraft, Summary};
+use crate::domain::tool::ToolTrace;
 use std::sync::Arc;
 
 /// A run in progress, written before its POST: enough to save what arrived if this program dies.
@@ -56,25 +43,19 @@ pub struct PassageVector {
 pub enum Write {
     /// Stores a new session.
     PutSession {
-        /// Its id.
         id: SessionId,
-        /// Its title.
         title: String,
         /// Milliseconds since 1970.
         at: i64,
     },
     /// Sets the title of a session.
     SetTitle {
-        /// The session.
         session: SessionId,
-        /// The title.
         title: String,
     },
     /// Stores a title made by a model, with its sources so that it is deleted with them.
     SetModelTitle {
-        /// The session.
         session: SessionId,
-        /// The title.
         title: String,
         /// The messages it was made from.
         sources: Vec<NodeId>,
@@ -83,32 +64,26 @@ pub enum Write {
     DeleteSession(SessionId),
     /// Stores new nodes, parents first. Nodes whose key the session already has are skipped.
     PutNodes {
-        /// The session.
         session: SessionId,
-        /// The nodes.
         nodes: Vec<Node>,
     },
     /// Turns nodes into tombstones: deletes body, preview, search rows, counts, and state versions made from them. A
     /// random content hash remains; children keep their place. Refused with `Busy` while a run is open on any branch of
     /// the session.
     Tombstone {
-        /// The session.
         session: SessionId,
-        /// The nodes.
         nodes: Vec<NodeId>,
     },
     /// Stores the text of a file before or after a tool changed it, for undo.
     PutFileText {
         /// The session in which it was changed.
         session: SessionId,
-        /// The text.
         text: Arc<str>,
     },
     /// Stores vectors of a model, except those of messages that are removed by then.
     PutEmbeddings {
         /// The embedder's id.
         model: String,
-        /// The vectors.
         vectors: Vec<PassageVector>,
     },
     /// Deletes every model's vectors of texts with these hashes.
@@ -117,44 +92,34 @@ pub enum Write {
     PutBranch(Box<Branch>),
     /// Moves a head if it is `expect`, otherwise fails with `Moved`. Increments `seq`.
     MoveHead {
-        /// The branch.
         branch: BranchId,
         /// The expected head.
         expect: Option<NodeId>,
         /// The new head.
         head: Option<NodeId>,
     },
-    /// Renames a branch.
     RenameBranch {
-        /// The branch.
         branch: BranchId,
-        /// The name.
         name: String,
     },
     /// Archives a branch or restores it.
     ArchiveBranch {
-        /// The branch.
         branch: BranchId,
         /// Whether it is archived.
         archived: bool,
     },
     /// Replaces all overrides of a branch.
     SetOverrides {
-        /// The branch.
         branch: BranchId,
-        /// The overrides.
         overrides: Box<Overrides>,
     },
     /// Sets a branch's window anchor.
     SetAnchor {
-        /// The branch.
         branch: BranchId,
-        /// The anchor.
         anchor: Option<Anchor>,
     },
     /// Sets the message that the next message replies to.
     SetReply {
-        /// The branch.
         branch: BranchId,
         /// The node's key.
         reply: Option<Hash>,
@@ -162,7 +127,6 @@ pub enum Write {
     /// Sets, changes, or removes a mark if the current revision is `expect` (`None`: no mark), otherwise fails with
     /// `Moved`.
     PutMark {
-        /// The branch.
         branch: BranchId,
         /// The marked item.
         target: Atom,
@@ -173,23 +137,18 @@ pub enum Write {
     },
     /// Stores a state version, new or changed (by session and version number).
     PutState {
-        /// The session.
         session: SessionId,
-        /// The version.
         version: StateVersion,
     },
     /// Stores a summary, and its figures in `metrics`. For a known summary, only the figures are added.
     PutSummary {
-        /// The session.
         session: SessionId,
-        /// The summary.
         summary: Box<Summary>,
         /// Milliseconds since 1970.
         at: i64,
     },
     /// Sets the summaries that a branch uses if the current ones are `expect`, otherwise fails with `Moved`.
     SetSummaries {
-        /// The branch.
         branch: BranchId,
         /// The expected summaries.
         expect: Vec<Hash>,
@@ -199,16 +158,13 @@ pub enum Write {
     /// Stores the draft of a summary that waits on its branch if the current one is `expect` (`None`: none), otherwise
     /// fails with `Moved`.
     PutDraft {
-        /// The session.
         session: SessionId,
-        /// The draft.
         draft: Box<StoredDraft>,
         /// The id of the expected draft.
         expect: Option<Hash>,
     },
     /// Deletes the draft of a summary that waits on a branch if it is `expect`, otherwise fails with `Moved`.
     DeleteDraft {
-        /// The branch.
         branch: BranchId,
         /// The id of the expected draft.
         expect: Hash,
@@ -225,7 +181,6 @@ pub enum Write {
     },
     /// Stores a plan's JSON under its id; known ids are skipped.
     PutPlan {
-        /// The id.
         id: Hash,
         /// The branch that it was made for; it is stored as a difference from that branch's plans.
         branch: BranchId,
@@ -243,14 +198,11 @@ pub enum Write {
     CloseRun(Box<RunCard>),
     /// Stores the item uses of a run; ignored if the run no longer exists.
     PutUses {
-        /// The run.
         run: RunId,
-        /// The uses.
         uses: CallUses,
     },
     /// Stores a chunk of a stream. Its bytes are opaque to the store.
     PutChunk {
-        /// The run.
         run: RunId,
         /// Counts up from 0.
         seq: u64,
@@ -259,18 +211,14 @@ pub enum Write {
     },
     /// Stores a tool trace, new or changed (by run and call id).
     PutTrace {
-        /// The session.
         session: SessionId,
-        /// The trace.
         trace: Box<ToolTrace>,
     },
     /// Stores the full result of a tool call. Deletes the oldest of the session if together they exceed the limit.
     PutToolOutput {
-        /// The session.
         session: SessionId,
         /// The run in which the model made the call.
         run: RunId,
-        /// The call.
         call_id: String,
         /// The result.
         text: Arc<str>,
@@ -278,7 +226,6 @@ pub enum Write {
     /// Stores a sealed segment of a session's word index. Skipped if its number is taken, if it does not continue the
     /// previous segment, or if one of its messages was removed.
     PutIndexSegment {
-        /// The session.
         session: SessionId,
         /// Counts up from 0.
         segment: u32,
@@ -296,7 +243,6 @@ pub enum Write {
     /// Replaces the growing part of a session's word index. Skipped if it does not continue the last segment, or one of
     /// its messages was removed.
     PutIndexTail {
-        /// The session.
         session: SessionId,
         /// The digest of the last segment; `None` if there is none.
         before: Option<Hash>,
@@ -309,43 +255,34 @@ pub enum Write {
     DropIndex(SessionId),
     /// Stores a retrieval set; known ids are skipped.
     PutRetrieval {
-        /// The session.
         session: SessionId,
-        /// The set.
         set: Box<RetrievalSet>,
     },
     /// Stores a set of code; known ids are skipped.
     PutCodeSet {
-        /// The session.
         session: SessionId,
-        /// The set.
         set: Box<CodeSet>,
     },
     /// Stores a memory: a new one if `expect` is `None`, otherwise in place of that version. Fails with `Moved` if
     /// another version is stored.
     PutMemory {
-        /// The memory.
         memory: Box<Memory>,
         /// The expected version.
         expect: Option<u32>,
     },
     /// Permanently deletes a memory if its version is `expect`, otherwise fails with `Moved`.
     DeleteMemory {
-        /// The memory.
         id: MemoryId,
         /// The expected version.
         expect: u32,
     },
     /// Stores a transition of an item or a memory.
     PutTransition {
-        /// The session.
         session: SessionId,
-        /// The transition.
         transition: Box<Transition>,
     },
     /// Stores the touches of a completed turn; known nodes are skipped.
     PutTouches {
-        /// The session.
         session: SessionId,
         /// The key of the turn's last node.
         node: Hash,
@@ -354,11 +291,9 @@ pub enum Write {
     },
     /// Sets a message's tag if the current one is `expect`, otherwise fails with `Moved`.
     PutTag {
-        /// The session.
         session: SessionId,
         /// The message's key.
         node: Hash,
-        /// The expected tag.
         expect: Option<Tag>,
         /// The new tag.
         tag: Option<Tag>,
@@ -382,9 +317,7 @@ pub enum Write {
     },
     /// Stores the record of a race branch, new or changed.
     PutBranchRun {
-        /// The session.
         session: SessionId,
-        /// The record.
         record: Box<BranchRun>,
     },
     /// Stores the usage report of a call.
@@ -399,7 +332,6 @@ pub enum Write {
     SetValue {
         /// The name.
         key: String,
-        /// The value.
         value: Option<String>,
     },
 }
@@ -410,7 +342,6 @@ pub enum StoreError {
     /// The store was written by a newer version of this program.
     #[error("the store at {path} was written by a newer pleach (its format is {found}; this version supports {known})")]
     Newer {
-        /// The path.
         path: String,
         /// Its schema version.
         found: i64,
@@ -420,7 +351,6 @@ pub enum StoreError {
     /// The file is not a store of this program, or is damaged. It was not changed.
     #[error("the store at {path} is damaged: {why}")]
     Corrupt {
-        /// The path.
         path: String,
         /// SQLite's message.
         why: String,
@@ -428,7 +358,6 @@ pub enum StoreError {
     /// The folder or the file cannot be opened or written.
     #[error("the store at {path} can't be opened: {why}")]
     Open {
-        /// The path.
         path: String,
         /// The system's message.
         why: String,

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::domain::base::cases::cases;
-use crate::domain::tool::consent::{FileChange, PROGRAM_TOOLS};
+use crate::domain::tool::FileChange;
+use crate::domain::tool::consent::PROGRAM_TOOLS;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

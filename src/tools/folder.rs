@@ -4,8 +4,9 @@
 
 use super::files::ignore_rules::{MAX_BYTES, parse_rules};
 use super::workspace::without_blocking;
-use crate::domain::base::hash::Hash;
-use crate::domain::tool::visibility::{FileVisibility, READS};
+use crate::domain::base::Hash;
+use crate::domain::tool::FileVisibility;
+use crate::domain::tool::visibility::READS;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use ignore::gitignore::Gitignore;
@@ -27,7 +28,6 @@ pub struct Stamp {
 /// The target of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PathTarget {
-    /// Nothing.
     Nothing,
     /// A regular file.
     File(Stamp),

@@ -26,12 +26,12 @@ mod workspace;
 pub use effects::EffectOptions;
 pub use workspace::{ToolError, Workspace};
 
-use crate::domain::base::hash::Hash;
-use crate::domain::tool::consent::{FileChange, ToolEffect};
-use crate::domain::tool::trace::{
-    RunTools, ShortenedResult, ToolObserver, ToolOutcome, ToolOutput, ToolSpec, ToolStatus, in_lines,
+use crate::domain::base::Hash;
+use crate::domain::tool::trace::in_lines;
+use crate::domain::tool::{
+    FileChange, FileVisibility, RunTools, ShortenedResult, ToolEffect, ToolObserver, ToolOutcome, ToolOutput, ToolSpec,
+    ToolStatus,
 };
-use crate::domain::tool::visibility::FileVisibility;
 use args::Args;
 use effects::ProtectedPlaces;
 use files::visible::ToolVisibility;

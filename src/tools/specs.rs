@@ -2,7 +2,7 @@
 //! Not for: running the tools.
 
 use super::Workspace;
-use crate::domain::tool::trace::ToolSpec;
+use crate::domain::tool::ToolSpec;
 use serde_json::{Value, json};
 
 fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolSpec {

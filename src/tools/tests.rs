@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::base::cases::cases;
-use crate::domain::tool::consent::{Rule, Verdict};
+use crate::domain::tool::{Rule, Verdict};
 use proptest::prelude::*;
 use serde_json::json;
 use std::fs;

@@ -2,7 +2,7 @@
 //! Not for: the work of the tools (`files`, `command`).
 
 use super::effects::{EffectOptions, EffectTools};
-use crate::domain::tool::trace::{ToolOutput, ToolStatus};
+use crate::domain::tool::{ToolOutput, ToolStatus};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 use std::io;

@@ -49,7 +49,6 @@ pub struct Setup {
     pub keymap: Keymap,
     /// All themes.
     pub themes: Themes,
-    /// Settings of the screen.
     pub screen: ScreenSettings,
     /// The saved arrangements of the panels, by size of the screen.
     pub arrangements: Arrangements,

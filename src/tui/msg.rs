@@ -5,7 +5,7 @@ use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
 use crate::config::keys::keymap::{Chord, Key, Keymap};
 use crate::config::settings::Screen;
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::NodeId;
 use crate::engine::api::{Event, Request, Ticket, TurnEvent};
 use crate::tui::model::pointer::Mouse;
 use crate::tui::text::code::HighlightedLine;
@@ -48,11 +48,8 @@ impl Msg {
 /// Input of the user.
 #[derive(Debug)]
 pub enum Input {
-    /// A key.
     Key(Chord),
-    /// A paste.
     Paste(String),
-    /// The mouse.
     Mouse(Mouse),
 }
 
@@ -92,7 +89,6 @@ pub enum ConfigMsg {
 /// A report of an engine.
 #[derive(Debug)]
 pub enum EngineMsg {
-    /// An event.
     Event(Box<Event>),
     /// An event from the engine of a tour, with the tour's number.
     TourEvent(u64, Box<Event>),

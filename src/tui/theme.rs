@@ -127,7 +127,6 @@ impl Glyphs {
 #[derive(Clone, Debug)]
 pub struct Theme {
     styles: BTreeMap<Ink, Style>,
-    /// The glyphs.
     pub glyphs: Glyphs,
 }
 

@@ -10,14 +10,10 @@ use crate::support::binary::Home;
 use pleach::config::commands::read::read;
 use pleach::config::keys::keymap::When;
 use pleach::config::keys::keymap::{Action, Chord, Keymap};
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::conversation::branch::{Branch, Overrides};
-use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::conversation::memory::{Memory, MemoryKind};
-use pleach::domain::conversation::message::NodeHead;
-use pleach::domain::planning::diff::ItemHistory;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::tool::consent::{Command, PendingApproval, ToolEffect};
+use pleach::domain::base::BranchId;
+use pleach::domain::conversation::{Atom, Branch, MarkKind, Memory, MemoryKind, NodeHead, Overrides};
+use pleach::domain::planning::{ItemHistory, Mode};
+use pleach::domain::tool::{Command, PendingApproval, ToolEffect};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Event, Exact, ItemName, MemoryAct, MemoryRequest, MemoryScope,
     PlanRequest, Request, SessionRequest, ToolEvent, ToolRequest, TurnEvent,

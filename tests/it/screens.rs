@@ -25,8 +25,8 @@ mod what_if;
 mod writing;
 
 use pleach::config::keys::keymap::{Chord, Keymap};
-use pleach::domain::base::ids::NodeId;
-use pleach::domain::conversation::message::Node;
+use pleach::domain::base::NodeId;
+use pleach::domain::conversation::Node;
 use pleach::engine::api::{Answer, Event, Request, SessionRequest, Ticket};
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, EngineMsg, FileCmd, FrameMsg, Input, Msg, TerminalMsg};

@@ -7,7 +7,7 @@ use crate::cli::client::expect_answer;
 use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::domain::call::tokens::counted;
-use crate::domain::code::symbols::{CodeMap, CodeSearchResult, IndexStatus, NearSymbolReason, ParseOutcome};
+use crate::domain::code::{CodeMap, CodeSearchResult, IndexStatus, NearSymbolReason, ParseOutcome};
 use crate::engine::api::{CodeAct, ToolRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};

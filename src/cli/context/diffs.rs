@@ -8,7 +8,7 @@ use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::domain::base::money::money;
 use crate::domain::call::tokens::counted;
-use crate::domain::planning::diff::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemPlace, PlanDiff};
+use crate::domain::planning::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemPlace, PlanDiff};
 use crate::engine::api::{CallRequest, CallSelector, ItemName, PlanRequest};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

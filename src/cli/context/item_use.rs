@@ -5,10 +5,9 @@ use crate::cli::Run;
 use crate::cli::client::expect_answer;
 use crate::cli::output::{column, number};
 use crate::cli::stop::Stop;
-use crate::domain::call::item_use::{CallUses, UnusedItem, UseCount, UseTotals};
 use crate::domain::call::ledger::percent;
-use crate::domain::call::run::RunCard;
 use crate::domain::call::tokens::counted;
+use crate::domain::call::{CallUses, RunCard, UnusedItem, UseCount, UseTotals};
 use crate::engine::api::CallRequest;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use crate::cli::client::expect_answer;
 use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::config::commands::conversation::{MemoryCommand, Within};
-use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
+use crate::domain::conversation::{Memory, MemoryKind, Scope};
 use crate::engine::api::{MemoryAct, MemoryRequest, MemoryScope};
 use serde_json::{Value, json};
 

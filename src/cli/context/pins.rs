@@ -7,11 +7,10 @@ use crate::cli::output::{column, time};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::conversation::TaskCommand;
-use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::conversation::message::NodeHead;
-use crate::domain::conversation::task::{self, TaskSpan};
-use crate::domain::conversation::transition::{ItemState, Subject};
-use crate::domain::conversation::tree::{self, Slot, Tree};
+use crate::domain::conversation::task;
+use crate::domain::conversation::{
+    Actor, Atom, ItemState, LeaseTurns, Mark, MarkKind, NodeHead, Slot, Subject, TaskSpan, Tree, tree,
+};
 use crate::domain::planning::row_reason::part_name;
 use crate::engine::api::{BranchRequest, SessionView, TaskAct, TransitionReport};
 use serde_json::{Value, json};

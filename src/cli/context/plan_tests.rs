@@ -2,16 +2,11 @@
 
 use super::*;
 use crate::cli::tests::{answer, card, execute, id};
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::call::run::RunStatus;
-use crate::domain::call::tokens::{Certainty, Encoding};
-use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{
-    Basis, Blocked, BlockedRemedy, Budget, Form, Item, Reason, Remedy, RowKind, Scores, Source, Warning,
-};
-use crate::domain::planning::policy::{Layout, Section};
+use crate::domain::base::{BranchId, NodeId};
+use crate::domain::call::{Certainty, Encoding, RunStatus};
+use crate::domain::conversation::{Atom, MarkKind, Role};
+use crate::domain::planning::plan::{Blocked, BlockedRemedy, Reason, Remedy, Warning};
+use crate::domain::planning::{Basis, Budget, Form, Item, Layout, Mode, RowKind, Scores, Section, Source};
 use crate::engine::api::{Event, PlanRequest, RawRequest, Request, Ticket};
 
 fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> Row {

@@ -11,10 +11,11 @@ use crate::cli::shape::dollars;
 use crate::cli::stop::Stop;
 use crate::domain::base::chart::spark;
 use crate::domain::base::money::money;
-use crate::domain::call::ledger::{CallCost, Ledger, Sum, percent as per_cent, signed_percent};
+use crate::domain::call::ledger::{percent as per_cent, signed_percent};
+use crate::domain::call::{CallCost, Ledger, Sum};
+use crate::domain::planning::Section;
 use crate::domain::planning::level_use::level_uses;
-use crate::domain::planning::policy::Section;
-use crate::domain::summary::draft::Stats;
+use crate::domain::summary::Stats;
 use crate::engine::api::{Answer, CallRequest, Draft, Planned, Request, SummaryAct};
 use serde_json::{Value, json};
 

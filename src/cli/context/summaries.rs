@@ -7,14 +7,13 @@ use crate::cli::client::{expect_answer, unexpected};
 use crate::cli::output::{column, number};
 use crate::cli::stop::Stop;
 use crate::config::commands::calls::{Compress, SummariesCommand};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::{BranchId, Failure};
 use crate::domain::call::tokens::counted;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::summary::accepted::{Summary, SummaryKind};
-use crate::domain::summary::draft::{
-    AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, MissingFact, SALIENT,
-    SummaryAuthor, SummaryCard, SummaryDraft,
+use crate::domain::conversation::Branch;
+use crate::domain::summary::draft::SALIENT;
+use crate::domain::summary::{
+    AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, MissingFact, Summary,
+    SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind,
 };
 use crate::engine::api::{Answer, Request, SummaryAct};
 use serde_json::{Value, json};

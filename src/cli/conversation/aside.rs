@@ -5,7 +5,7 @@ use crate::cli::Run;
 use crate::cli::client::{expect_answer, unexpected};
 use crate::cli::shape;
 use crate::cli::stop::Stop;
-use crate::domain::base::ids::RunId;
+use crate::domain::base::RunId;
 use crate::domain::base::money::money;
 use crate::domain::conversation::state;
 use crate::engine::api::{Answer, AsideView, Event, TurnEvent, TurnRequest};

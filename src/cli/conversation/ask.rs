@@ -5,15 +5,14 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::stop::Stop;
 use crate::cli::{input, pick, shape};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::base::money::money;
-use crate::domain::call::meter::ShortRead;
-use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::base::{BranchId, Failure, FailureKind, RunId};
+use crate::domain::call::{RunCard, RunStatus, ShortRead};
 use crate::domain::conversation::state;
-use crate::domain::planning::plan::{ContextPlan, Warning};
+use crate::domain::planning::ContextPlan;
+use crate::domain::planning::plan::Warning;
+use crate::domain::tool::ToolTrace;
 use crate::domain::tool::resolution::unreadable;
-use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{
     Answer, Draft, DraftKind, Event, Exact, PlanRequest, Planned, Request, SessionEvent, SessionView, Ticket,
     ToolEvent, TurnEvent, TurnRequest,

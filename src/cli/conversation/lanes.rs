@@ -6,12 +6,9 @@ use crate::cli::context::{drafts, summaries};
 use crate::cli::output::{column, number, time};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::lane_use::{self, LaneUse};
-use crate::domain::conversation::tree::Tree;
-use crate::domain::summary::accepted::SummaryKind;
-use crate::domain::summary::draft::SummaryCard;
+use crate::domain::conversation::lane_use;
+use crate::domain::conversation::{Branch, Lane, LaneUse, Tree};
+use crate::domain::summary::{SummaryCard, SummaryKind};
 use crate::engine::api::SessionView;
 use serde_json::{Value, json};
 

@@ -5,8 +5,8 @@ use crate::cli::output::number;
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::table;
-use crate::domain::conversation::message::{Node, Role};
 use crate::domain::conversation::state;
+use crate::domain::conversation::{Node, Role};
 use crate::engine::api::{Planned, SessionView};
 use std::fmt::Write as _;
 

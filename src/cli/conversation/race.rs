@@ -5,12 +5,11 @@ use crate::cli::Run;
 use crate::cli::client::{expect_answer, unexpected};
 use crate::cli::stop::Stop;
 use crate::cli::{input, pick, shape};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::BranchId;
 use crate::domain::base::money::money;
-use crate::domain::call::race::{BranchRun, Limits};
-use crate::domain::call::run::{CAUTION, RunCard, RunStatus};
-use crate::domain::conversation::branch::Branch;
+use crate::domain::base::{BranchId, Failure, FailureKind};
+use crate::domain::call::run::CAUTION;
+use crate::domain::call::{BranchRun, Limits, RunCard, RunStatus};
+use crate::domain::conversation::Branch;
 use crate::domain::conversation::state;
 use crate::domain::planning::variant;
 use crate::engine::api::{

@@ -6,8 +6,8 @@ use crate::cli::Run;
 use crate::cli::client::expect_answer;
 use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
-use crate::domain::conversation::branch::SessionCard;
-use crate::domain::conversation::search::{FILTERS, FoundMessage, SearchFilter};
+use crate::domain::conversation::search::FILTERS;
+use crate::domain::conversation::{FoundMessage, SearchFilter, SessionCard};
 use crate::engine::api::SessionRequest;
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::cli::{editor, pick, shape};
 use crate::config::commands::conversation::{BranchCommand, SessionCommand, StateCommand};
-use crate::domain::conversation::branch::{SessionCard, StateVersion};
+use crate::domain::conversation::{SessionCard, StateVersion};
 use crate::engine::api::{BranchRequest, CallRequest, NameOrId, SessionRequest};
 use serde_json::{Value, json};
 

@@ -5,8 +5,7 @@ use crate::cli::Run;
 use crate::cli::output::column;
 use crate::cli::pick;
 use crate::cli::stop::Stop;
-use crate::domain::conversation::tag::{Tag, TagFilter};
-use crate::domain::conversation::tree::{Slot, Tree};
+use crate::domain::conversation::{Slot, Tag, TagFilter, Tree};
 use crate::engine::api::{BranchRequest, ItemName, SessionView, TagAct};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use crate::cli::Run;
 use crate::cli::client::expect_answer;
 use crate::cli::stop::Stop;
 use crate::config::commands::system::WithBackups;
-use crate::domain::base::damage::{BackupAct, BackupOutcome, BackupReport};
+use crate::domain::base::{BackupAct, BackupOutcome, BackupReport};
 use crate::engine::api::{ProgramRequest, Request};
 use serde_json::{Value, json};
 

@@ -6,10 +6,8 @@ use crate::cli::client::expect_answer;
 use crate::cli::output::{column, in_commands, number};
 use crate::cli::stop::Stop;
 use crate::config::commands::system::McpCommand;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolList};
-use crate::domain::tool::mcp::{Origin, ServerState};
+use crate::domain::base::{BranchId, Failure};
+use crate::domain::tool::{FileCard, FileDecision, Origin, ServerCard, ServerState, ToolList};
 use crate::engine::api::{ServerAct, ToolRequest};
 
 pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result<(), Stop> {

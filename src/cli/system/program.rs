@@ -13,10 +13,9 @@ use crate::config::load::Config;
 use crate::config::renamed;
 use crate::config::settings::AUTO;
 use crate::config::themes;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::call::meter::{Calibration, CalibrationEntry};
-use crate::domain::call::model::ModelInfo;
-use crate::domain::tool::folder_settings::{FolderSettings, SettingsFileStatus};
+use crate::domain::base::{Failure, FailureKind};
+use crate::domain::call::{Calibration, CalibrationEntry, ModelInfo};
+use crate::domain::tool::{FolderSettings, SettingsFileStatus};
 use crate::engine::api::{Finding, ProgramRequest};
 use serde_json::{Value, json};
 

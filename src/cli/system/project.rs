@@ -7,10 +7,9 @@ use crate::cli::output::{number, padded};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::system::ProjectCommand;
-use crate::domain::base::failure::Failure;
-use crate::domain::code::workspace_rules::{ProjectItem, ProjectKind, ProjectList};
-use crate::domain::summary::draft::SummaryAuthor;
-use crate::domain::summary::module::Staleness;
+use crate::domain::base::Failure;
+use crate::domain::code::{ProjectItem, ProjectKind, ProjectList};
+use crate::domain::summary::{Staleness, SummaryAuthor};
 use crate::engine::api::{ModuleAct, ProjectAct, Request, ToolRequest};
 
 pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<(), Stop> {

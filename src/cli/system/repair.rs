@@ -6,8 +6,7 @@ use crate::cli::stop::Stop;
 use crate::cli::{finish, on_process};
 use crate::config::commands::args::Args;
 use crate::config::commands::command::Command;
-use crate::domain::base::damage::{Damage, RepairResult, StartWith};
-use crate::domain::base::failure::Failure;
+use crate::domain::base::{Damage, Failure, RepairResult, StartWith};
 use serde_json::json;
 
 /// How the store is checked and repaired.

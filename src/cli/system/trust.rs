@@ -4,8 +4,8 @@
 use crate::cli::Run;
 use crate::cli::client::expect_answer;
 use crate::cli::stop::Stop;
-use crate::domain::base::failure::Failure;
-use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
+use crate::domain::base::Failure;
+use crate::domain::tool::{FolderSettings, SettingChange, SettingsFileStatus};
 use crate::engine::api::{FolderAct, ToolRequest};
 use serde_json::json;
 

@@ -5,7 +5,8 @@ use super::names;
 use super::query::Query;
 use super::rank::Hit;
 use crate::code::index::records::{File, Index, SymbolId};
-use crate::domain::code::symbols::{Kind, Parts, own_name};
+use crate::domain::code::symbols::own_name;
+use crate::domain::code::{Kind, Parts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -25,7 +26,6 @@ const FOCUS_BESIDE: f32 = 0.2;
 pub struct Scope {
     /// Paths of files and folders.
     pub paths: Vec<String>,
-    /// Symbols.
     pub symbols: Vec<SymbolId>,
     /// Names that match nothing.
     pub unknown: Vec<String>,

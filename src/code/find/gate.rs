@@ -9,7 +9,7 @@ use super::rank::{Hit, idf};
 use crate::code::index::common_names::is_common;
 use crate::code::index::paths::module_path;
 use crate::code::index::records::{File, Index, SymbolId};
-use crate::domain::call::retrieval_set::{PassReason, SkipReason};
+use crate::domain::call::{PassReason, SkipReason};
 use std::collections::BTreeSet;
 
 /// Number of hits that decide whether a message is about code.

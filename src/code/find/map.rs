@@ -6,7 +6,7 @@ use super::cards::Sources;
 use super::module_summary::{describing_rank, opening};
 use crate::code::index::records::{File, Index, SymbolId};
 use crate::code::parse::doc::first_sentence;
-use crate::domain::code::symbols::{CodeMap, Kind, MapAnchor};
+use crate::domain::code::{CodeMap, Kind, MapAnchor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

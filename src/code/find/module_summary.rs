@@ -5,8 +5,8 @@
 use super::cards::Sources;
 use super::map::{central_symbols, weight};
 use crate::code::index::records::{File, Index};
-use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::ParseOutcome;
+use crate::domain::base::Hash;
+use crate::domain::code::ParseOutcome;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -22,7 +22,6 @@ const MAX_SENTENCE: usize = 220;
 /// A summary and its sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The text.
     pub text: String,
     /// The files, relative to the index's root, with the hashes of their bytes.
     pub files: Vec<(String, Hash)>,

@@ -3,7 +3,7 @@
 
 use crate::code::index::records::{File, Index, SymbolId};
 use crate::code::symbol::{Symbol, to_u32};
-use crate::domain::code::symbols::{CodeRef, Kind, Language, NamedSymbol};
+use crate::domain::code::{CodeRef, Kind, Language, NamedSymbol};
 use std::path::Path;
 
 /// Maximum characters of an offered name.

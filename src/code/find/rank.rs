@@ -7,7 +7,7 @@ use crate::code::index::graph::UNIT;
 use crate::code::index::record::Counts;
 use crate::code::index::records::{File, Index, SymbolId};
 use crate::code::tuning::Tuning;
-use crate::domain::code::symbols::{Kind, Parts};
+use crate::domain::code::{Kind, Parts};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -24,7 +24,6 @@ const MAX_MATCHED: usize = 3;
 /// A symbol that matches a query.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Hit {
-    /// The symbol.
     pub id: SymbolId,
     /// The score. Higher is better; comparable only within one query.
     pub score: f32,

@@ -6,7 +6,7 @@ use super::codec::{ByteReader, ByteWriter};
 use super::record::{FileStamp, Record};
 use super::records::Index;
 use crate::code::CodeError;
-use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::{Fields, Hash};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};

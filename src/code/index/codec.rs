@@ -3,8 +3,9 @@
 
 use super::record::{Counts, FileStamp, Record, Words};
 use crate::code::symbol::{Span, Symbol};
-use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::{Kind, LANGUAGES, PARSE_OUTCOMES};
+use crate::domain::base::Hash;
+use crate::domain::code::Kind;
+use crate::domain::code::symbols::{LANGUAGES, PARSE_OUTCOMES};
 use std::path::{Path, PathBuf};
 
 /// Maximum entries of one list that are accepted.

@@ -2,7 +2,7 @@
 //! the workspace with that name, because the type of the receiver is not known.
 //! Not for: words of questions (`find::query`).
 
-use crate::domain::code::symbols::Language;
+use crate::domain::code::Language;
 
 /// Names of methods in Rust. Sorted.
 #[rustfmt::skip]

@@ -4,8 +4,8 @@
 use crate::code::parse::receivers::Via;
 use crate::code::parse::words::Analyzer;
 use crate::code::symbol::{Symbol, to_u32};
-use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::{Language, ParseOutcome};
+use crate::domain::base::Hash;
+use crate::domain::code::{Language, ParseOutcome};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -15,7 +15,6 @@ const MIN_NAME_CHARS: usize = 3;
 /// The part of a symbol that a word is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
-    /// The name.
     Name,
     /// The signature or attributes.
     Head,
@@ -160,7 +159,6 @@ pub struct Record {
     pub hash: Hash,
     /// Whether it was parsed, or why not.
     pub outcome: ParseOutcome,
-    /// Its language.
     pub language: Option<Language>,
     /// Whether parts of it did not parse.
     pub errors: bool,

@@ -9,8 +9,8 @@ use super::postings::{Interner, Lists, Posting};
 use super::record::{FileStamp, Record};
 use crate::code::parse::words::Analyzer;
 use crate::code::symbol::{Symbol, to_u32};
-use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::{Kind, Language, ParseOutcome};
+use crate::domain::base::Hash;
+use crate::domain::code::{Kind, Language, ParseOutcome};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,6 @@ pub struct File {
     pub hash: Hash,
     /// Whether it was parsed, or why not.
     pub outcome: ParseOutcome,
-    /// Its language.
     pub language: Option<Language>,
     /// Whether parts of it did not parse.
     pub errors: bool,

@@ -11,7 +11,8 @@ use super::paths::module_path;
 use super::records::{File, Index, SymbolId};
 use crate::code::parse::receivers::Receivers;
 use crate::code::symbol::to_u32;
-use crate::domain::code::symbols::{Kind, LANGUAGES, Language};
+use crate::domain::code::symbols::LANGUAGES;
+use crate::domain::code::{Kind, Language};
 use std::collections::{BTreeMap, HashSet};
 
 /// A name with more definitions than this gives no edges.

@@ -3,7 +3,7 @@
 
 use super::receivers::{Place, Receivers};
 use crate::code::symbol::to_u32;
-use crate::domain::code::symbols::Language;
+use crate::domain::code::Language;
 use tree_sitter::Node;
 
 /// The kinds of nodes that declare something. Sorted.

@@ -12,7 +12,7 @@ use super::spec::{Role, roles};
 use super::words::{Analyzer, words_of};
 use crate::code::index::record::{Field, Words};
 use crate::code::symbol::{Span, Symbol, to_u32};
-use crate::domain::code::symbols::{Kind, Language};
+use crate::domain::code::{Kind, Language};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};

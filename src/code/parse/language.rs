@@ -1,7 +1,7 @@
 //! Detects the language of a file, and loads grammars on first use.
 //! Not for: the meaning of a grammar's nodes (`spec`).
 
-use crate::domain::code::symbols::Language;
+use crate::domain::code::Language;
 use std::path::Path;
 
 /// Detects the language of a file by its extension.

@@ -3,7 +3,7 @@
 //! object. Reads Rust, Python, JavaScript, and TypeScript.
 //! Not for: finding the definition of a use (`index::resolve`), or the syntax of bindings (`bindings`).
 
-use crate::domain::code::symbols::Language;
+use crate::domain::code::Language;
 use std::collections::HashMap;
 use std::ops::Range;
 use tree_sitter::Node;

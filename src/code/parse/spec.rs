@@ -1,7 +1,7 @@
 //! The roles of each grammar's nodes, as tables by node kind.
 //! Not for: walking a tree (`file`).
 
-use crate::domain::code::symbols::{Kind, Language};
+use crate::domain::code::{Kind, Language};
 
 /// The role of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,7 +10,6 @@ pub(crate) enum Role {
     Plain,
     /// An identifier: a word and a use of a name.
     Name,
-    /// A comment.
     Comment,
     /// A string literal.
     Text,

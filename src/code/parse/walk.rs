@@ -5,8 +5,9 @@
 use super::language::of_path;
 use crate::code::CodeError;
 use crate::code::index::record::FileStamp;
-use crate::domain::code::symbols::{Language, ParseOutcome};
-use crate::domain::tool::visibility::{FileVisibility, READS};
+use crate::domain::code::{Language, ParseOutcome};
+use crate::domain::tool::FileVisibility;
+use crate::domain::tool::visibility::READS;
 use ignore::{WalkBuilder, WalkState};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

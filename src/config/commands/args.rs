@@ -4,8 +4,7 @@
 use super::command::Command;
 use super::number::number;
 use crate::config::settings::CallOverrides;
-use crate::domain::planning::mode::Mode;
-use crate::domain::planning::policy::Layout;
+use crate::domain::planning::{Layout, Mode};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, CommandFactory, Parser};
 use std::path::PathBuf;

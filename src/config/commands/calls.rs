@@ -3,7 +3,8 @@
 
 use super::example;
 use super::number::number;
-use crate::domain::call::race::{Limits, micro};
+use crate::domain::call::Limits;
+use crate::domain::call::race::micro;
 use clap::{Args as ClapArgs, Subcommand};
 
 /// `compress`.

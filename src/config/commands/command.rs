@@ -8,7 +8,7 @@ use super::mark::MarkCommand;
 use super::number::number;
 use super::setting::SettingCommand;
 use super::system::{ConfigCommand, Forget, McpCommand, ProjectCommand, RulesCommand, Traces};
-use crate::domain::conversation::message::Role;
+use crate::domain::conversation::Role;
 use clap::{Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 

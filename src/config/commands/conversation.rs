@@ -4,7 +4,7 @@
 use super::example;
 use super::number::number;
 use super::system::WithBackups;
-use crate::domain::conversation::memory::MemoryKind;
+use crate::domain::conversation::MemoryKind;
 use clap::{Args as ClapArgs, Subcommand};
 
 /// `session`.

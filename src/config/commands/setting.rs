@@ -7,10 +7,8 @@ use super::example;
 use crate::config::settings::SummariesChoice;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::settings;
-use crate::domain::conversation::branch::Overrides;
-use crate::domain::conversation::lane::Lane;
-use crate::domain::planning::mode::Mode;
-use crate::domain::planning::policy::Layout;
+use crate::domain::conversation::{Lane, Overrides};
+use crate::domain::planning::{Layout, Mode};
 use clap::Subcommand;
 
 /// The word that removes a branch setting.

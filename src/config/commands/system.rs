@@ -2,8 +2,8 @@
 //! Not for: running the commands (`cli`, `tui`).
 
 use super::example;
-use crate::domain::call::model::Quirk;
-use crate::domain::tool::consent::{Rule, RuleScope, Verdict};
+use crate::domain::call::Quirk;
+use crate::domain::tool::{Rule, RuleScope, Verdict};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 /// What to do with backups that contain deleted data.

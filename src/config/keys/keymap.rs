@@ -20,7 +20,6 @@ pub enum Key {
     F(u8),
     /// The Return key.
     Enter,
-    /// The Tab key.
     Tab,
     /// Shift+Tab.
     BackTab,
@@ -69,7 +68,6 @@ const NAMED: [(&str, Key); 15] = [
 /// A key with its modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Chord {
-    /// The key.
     pub key: Key,
     /// Control.
     pub ctrl: bool,
@@ -173,7 +171,6 @@ impl fmt::Display for Chord {
 pub struct Binding {
     /// The key, or a sequence of keys.
     pub on: Strokes,
-    /// The action.
     pub run: Action,
     /// The place where the binding is active.
     pub when: When,

@@ -11,10 +11,10 @@ use super::state_request;
 use super::window::{self, Costs, Window};
 use crate::context::explain;
 use crate::context::policy::levels;
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::Actor;
-use crate::domain::planning::input::{Block, PlanInput, SummaryInput, TurnInput};
-use crate::domain::planning::plan::{Blocked, Form, Reason};
+use crate::domain::base::Hash;
+use crate::domain::conversation::Actor;
+use crate::domain::planning::plan::{Blocked, Reason};
+use crate::domain::planning::{Block, Form, PlanInput, SummaryInput, TurnInput};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 

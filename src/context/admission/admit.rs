@@ -12,12 +12,10 @@ use super::position::RowPosition;
 use super::sums::Sums;
 use super::window::{self, Costs, OPEN_OLDER, Window};
 use crate::context::explain::blocked::{Required, blocked};
-use crate::domain::conversation::mark::MarkKind;
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, OmittedItem, PlanInput};
-use crate::domain::planning::plan::{Blocked, Form};
-use crate::domain::planning::policy::{Layout, Section};
-use crate::domain::planning::tuning::TurnSelection;
+use crate::domain::conversation::{MarkKind, Role};
+use crate::domain::planning::input::{ANSWER_FRAMING, MESSAGE_FRAMING};
+use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::{Block, Form, Layout, OmittedItem, PlanInput, Section, TurnSelection};
 
 /// This many of the newest results of the open turn keep more characters than older ones.
 const OPEN_NEWEST: usize = 5;

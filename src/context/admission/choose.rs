@@ -10,11 +10,9 @@ use crate::context::policy::adaptive::WindowTarget;
 use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn, TurnOutcomes};
 use crate::context::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
 use crate::context::policy::{Costs, Score, adaptive, lanes};
-use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::planning::input::{Block, PlanInput, TurnBefore, TurnInput};
-use crate::domain::planning::plan::{Form, Reason, Row, Warning};
-use crate::domain::planning::policy::Section;
-use crate::domain::planning::tuning::TurnSelection;
+use crate::domain::conversation::{Atom, MarkKind};
+use crate::domain::planning::plan::{Reason, Warning};
+use crate::domain::planning::{Block, Form, PlanInput, Row, Section, TurnBefore, TurnInput, TurnSelection};
 use std::collections::HashMap;
 
 pub(in crate::context) const SESSION_LEVEL: [Section; 5] =

@@ -1,10 +1,10 @@
 //! The summaries of a plan, the turns that they replace, and the rows of the others.
 //! Not for: the choice of summaries (`accepted_summaries`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::{Block, Gap, PlanInput, SummaryInput, TurnInput};
-use crate::domain::planning::plan::{Budget, Reason, Remedy, Row, RowKind, Verdict};
+use crate::domain::base::Hash;
+use crate::domain::conversation::Atom;
+use crate::domain::planning::plan::{Reason, Remedy};
+use crate::domain::planning::{Block, Budget, Gap, PlanInput, Row, RowKind, SummaryInput, TurnInput, Verdict};
 use std::collections::{HashMap, HashSet};
 
 /// The remedy for a summary that would not change the request.

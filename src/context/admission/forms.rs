@@ -3,11 +3,11 @@
 //! Not for: how far results are shortened (`window`, `admit`).
 
 use super::window::CLOSED_RESULT;
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{Block, CALL_FRAMING, MESSAGE_FRAMING, MessageInput, SendBarrier, TurnInput};
-use crate::domain::planning::plan::{Form, Reason};
+use crate::domain::base::Hash;
+use crate::domain::conversation::{Atom, Mark, MarkKind, Role};
+use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{Block, Form, MessageInput, SendBarrier, TurnInput};
 use std::collections::HashMap;
 
 pub(in crate::context) struct Marks<'a> {

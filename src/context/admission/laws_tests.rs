@@ -8,22 +8,16 @@ use super::position::RowPosition;
 use super::window::{self, CLOSED_RESULT, Costs, Window};
 use crate::context::explain;
 use crate::domain::base::cases::cases;
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::call::model::Dialect;
-use crate::domain::call::tokens::{Certainty, Encoding};
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::facts::TurnFacts;
-use crate::domain::planning::input::{
-    ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, CoveredTurn, Gap, MESSAGE_FRAMING, MessageInput, Offer, OfferLimit,
-    PlanInput, RequestShape, SendBarrier, SummaryInput, TurnInput,
+use crate::domain::base::{Fields, Hash};
+use crate::domain::call::{Certainty, Dialect, Encoding};
+use crate::domain::conversation::{Actor, Atom, Mark, MarkKind, Role};
+use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
+use crate::domain::planning::plan::{BlockedRemedy, Reason};
+use crate::domain::planning::{
+    Anchor, Basis, Block, Budget, Candidate, CoveredTurn, Form, Gap, Item, Layout, MessageInput, Mode, Offer,
+    OfferLimit, PlanInput, PolicySpec, RequestShape, Row, RowKind, Section, SendBarrier, Source, SummaryInput,
+    TurnFacts, TurnInput, TurnSelection, Verdict,
 };
-use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{
-    Anchor, Basis, BlockedRemedy, Budget, Form, Item, Reason, Row, RowKind, Source, Verdict,
-};
-use crate::domain::planning::policy::{Layout, PolicySpec, Section};
-use crate::domain::planning::tuning::TurnSelection;
 use proptest::prelude::*;
 
 pub(in crate::context) fn key(turn: usize, message: usize) -> Hash {

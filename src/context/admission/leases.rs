@@ -7,10 +7,10 @@ use super::coverage::SummaryCoverage;
 use super::forms::{Marks, is_lease};
 use super::position::RowPosition;
 use super::window::Window;
-use crate::domain::conversation::mark::{Actor, LeaseTurns, MarkKind};
-use crate::domain::planning::input::{Block, MESSAGE_FRAMING, PlanInput, TurnInput};
+use crate::domain::conversation::{Actor, LeaseTurns, MarkKind};
+use crate::domain::planning::input::MESSAGE_FRAMING;
 use crate::domain::planning::plan::Reason;
-use crate::domain::planning::policy::Section;
+use crate::domain::planning::{Block, PlanInput, Section, TurnInput};
 
 /// The leases that a person made, and the room that is reserved for them.
 pub(in crate::context) struct PersonsLeases {

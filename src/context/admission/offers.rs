@@ -10,11 +10,10 @@
 use super::admit::AllowanceUse;
 use super::choose::SESSION_LEVEL;
 use super::coverage::SummaryCoverage;
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit, OmittedItem, PlanInput};
-use crate::domain::planning::plan::{Reason, RowKind};
-use crate::domain::planning::policy::Section;
+use crate::domain::base::Hash;
+use crate::domain::conversation::Atom;
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{Block, Candidate, Offer, OfferLimit, OmittedItem, PlanInput, RowKind, Section};
 use std::collections::{BTreeSet, HashMap};
 
 /// An offer and the decisions about its candidates.

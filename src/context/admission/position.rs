@@ -1,7 +1,7 @@
 //! The place of a closed turn or leased text in a request.
 //! Not for: choosing it (`admit`, `leases`).
 
-use crate::domain::planning::policy::Section;
+use crate::domain::planning::Section;
 
 /// The place of a closed turn or leased text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,9 +9,9 @@ use super::forms::{Marks, turn_cost};
 use super::position::RowPosition;
 use super::window::{self, CLOSED_RESULT};
 use crate::context::explain;
-use crate::domain::conversation::mark::MarkKind;
-use crate::domain::planning::input::{Block, OmittedItem, PlanInput, TurnInput};
-use crate::domain::planning::plan::{Blocked, Form, Reason};
+use crate::domain::conversation::MarkKind;
+use crate::domain::planning::plan::{Blocked, Reason};
+use crate::domain::planning::{Block, Form, OmittedItem, PlanInput, TurnInput};
 
 /// The remedy: a person writes the first state block, and the model keeps it from then on.
 const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it up to date");

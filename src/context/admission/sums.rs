@@ -5,9 +5,9 @@ use super::choose::PolicyChoice;
 use super::forms::{Marks, turn_cost};
 use super::leases::PersonsLeases;
 use super::window::{CLOSED_RESULT, Costs};
-use crate::domain::conversation::mark::MarkKind;
-use crate::domain::planning::input::{MESSAGE_FRAMING, PlanInput, TurnInput};
-use crate::domain::planning::plan::Form;
+use crate::domain::conversation::MarkKind;
+use crate::domain::planning::input::MESSAGE_FRAMING;
+use crate::domain::planning::{Form, PlanInput, TurnInput};
 
 pub(in crate::context) struct Sums {
     pub(in crate::context) fixed: u32,

@@ -1,10 +1,9 @@
 //! Chooses the window of recent turns: its start and the shortening of tool results, by policy and room.
 //! Not for: pins, exclusions, and the open turn, which are part of the costs.
 
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::{PlanInput, TurnInput};
-use crate::domain::planning::plan::{Anchor, Form};
+use crate::domain::base::Hash;
+use crate::domain::conversation::Atom;
+use crate::domain::planning::{Anchor, Form, PlanInput, TurnInput};
 use std::collections::HashSet;
 
 /// Characters kept of tool results of closed turns.

@@ -4,11 +4,9 @@
 use crate::context::admission::forms::{Marks, cost_of, turn_cost};
 use crate::context::admission::window::{OPEN_OLDER, Window};
 use crate::context::explain::{self, excluded};
-use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::PlanInput;
-use crate::domain::planning::plan::{Blocked, BlockedRemedy, Form, Reason};
-use crate::domain::planning::policy::Section;
+use crate::domain::conversation::{Atom, MarkKind, Role};
+use crate::domain::planning::plan::{Blocked, BlockedRemedy, Reason};
+use crate::domain::planning::{Form, PlanInput, Section};
 
 /// Maximum number of characters of a title in a remedy.
 const TITLE: usize = 30;

@@ -5,16 +5,13 @@
 //! (`engine`).
 
 use super::transition;
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
 use crate::domain::call::tokens::grouped;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::transition::Transition;
-use crate::domain::planning::diff::{Cause, CauseKind, DiffKind, ItemDiff, ItemPlace};
-use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
-use crate::domain::planning::reason::Reason;
-use crate::domain::planning::reason_facts::UsualCause;
-use crate::domain::planning::row_matching::{self, Subject, subject};
+use crate::domain::conversation::{Atom, Change, Operation, Transition};
+use crate::domain::planning::row_matching::{self, subject};
+use crate::domain::planning::{
+    Cause, CauseKind, ContextPlan, DiffKind, Form, Item, ItemDiff, ItemPlace, Reason, Row, RowKind, Subject, UsualCause,
+};
 
 /// The events between two calls that affect the later call.
 #[derive(Clone, Copy)]

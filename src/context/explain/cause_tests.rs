@@ -1,18 +1,17 @@
 //! Differences between plans and their causes, on small plans.
 
 use super::cause::{ChangesBetweenCalls, set_causes};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::call::tokens::{Certainty, Encoding};
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
-use crate::domain::conversation::message::Role;
-use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::transition::{ItemState, Subject, Transition};
-use crate::domain::planning::diff::{CauseKind, DiffKind, ItemPlace, PlanDiff};
-use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Basis, Budget, ContextPlan, Form, Item, Reason, Row, RowKind, Source, Verdict};
-use crate::domain::planning::policy::{Layout, Section};
+use crate::domain::base::{BranchId, Hash, SessionId};
+use crate::domain::call::{Certainty, Encoding};
+use crate::domain::conversation::{
+    Actor, Atom, Change, ItemState, Mark, MarkKind, Operation, Role, Subject, Transition,
+};
+use crate::domain::planning::plan::Reason;
 use crate::domain::planning::row_matching::{deltas, kinds, place, same_reason, settings};
+use crate::domain::planning::{
+    Basis, Budget, CauseKind, ContextPlan, DiffKind, Form, Item, ItemPlace, Layout, Mode, PlanDiff, Row, RowKind,
+    Section, Source, Verdict,
+};
 use proptest::prelude::*;
 use uuid::Uuid;
 

@@ -7,14 +7,15 @@ use crate::context::admission::choose;
 use crate::context::admission::forms::{Marks, cost_in, turn_cost};
 use crate::context::admission::position::RowPosition;
 use crate::context::explain::{block_row, empty_row, is_optional, items};
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{
-    Block, Gap, InactiveMark, MESSAGE_FRAMING, MessageInput, OmittedItem, PlanInput, SendBarrier, TurnInput,
-};
-use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Source, Verdict};
+use crate::domain::base::Hash;
+use crate::domain::conversation::{Atom, LeaseTurns, MarkKind, Role};
+use crate::domain::planning::input::MESSAGE_FRAMING;
+use crate::domain::planning::plan::{Reason, Remedy};
 use crate::domain::planning::row_reason::part_name;
+use crate::domain::planning::{
+    Block, Form, Gap, InactiveMark, MessageInput, OmittedItem, PlanInput, Row, RowKind, SendBarrier, Source, TurnInput,
+    Verdict,
+};
 use std::collections::HashSet;
 
 /// Turns that are listed one by one before older ones share a row.

@@ -22,13 +22,14 @@ use crate::context::admission::forms::{Marks, tokens_in, turn_forms};
 use crate::context::admission::position::RowPosition;
 use crate::context::admission::window::{Window, anchor};
 use crate::context::render;
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{Block, MessageInput, PlanInput, RequestShape, TurnInput};
-use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::domain::planning::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Verdict, Warning};
-use crate::domain::planning::policy::Section;
+use crate::domain::base::{Fields, Hash};
+use crate::domain::conversation::{Actor, Atom, LeaseTurns, Mark, MarkKind, Role};
+use crate::domain::planning::level_use::level_uses;
+use crate::domain::planning::plan::{Reason, Warning};
+use crate::domain::planning::{
+    Block, ContextPlan, Form, Item, LevelUse, MessageInput, PlanInput, RequestShape, Row, RowKind, Section, TurnInput,
+    Verdict,
+};
 
 /// Makes the plan from an admission.
 pub(in crate::context) fn explain(admitted: &Admitted<'_>) -> ContextPlan {

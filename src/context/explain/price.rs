@@ -6,9 +6,8 @@ use crate::context::admission::forms::{cost_of, turn_cost, turn_forms};
 use crate::context::admission::position::RowPosition;
 use crate::context::admission::sums::Sums;
 use crate::context::admission::window::{self, CLOSED_RESULT, Costs, Window};
-use crate::domain::conversation::mark::{Actor, LeaseTurns, MarkKind};
-use crate::domain::planning::input::PlanInput;
-use crate::domain::planning::plan::Form;
+use crate::domain::conversation::{Actor, LeaseTurns, MarkKind};
+use crate::domain::planning::{Form, PlanInput};
 
 /// Tokens by the form of tool results: full, cut, elided.
 type TokensByForm = [u32; 3];

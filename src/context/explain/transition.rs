@@ -1,9 +1,8 @@
 //! Transitions of items as causes and as sentences.
 //! Not for: which transitions belong to a difference (`cause`).
 
-use crate::domain::conversation::mark::Actor;
-use crate::domain::conversation::transition::{ItemState, Transition};
-use crate::domain::planning::diff::{Cause, CauseKind};
+use crate::domain::conversation::{Actor, ItemState, Transition};
+use crate::domain::planning::{Cause, CauseKind};
 
 /// Returns a transition as the cause of a difference.
 pub(super) fn cause(step: &Transition) -> Cause {

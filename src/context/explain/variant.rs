@@ -3,10 +3,9 @@
 //! Not for: new calls, which are always solved.
 
 use crate::context::{explain, render};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::RequestShape;
-use crate::domain::planning::plan::{Budget, ContextPlan, Reason, Verdict};
-use crate::domain::planning::policy::Section;
+use crate::domain::conversation::Atom;
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{Budget, ContextPlan, RequestShape, Section, Verdict};
 
 /// Returns the plan without the row of `atom`; `None` if no such row is included, or if it is the question itself.
 pub fn without_item(plan: &ContextPlan, shape: &RequestShape, atom: Atom) -> Option<ContextPlan> {

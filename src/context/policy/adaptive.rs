@@ -2,9 +2,8 @@
 //! change with a warning.
 //! Not for: filling the window (`relevance`). The target is soft and never above the budget.
 
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::facts::{Flag, MessageFacts, Task, TurnFacts};
-use crate::domain::planning::tuning::{Adaptive, Milli};
+use crate::domain::conversation::Role;
+use crate::domain::planning::{Adaptive, Flag, MessageFacts, Milli, Task, TurnFacts};
 
 /// Number of recent turns over which the size is replayed, starting from the base: enough to get from one bound to the
 /// other.

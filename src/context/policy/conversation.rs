@@ -2,9 +2,8 @@
 //! account.
 //! Not for: meaning. These are cheap hints that only shift weights, and each is shown with the score it contributed.
 
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::facts::{Flag, Task};
-use crate::domain::planning::tuning::Adaptive;
+use crate::domain::conversation::Role;
+use crate::domain::planning::{Adaptive, Flag, Task};
 
 /// Words that negate an error word that follows them.
 const NEGATIONS: &[&str] = &["no", "not", "without", "zero", "0", "never", "none", "nothing", "cannot"];

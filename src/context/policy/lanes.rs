@@ -2,14 +2,13 @@
 //! question that waits for a typed answer.
 //! Not for: making summaries, or assigning a lane to a new message (`domain::conversation::lane`).
 
-use crate::domain::planning::tuning::Lanes;
+use crate::domain::planning::Lanes;
 
 /// A turn of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LaneTurn {
     /// Number of messages.
     pub messages: u32,
-    /// Tokens.
     pub tokens: u32,
 }
 

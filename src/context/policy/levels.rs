@@ -3,9 +3,7 @@
 
 use super::{Costs, Score};
 use crate::context::admission::window::CLOSED_RESULT;
-use crate::domain::planning::facts::{TaskRelation, TurnFacts};
-use crate::domain::planning::plan::Form;
-use crate::domain::planning::tuning::Levels;
+use crate::domain::planning::{Form, Levels, TaskRelation, TurnFacts};
 
 /// Returns the recency in thousandths: `1 / (1 + minutes)`, computed from seconds and rounded.
 pub fn recency(age: u64) -> i32 {
@@ -172,7 +170,6 @@ pub enum Stage {
 /// An item that may leave a level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EvictionCandidate {
-    /// The stage.
     pub stage: Stage,
     /// The caller's index; older items have smaller ones.
     pub index: usize,

@@ -9,7 +9,7 @@ pub mod levels;
 pub mod mentions;
 pub mod relevance;
 
-use crate::domain::planning::plan::Form;
+use crate::domain::planning::Form;
 
 /// A score with its parts, in thousandths.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

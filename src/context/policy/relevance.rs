@@ -4,10 +4,8 @@
 
 use super::{Costs, Score};
 use crate::context::admission::window::CLOSED_RESULT;
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::facts::{Flag, MessageFacts, TurnFacts};
-use crate::domain::planning::plan::Form;
-use crate::domain::planning::tuning::Relevance;
+use crate::domain::conversation::Role;
+use crate::domain::planning::{Flag, Form, MessageFacts, Relevance, TurnFacts};
 
 /// Age in half-lives (or time constants) beyond which recency is 0.
 const LONG_AGO: u64 = 64;
@@ -79,7 +77,6 @@ pub fn turn(facts: &TurnFacts, spec: &Relevance) -> Score {
 /// A turn that may be in the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Candidate {
-    /// Its cost.
     pub costs: Costs,
     /// Number of messages.
     pub messages: u32,
@@ -103,7 +100,6 @@ pub struct WindowRoom {
 /// A turn in the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChosenTurn {
-    /// Its form.
     pub form: Form,
     /// Whether the turn was chosen for its relevance rather than its age.
     pub relevant: bool,

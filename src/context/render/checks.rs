@@ -1,7 +1,7 @@
 //! Counts a request's tokens from its bytes alone, by the plan's rules; the meter must show the same number.
 //! Not for: planning.
 
-use crate::domain::call::tokens::{CountTokens, Encoding};
+use crate::domain::call::{CountTokens, Encoding};
 use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
 use serde_json::Value;
 

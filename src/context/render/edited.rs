@@ -4,23 +4,19 @@
 
 use super::checks::{count_body, count_message};
 use crate::context::render::{Outline, RequestPiece};
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::call::request;
-use crate::domain::call::tokens::CountTokens;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::NodeHead;
+use crate::domain::base::{Fields, Hash};
+use crate::domain::call::{CountTokens, request};
+use crate::domain::conversation::{Atom, NodeHead};
 use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
-use crate::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Verdict};
-use crate::domain::planning::policy::Section;
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{ContextPlan, Row, RowKind, Section, Verdict};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 /// The request as planned, before the edit.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedRequest<'a> {
-    /// Its plan.
     pub plan: &'a ContextPlan,
-    /// Its body.
     pub body: &'a str,
     /// The pieces of the body.
     pub outline: &'a Outline,

@@ -4,11 +4,11 @@ use super::checks::count_body;
 use super::edited::{PlannedRequest, edited};
 use crate::context::explain::cause_tests::{key, plan, row, turn};
 use crate::context::render::RequestPiece;
-use crate::domain::base::hash::Hash;
-use crate::domain::call::tokens::{CountTokens, Encoding};
+use crate::domain::base::Hash;
+use crate::domain::call::{CountTokens, Encoding};
 use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
-use crate::domain::planning::plan::{ContextPlan, Item, Reason, Row, RowKind, Verdict};
-use crate::domain::planning::policy::Section;
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{ContextPlan, Item, Row, RowKind, Section, Verdict};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

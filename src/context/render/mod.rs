@@ -15,15 +15,13 @@ pub mod edited;
 mod edited_tests;
 pub mod render_forms;
 
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::call::model::Dialect;
-use crate::domain::call::provider::Wire;
+use crate::domain::base::{Fields, Hash};
 use crate::domain::call::request::escaped_len;
-use crate::domain::conversation::message::{Content, Part, Role};
-use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING, RequestShape};
-use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
-use crate::domain::planning::policy::{Layout, Section};
-use crate::domain::tool::trace::ToolSpec;
+use crate::domain::call::{Dialect, Wire};
+use crate::domain::conversation::{Content, Part, Role};
+use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
+use crate::domain::planning::{ContextPlan, Form, Item, Layout, RequestShape, Row, RowKind, Section};
+use crate::domain::tool::ToolSpec;
 use render_forms::WireState;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -48,9 +46,14 @@ pub struct MissingText {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::context) enum ContentPiece {
     /// A block or card.
-    Block { text: Hash, title: String },
-    /// A message.
-    Message { item: Item, state: WireState },
+    Block {
+        text: Hash,
+        title: String,
+    },
+    Message {
+        item: Item,
+        state: WireState,
+    },
 }
 
 /// A message of the request, before its texts are filled in.
@@ -69,7 +72,6 @@ pub type Outline = Vec<RequestPiece>;
 pub struct RequestPiece {
     /// Hash of its role and exact text.
     pub digest: Hash,
-    /// Its tokens.
     pub tokens: u32,
     /// The piece's identity in the plan: the hash of a text or the key of a message.
     pub of: Hash,

@@ -1,11 +1,11 @@
 //! Renders the text of a message in each form, and the texts of blocks and cards.
 //! Not for: choosing the form (`admission`) or JSON (`render`).
 
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
 use crate::domain::call::tokens::opens_safely;
-use crate::domain::conversation::message::{Content, Part, Role};
 use crate::domain::conversation::state;
-use crate::domain::planning::plan::Form;
+use crate::domain::conversation::{Content, Part, Role};
+use crate::domain::planning::Form;
 
 /// Returns the text of a message in a form, without calls; see [`keeps_calls`].
 pub fn message_text(key: Hash, role: Role, content: &Content, form: Form) -> String {

@@ -6,7 +6,7 @@
 //! and declared names count; single digits, ordinals, and everyday words are not facts.
 
 use super::text::SentencePlace;
-use crate::domain::summary::draft::AnchorKind;
+use crate::domain::summary::AnchorKind;
 use AnchorKind as K;
 use regex::Regex;
 use std::ops::Range;

@@ -10,9 +10,9 @@
 
 use super::anchors;
 use super::text::{SentencePlace, contains_phrase, content_words, sentences, spaced};
+use crate::domain::conversation::Role;
 use crate::domain::conversation::memory::one_line;
-use crate::domain::conversation::message::Role;
-use crate::domain::summary::draft::{AnchorKind, SourceTurn};
+use crate::domain::summary::{AnchorKind, SourceTurn};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 
@@ -32,7 +32,6 @@ const NEW_FACT_BONUS: f64 = 0.3;
 pub enum Part {
     /// Goals and unanswered questions.
     Goals,
-    /// Decisions.
     Decisions,
     /// Preferences, constraints, values.
     Facts,

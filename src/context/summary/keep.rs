@@ -2,8 +2,8 @@
 //! Not for: finding missing facts (`survive`).
 
 use super::survive::RequiredFacts;
-use crate::domain::summary::accepted::KeptSentence;
-use crate::domain::summary::draft::{AnchorKind, MissingFact, kept_line};
+use crate::domain::summary::draft::kept_line;
+use crate::domain::summary::{AnchorKind, KeptSentence, MissingFact};
 use std::collections::HashSet;
 
 /// The heading of the part that is kept verbatim.

@@ -47,7 +47,6 @@ pub enum SummaryError {
     /// The summary would be no smaller than its sources.
     #[error("the summary would take {tokens} tokens and its sources take {original}, so it would save no tokens")]
     NotSmaller {
-        /// Tokens of the summary.
         tokens: u32,
         /// Tokens of the sources.
         original: u32,

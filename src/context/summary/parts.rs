@@ -3,7 +3,7 @@
 
 use super::extract::Part;
 use crate::domain::conversation::memory::one_line;
-use crate::domain::summary::draft::SourceTurn;
+use crate::domain::summary::SourceTurn;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;

@@ -3,7 +3,7 @@
 //! Not for: reading them (`engine`) or deciding when to summarize (policies).
 
 use super::SummaryError;
-use crate::domain::summary::draft::{KeepReason, SourceTurn};
+use crate::domain::summary::{KeepReason, SourceTurn};
 
 /// Messages at the end of a path that are never summarized, rounded up to whole turns.
 pub const KEEP_NEWEST: u32 = 10;

@@ -3,10 +3,10 @@
 
 use super::anchors;
 use super::text::{SentencePlace, contains_phrase, content_words, sentences, spaced};
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
+use crate::domain::conversation::Role;
 use crate::domain::conversation::memory::one_line;
-use crate::domain::conversation::message::Role;
-use crate::domain::summary::draft::{AnchorKind, MissingFact, SourceTurn};
+use crate::domain::summary::{AnchorKind, MissingFact, SourceTurn};
 use std::collections::{BTreeMap, HashSet};
 
 /// Maximum characters of a sentence that is shown and kept; a longer sentence is cut down to the part around its fact.

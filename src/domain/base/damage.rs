@@ -36,7 +36,6 @@ pub enum BackupOutcome {
 /// A backup, and whether it still contains items that were removed from the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BackupReport {
-    /// The backup.
     pub backup: BackupCard,
     /// Number of its messages and sessions that were removed from the store permanently; 0 once the backup is deleted.
     pub removed: u64,

@@ -17,3 +17,10 @@ pub mod plain_text;
 pub mod safe_text;
 pub mod secrets;
 pub mod time;
+
+pub use damage::{BackupAct, BackupCard, BackupOutcome, BackupReport, Damage, RepairResult, StartWith};
+pub use failure::{Failure, FailureKind};
+pub use finding::Finding;
+pub use hash::{Fields, Hash};
+pub use ids::{BranchId, NodeId, RunId, SessionId};
+pub use safe_text::Safe;

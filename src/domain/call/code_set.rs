@@ -58,9 +58,7 @@ pub struct CodeCandidate {
     pub code: CodeRef,
     /// The rank, from 1.
     pub rank: u32,
-    /// The score.
     pub score: f32,
-    /// The parts of the score.
     pub score_parts: Parts,
     /// The words of the query that weigh most in it, heaviest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -70,7 +68,6 @@ pub struct CodeCandidate {
     pub because: String,
     /// Tokens that it takes or would take; 0 if unknown.
     pub tokens: u32,
-    /// The outcome.
     pub outcome: CodeOutcome,
 }
 
@@ -91,7 +88,6 @@ pub struct CodeSet {
     pub gate: Gate,
     /// The context mode.
     pub mode: Mode,
-    /// The focus.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub focus: Vec<String>,
     /// The number of symbols that were searched.

@@ -43,7 +43,6 @@ named_enum! {
 pub struct ItemUse {
     /// The key of the row's atom.
     pub item: Hash,
-    /// The section.
     pub section: Section,
     /// The estimated tokens.
     pub tokens: u32,
@@ -65,7 +64,6 @@ impl ItemUse {
 pub struct CallUses {
     /// Version of the rule for finding evidence.
     pub rule: u32,
-    /// The items.
     pub items: Vec<ItemUse>,
 }
 
@@ -137,9 +135,7 @@ impl UseCount {
 /// An item that was sent repeatedly and never used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnusedItem {
-    /// The item.
     pub atom: Atom,
-    /// The kind.
     pub kind: RowKind,
     /// The first words, unsanitized.
     pub title: String,

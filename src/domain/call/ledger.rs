@@ -10,9 +10,7 @@ use serde::Serialize;
 /// Figures of one call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CallCost {
-    /// The call.
     pub run: RunId,
-    /// The branch.
     pub branch: BranchId,
     /// The number of the turn on its path, from 1; `None` if its message is not a node.
     pub turn: Option<u32>,
@@ -20,9 +18,7 @@ pub struct CallCost {
     pub round: u32,
     /// Milliseconds since 1970.
     pub at: i64,
-    /// The status.
     pub status: RunStatus,
-    /// The model.
     pub model: String,
     /// The first words of the question, unsanitized.
     pub title: String,
@@ -88,7 +84,6 @@ fn rounded(part: i64, of: i64) -> i64 {
 pub struct Sum {
     /// Number of calls with a known figure.
     pub known: u32,
-    /// The sum.
     pub total: u64,
     /// The largest figure.
     pub most: u64,
@@ -168,7 +163,6 @@ impl Totals {
 /// The calls of a branch or of a whole session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ledger {
-    /// The branch.
     pub branch: BranchId,
     /// Whether it covers all branches of the session.
     pub whole: bool,

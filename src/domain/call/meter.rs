@@ -144,13 +144,10 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 /// A model's calibration, as lists of models show it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CalibrationEntry {
-    /// The profile.
     pub profile: String,
-    /// The model.
     pub model: String,
     /// The encoding of the estimates.
     pub encoding: String,
-    /// The calibration.
     #[serde(flatten)]
     pub calibration: Calibration,
 }

@@ -16,3 +16,20 @@ pub mod run;
 pub mod sent_request;
 pub mod tokens;
 pub mod usage;
+
+pub use code_set::{CodeCandidate, CodeOutcome, CodeSet};
+pub use embedding::{Embed, EmbedError, Purpose};
+pub use item_use::{CallUses, ItemUse, UnusedItem, UseCount, UseKind, UseTotals};
+pub use ledger::{CallCost, Ledger, Sum, Totals};
+pub use meter::{Calibration, CalibrationEntry, PromptCost, Sample, ShortRead};
+pub use model::{Backend, Dialect, ModelInfo, Price, Profile, Quirk, Supports};
+pub use provider::{CallEnd, Delta, Diagnostic, Outcome, Provider, ProviderError, ProviderErrorKind, Wire};
+pub use race::{BranchRun, Config, Limit, Limits, RaceUsage};
+pub use request::{Block, BlockKind, BodyFault, RawPart, RawRequest};
+pub use retrieval_set::{
+    ClusterId, Evidence, Gate, MissReason, NearMiss, PassReason, RetrievalSet, ScoreParts, SkipReason,
+};
+pub use run::{RunCard, RunStatus};
+pub use sent_request::SentRequest;
+pub use tokens::{Certainty, CountTokens, Encoding};
+pub use usage::{Usage, UsageReport};

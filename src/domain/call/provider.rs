@@ -120,7 +120,6 @@ pub enum ProviderErrorKind {
 /// A failed call: one sentence about the problem and one about the next step. Contains no keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProviderError {
-    /// The kind.
     pub kind: ProviderErrorKind,
     /// The problem, with the server's own words if there were any (at most 400 characters, unsanitized).
     pub what: String,

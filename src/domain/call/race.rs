@@ -30,9 +30,7 @@ pub struct Limits {
 pub enum Limit {
     /// Tokens of the answer.
     Tokens,
-    /// Cost.
     Cost,
-    /// Time.
     Time,
 }
 
@@ -120,13 +118,9 @@ impl Limit {
 /// The settings of a branch at the time of its call, including defaults.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Config {
-    /// Profile.
     pub profile: String,
-    /// Model.
     pub model: String,
-    /// Policy.
     pub policy: String,
-    /// Layout.
     pub layout: String,
     /// Context mode.
     pub mode: Mode,
@@ -141,9 +135,7 @@ pub struct Config {
 /// The record of one branch of a race.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BranchRun {
-    /// The race.
     pub race: RaceId,
-    /// The branch.
     pub branch: BranchId,
     /// The branch it was forked from.
     pub from: BranchId,
@@ -151,7 +143,6 @@ pub struct BranchRun {
     pub place: u32,
     /// The settings.
     pub config: Config,
-    /// The limits.
     pub limits: Limits,
     /// The calls in order; one per tool round.
     pub runs: Vec<RunId>,

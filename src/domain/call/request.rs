@@ -10,7 +10,6 @@ use std::sync::Arc;
 /// The exact bytes of a request, with their parts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RawRequest {
-    /// The body.
     pub body: Arc<str>,
     /// The BLAKE3 hash of the body.
     pub digest: Hash,
@@ -31,7 +30,6 @@ pub struct RawPart {
     pub bytes: usize,
     /// Its section and title, not sanitized.
     pub title: String,
-    /// Its tokens.
     pub tokens: u32,
 }
 
@@ -56,7 +54,6 @@ pub enum BlockKind {
 /// A part of a body. The parts in order make up the body, byte for byte.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// The kind.
     pub kind: BlockKind,
     /// The range of bytes in the body.
     pub range: Range<usize>,
@@ -65,7 +62,6 @@ pub struct Block {
 /// The fault of a text, and its position. Lines and columns count from 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BodyFault {
-    /// The line.
     pub line: usize,
     /// The column in characters; 1 if the whole line is at fault.
     pub column: usize,

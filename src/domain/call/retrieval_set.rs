@@ -126,13 +126,10 @@ impl ScoreParts {
 pub struct Evidence {
     /// The message's key.
     pub key: Hash,
-    /// Hash of its content.
     pub content: Hash,
     /// Byte range of the message's text that is sent: from the first to the last of its passages.
     pub span: (u32, u32),
-    /// The score.
     pub score: f32,
-    /// The parts of the score.
     pub score_parts: ScoreParts,
     /// The rank, from 1.
     pub rank: u32,
@@ -164,9 +161,7 @@ pub struct NearMiss {
     pub key: Hash,
     /// Byte range of its text.
     pub span: (u32, u32),
-    /// The score.
     pub score: f32,
-    /// The parts of the score.
     pub score_parts: ScoreParts,
     /// Why it was not included.
     #[serde(flatten)]
@@ -178,7 +173,6 @@ pub struct NearMiss {
 pub struct RetrievalSet {
     /// See [`RetrievalSet::new`].
     pub id: Hash,
-    /// The query.
     pub query: String,
     /// Digest of the limits of the search (lane, window, time, exclusions).
     pub filters: Hash,

@@ -41,11 +41,8 @@ named_enum! {
 /// A call, as shown in lists and under a message.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RunCard {
-    /// The id.
     pub id: RunId,
-    /// The session.
     pub session: SessionId,
-    /// The branch.
     pub branch: BranchId,
     /// The user message that it answers; `None` until that is a node.
     pub user: Option<NodeId>,
@@ -53,7 +50,6 @@ pub struct RunCard {
     pub answer: Option<NodeId>,
     /// The tool round within its turn, from 1.
     pub round: u32,
-    /// The plan.
     pub plan: Hash,
     /// BLAKE3 hash of the body that was posted.
     pub request_digest: Hash,
@@ -65,7 +61,6 @@ pub struct RunCard {
     pub policy: String,
     /// Context mode.
     pub mode: Mode,
-    /// The status.
     pub status: RunStatus,
     /// Estimated tokens of the whole prompt.
     pub est_total: u32,

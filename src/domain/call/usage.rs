@@ -93,11 +93,9 @@ impl Usage {
 pub struct UsageReport {
     /// The call.
     pub run: RunId,
-    /// The plan.
     pub plan: Hash,
     /// The profile.
     pub provider: String,
-    /// The model.
     pub model: String,
     /// The encoding of the estimates; empty in reports of older versions.
     #[serde(default)]

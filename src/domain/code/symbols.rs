@@ -13,19 +13,16 @@ pub enum Kind {
     File,
     /// A module or namespace inside a file.
     Module,
-    /// A class.
     Class,
     /// A struct or record.
     Struct,
     /// An enumeration.
     Enum,
-    /// A union.
     Union,
     /// A trait or interface.
     Interface,
     /// A block of methods for a type.
     Impl,
-    /// A function.
     Function,
     /// A function that belongs to a type.
     Method,
@@ -35,7 +32,6 @@ pub enum Kind {
     Constant,
     /// An alias or other type.
     Type,
-    /// A macro.
     Macro,
     /// A heading with its section, a table of settings, or a key with keys inside.
     Section,
@@ -93,23 +89,17 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
-    /// Rust.
     Rust,
-    /// Python.
     Python,
-    /// TypeScript.
     TypeScript,
     /// TypeScript with JSX.
     Tsx,
     /// JavaScript, JSX included.
     JavaScript,
-    /// Go.
     Go,
-    /// C.
     C,
     /// C++.
     Cpp,
-    /// Java.
     Java,
     /// TOML: its tables and keys.
     Toml,
@@ -265,7 +255,6 @@ pub struct Touchpoint {
     pub symbol: String,
     /// The name with modules and types.
     pub qualified: String,
-    /// The kind.
     pub kind: Kind,
     /// First and last line of the whole symbol.
     pub whole: (u32, u32),
@@ -279,11 +268,9 @@ pub struct Touchpoint {
     pub rank: u32,
     /// The score. Higher is better; comparable only within one query.
     pub score: f32,
-    /// The parts of the score.
     pub score_parts: Parts,
     /// Why it was chosen, as text.
     pub why: String,
-    /// The hash of the file.
     pub file_hash: Hash,
 }
 
@@ -294,14 +281,12 @@ pub struct CodeRef {
     pub path: String,
     /// The symbol's qualified name.
     pub qualified: String,
-    /// The kind.
     pub kind: Kind,
     /// First and last line, from 1.
     pub lines: (u32, u32),
     /// Number of earlier symbols of its file with the same qualified name and kind.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub nth: u32,
-    /// The hash of the file.
     pub file: Hash,
 }
 
@@ -339,7 +324,6 @@ pub struct NamedSymbol {
     pub short: String,
     /// The name with modules and types.
     pub qualified: String,
-    /// The kind.
     pub kind: Kind,
     /// First and last line, from 1.
     pub lines: (u32, u32),
@@ -357,7 +341,6 @@ impl NamedSymbol {
 /// A symbol with its current source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolSource {
-    /// The symbol.
     pub named: NamedSymbol,
     /// The lines, with possible secrets masked.
     pub text: String,
@@ -370,15 +353,12 @@ pub struct SymbolSource {
 pub struct NearSymbol {
     /// The file.
     pub path: String,
-    /// The symbol.
     pub symbol: String,
     /// The qualified name.
     pub qualified: String,
-    /// The kind.
     pub kind: Kind,
     /// First and last line, from 1.
     pub lines: (u32, u32),
-    /// The score.
     pub score: f32,
     /// Why it was not sent.
     pub why: NearSymbolReason,
@@ -415,7 +395,6 @@ pub struct MapAnchor {
     pub line: u32,
     /// The qualified name.
     pub symbol: String,
-    /// The kind.
     pub kind: Kind,
     /// The first sentence of its documentation.
     pub doc: String,

@@ -95,7 +95,6 @@ impl RuleState {
 /// An item of the project.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ProjectItem {
-    /// The kind of the item.
     pub kind: ProjectKind,
     /// The atom that identifies it in marks; for a skill, the atom of the list of all skills.
     #[serde(skip)]
@@ -107,7 +106,6 @@ pub struct ProjectItem {
     pub title: String,
     /// For rules: the folder that they apply to. For a skill: its purpose.
     pub about: String,
-    /// The state.
     #[serde(flatten)]
     pub state: RuleState,
     /// Tokens that it takes, or would take if it were included.

@@ -44,7 +44,6 @@ impl Touch {
 /// How one turn touched one symbol of the workspace's code.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SymbolTouch {
-    /// The symbol.
     pub code: CodeRef,
     /// How it was touched; its item is the symbol's key.
     #[serde(flatten)]

@@ -34,7 +34,6 @@ pub struct AttachedText<'a> {
     pub path: &'a str,
     /// The first and last line, from 1; `None` for the whole file.
     pub lines: Option<(u32, u32)>,
-    /// The text.
     pub text: &'a str,
 }
 

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 /// A session as lists show it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SessionCard {
-    /// The id.
     pub id: SessionId,
     /// The title, unsanitized.
     pub title: String,
@@ -174,9 +173,7 @@ impl Overrides {
 /// A named pointer to a node of the session's tree, with its own marks and settings.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Branch {
-    /// The id.
     pub id: BranchId,
-    /// The session.
     pub session: SessionId,
     /// The name, unsanitized.
     pub name: String,

@@ -11,9 +11,7 @@ use serde::Serialize;
 /// A message of a comparison.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ComparedMessage {
-    /// The message.
     pub node: NodeId,
-    /// The role.
     pub role: Role,
     /// The text, unsanitized; long texts are cut.
     pub text: String,
@@ -36,7 +34,6 @@ pub struct Turn {
 /// One of the two branches, after the common ancestor.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Side {
-    /// The branch.
     pub branch: BranchId,
     /// The name, unsanitized.
     pub name: String,

@@ -12,7 +12,6 @@ const TITLE_CHARS: usize = 24;
 /// A lane of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaneUse {
-    /// The lane.
     pub lane: Lane,
     /// Number of the lane's turns.
     pub turns: u32,

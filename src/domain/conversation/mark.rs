@@ -32,15 +32,9 @@ pub enum Atom {
         tip: Hash,
     },
     /// One message inside a turn.
-    Message {
-        /// The node.
-        node: Hash,
-    },
+    Message { node: Hash },
     /// A text that belongs to no message: instructions, state, a note, and so on.
-    Section {
-        /// Hash of the text.
-        text: Hash,
-    },
+    Section { text: Hash },
     /// Adjacent turns that share one verdict.
     Range {
         /// Key of the first turn's first node.
@@ -88,7 +82,6 @@ pub enum Actor {
     User,
     /// The program.
     Engine,
-    /// The model.
     Model,
 }
 
@@ -218,9 +211,7 @@ impl MarkKind {
 /// A decision about one atom on one branch. An atom has at most one mark on a branch.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Mark {
-    /// The atom.
     pub target: Atom,
-    /// The kind.
     pub kind: MarkKind,
     /// Who made it.
     pub by: Actor,
@@ -249,7 +240,6 @@ pub struct Mark {
 /// The origin of a text whose messages are not on the branch's path.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
-    /// The branch.
     pub branch: BranchId,
     /// The branch's name at that time.
     pub name: String,

@@ -21,13 +21,11 @@ named_enum! {
     /// The kind of a memory.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
     pub enum MemoryKind {
-        /// A fact.
         Fact = "fact",
         /// A person's preference.
         Preference = "preference",
         /// The outcome of something.
         Outcome = "outcome",
-        /// An event.
         Event = "event",
     }
 }
@@ -79,9 +77,7 @@ pub struct Origin {
 /// A memory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Memory {
-    /// The id.
     pub id: MemoryId,
-    /// The kind.
     pub kind: MemoryKind,
     /// The text: one line, at most [`LONGEST`] characters.
     pub text: String,
@@ -92,7 +88,6 @@ pub struct Memory {
     pub lane: String,
     /// Where the memory comes from.
     pub source: Origin,
-    /// The status.
     pub status: MemoryStatus,
     /// Incremented with every change, so that two windows do not overwrite each other.
     pub version: u32,

@@ -74,16 +74,12 @@ impl End {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "lowercase")]
 pub enum Part {
-    /// Text.
     Text {
         /// The text, as received.
         text: String,
     },
     /// A model's reasoning; stored and displayed, but never sent.
-    Reasoning {
-        /// The text.
-        text: String,
-    },
+    Reasoning { text: String },
     /// A tool call of a model.
     Call {
         /// The call's id, which its result names.
@@ -268,8 +264,6 @@ pub fn node_key(
 /// A whole node: head and content.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Node {
-    /// The head.
     pub head: NodeHead,
-    /// The content.
     pub content: Content,
 }

@@ -15,9 +15,7 @@ use serde::{Deserialize, Serialize};
 pub enum Change {
     /// A mark was added, removed, or changed.
     Mark {
-        /// The branch.
         branch: BranchId,
-        /// The atom.
         target: Atom,
         /// The value before.
         before: Option<Box<Mark>>,
@@ -26,7 +24,6 @@ pub enum Change {
     },
     /// An act moved a branch's head (regenerate, edit, sibling).
     Head {
-        /// The branch.
         branch: BranchId,
         /// The value before.
         before: Option<NodeId>,
@@ -35,7 +32,6 @@ pub enum Change {
     },
     /// A branch was renamed.
     Name {
-        /// The branch.
         branch: BranchId,
         /// The value before.
         before: String,
@@ -44,7 +40,6 @@ pub enum Change {
     },
     /// A branch was archived or restored.
     Archived {
-        /// The branch.
         branch: BranchId,
         /// The value before.
         before: bool,
@@ -52,13 +47,9 @@ pub enum Change {
         after: bool,
     },
     /// A branch was created; undo archives it.
-    Forked {
-        /// The branch.
-        branch: BranchId,
-    },
+    Forked { branch: BranchId },
     /// A branch's own settings changed: mode, policy, budget, model, and so on.
     Overrides {
-        /// The branch.
         branch: BranchId,
         /// The value before.
         before: Box<Overrides>,
@@ -75,7 +66,6 @@ pub enum Change {
     /// The summaries in use changed: one was accepted, or a level was undone.
     #[serde(rename = "capsules")]
     Summaries {
-        /// The branch.
         branch: BranchId,
         /// The value before.
         before: Vec<Hash>,
@@ -84,7 +74,6 @@ pub enum Change {
     },
     /// The state version that a person wrote for a branch changed. `None` means that the version on the path applies.
     State {
-        /// The branch.
         branch: BranchId,
         /// The version before.
         before: Option<u32>,
@@ -93,7 +82,6 @@ pub enum Change {
     },
     /// A message's name or star changed.
     Tag {
-        /// The session.
         session: SessionId,
         /// The message's key.
         node: Hash,
@@ -125,7 +113,6 @@ pub enum Change {
 pub struct Operation {
     /// The sequence number, which increases within the store.
     pub seq: u64,
-    /// The session.
     pub session: SessionId,
     /// The act for display, such as "pinned turn 3".
     pub what: String,

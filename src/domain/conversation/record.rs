@@ -30,7 +30,6 @@ pub struct Record {
     pub role: Role,
     /// The speaker's name.
     pub name: Option<String>,
-    /// The content.
     pub content: Content,
     /// How it ended.
     pub end: End,
@@ -64,7 +63,6 @@ impl Record {
 pub struct Transcript {
     /// The format and id of the source session; a second import uses them to find the first.
     pub source: String,
-    /// Title.
     pub title: String,
     /// Messages in sibling order, parents first.
     pub records: Vec<Record>,
@@ -77,7 +75,6 @@ pub struct Transcript {
 /// An imported or exported branch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BranchPointer {
-    /// The name.
     pub name: String,
     /// The id of the message at its head.
     pub head: Option<String>,
@@ -90,7 +87,6 @@ pub struct BranchPointer {
 /// A record with the numbers of the records that it refers to among the earlier records of the session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlacedRecord {
-    /// The record.
     pub record: Record,
     /// The parent's number, from 0; `None` for a root.
     pub parent: Option<u32>,
@@ -109,14 +105,12 @@ pub enum Piece {
         session: usize,
         /// See [`Transcript::source`].
         source: String,
-        /// Title.
         title: String,
     },
     /// The next records of a session, parents first.
     Records {
         /// Number of the session.
         session: usize,
-        /// The records.
         records: Vec<PlacedRecord>,
     },
     /// A session ends.
@@ -283,9 +277,7 @@ pub struct ImportResult {
     /// Number of imported states that wait for approval.
     #[serde(default)]
     pub states: u64,
-    /// The session.
     pub session: SessionId,
-    /// The title.
     pub title: String,
     /// Number of new messages.
     pub added: u64,

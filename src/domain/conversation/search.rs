@@ -53,11 +53,9 @@ pub struct SearchFilter {
 /// A message that was found. All texts are unsanitized.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoundMessage {
-    /// The session.
     pub session: SessionId,
     /// The session's title.
     pub title: String,
-    /// The node.
     pub node: NodeId,
     /// The id in the source it was imported from.
     pub external_id: Option<String>,

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 pub enum Subject {
     /// An item of plans.
     Item(Atom),
-    /// A memory.
     Memory(MemoryId),
 }
 
@@ -41,11 +40,9 @@ named_enum! {
         Confirmed = "confirmed",
         /// Included by the program for one call.
         Ephemeral = "ephemeral",
-        /// Leased.
         Leased = "leased",
         /// Pinned until removed.
         Sticky = "sticky",
-        /// Excluded.
         Excluded = "excluded",
     }
 }
@@ -66,7 +63,6 @@ impl ItemState {
 /// A transition as stored. It contains no text of a message.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Transition {
-    /// The item.
     pub item: Subject,
     /// The state before.
     pub from: ItemState,

@@ -32,7 +32,6 @@ pub enum Warning {
     DecisionLeftOut {
         /// The item's title.
         title: String,
-        /// Its tokens.
         tokens: u32,
         /// Why it is left out, as a sentence.
         why: String,
@@ -71,15 +70,9 @@ pub enum Warning {
         limited: bool,
     },
     /// A file that was read earlier in this conversation has changed since; the request contains the old text.
-    FileChanged {
-        /// The path.
-        path: String,
-    },
+    FileChanged { path: String },
     /// A name in the focus is not a file, folder, or symbol of the workspace.
-    FocusUnknown {
-        /// The name.
-        name: String,
-    },
+    FocusUnknown { name: String },
     /// The model's `tokenizer.json` cannot be used, so another vocabulary replaces it.
     TokenizerUnused {
         /// Why the `tokenizer.json` cannot be used.
@@ -94,7 +87,6 @@ pub enum Warning {
     },
     /// A rule file cannot be read and is not sent.
     RulesUnread {
-        /// The path.
         path: String,
         /// The rest of a sentence that begins with the path.
         why: String,
@@ -105,7 +97,6 @@ pub enum Warning {
         level: String,
         /// The tokens.
         used: u32,
-        /// The budget.
         budget: u32,
     },
     /// The levels exceed their trigger, and nothing in them is old enough to be removed.
@@ -272,7 +263,6 @@ pub struct Blocked {
     pub needed: u32,
     /// The prompt budget.
     pub budget: Budget,
-    /// Remedies.
     pub choices: Vec<BlockedRemedy>,
     /// The required items.
     pub rows: Vec<Row>,

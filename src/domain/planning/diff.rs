@@ -63,7 +63,6 @@ pub struct ItemPlace {
     pub tokens: u32,
     /// The form: the most shortened one among the item's messages.
     pub form: Form,
-    /// The reason.
     pub reason: Reason,
     /// Whether it shares a row with other turns that are left out together.
     pub shared: bool,
@@ -130,7 +129,6 @@ pub enum CauseKind {
     OtherModel,
     /// A summary replaces turns.
     Summary,
-    /// Retrieval.
     Retrieval,
     /// The window of recent turns moved.
     Window,
@@ -163,7 +161,6 @@ impl CauseKind {
 /// One cause of a difference.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Cause {
-    /// The kind.
     pub by: CauseKind,
     /// The cause as a sentence.
     pub words: String,
@@ -176,7 +173,6 @@ pub struct Cause {
 pub struct ItemDiff {
     /// The item, as the later plan names it.
     pub atom: Atom,
-    /// The kind.
     pub row: RowKind,
     /// The first words, unsanitized.
     pub title: String,
@@ -186,7 +182,6 @@ pub struct ItemDiff {
     pub kinds: Vec<DiffKind>,
     /// The place before; `None` if the plan had no such row.
     pub before: Option<ItemPlace>,
-    /// The place after.
     pub after: Option<ItemPlace>,
     /// The causes; empty if unknown.
     pub causes: Vec<Cause>,
@@ -228,9 +223,7 @@ impl ItemDiff {
 pub struct CallRef {
     /// The run; `None` if the call was not sent.
     pub run: Option<RunId>,
-    /// The plan.
     pub plan: Hash,
-    /// The branch.
     pub branch: Option<BranchId>,
     /// The branch's name, unsanitized.
     pub name: String,
@@ -240,7 +233,6 @@ pub struct CallRef {
     pub tokens: u32,
     /// The prompt budget.
     pub budget: u32,
-    /// The model.
     pub model: String,
     /// Millionths of a dollar, if known.
     pub cost_micro: Option<u64>,
@@ -249,7 +241,6 @@ pub struct CallRef {
 /// A difference of a setting.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SettingDiff {
-    /// The name.
     pub name: &'static str,
     /// The value before.
     pub before: String,
@@ -311,7 +302,6 @@ pub struct HistoryStep {
 /// The history of an item over the calls of a branch.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ItemHistory {
-    /// The item.
     pub atom: Atom,
     /// The first words, unsanitized.
     pub title: String,

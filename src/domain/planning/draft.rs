@@ -39,7 +39,6 @@ pub struct Draft {
 pub enum Planned {
     /// The plan can be sent.
     Plan {
-        /// The plan.
         plan: Arc<ContextPlan>,
         /// BLAKE3 hash of the body that would be posted.
         request_digest: Hash,

@@ -42,9 +42,7 @@ pub struct RequestShape {
 /// A section's text, exactly as it will be sent (with label and separator).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Block {
-    /// The section.
     pub section: Section,
-    /// The kind.
     pub kind: RowKind,
     /// Hash of the sent text.
     pub text: Hash,
@@ -56,7 +54,6 @@ pub struct Block {
     pub reason: Reason,
     /// For a note: the atom that identifies it in marks. `None` for other texts, whose atom is made from `text`.
     pub atom: Option<Atom>,
-    /// The source.
     pub source: Source,
     /// For retrieved items: the score and its parts.
     #[serde(default, skip_serializing_if = "Scores::is_empty")]
@@ -91,7 +88,6 @@ impl Block {
 pub struct OmittedItem {
     /// The atom that identifies the item in marks.
     pub atom: Atom,
-    /// The kind.
     pub kind: RowKind,
     /// One-line title, unsanitized.
     pub title: String,
@@ -101,9 +97,7 @@ pub struct OmittedItem {
     pub reason: Reason,
     /// The action that would include the item, and its effect.
     pub remedy: (String, String),
-    /// The source.
     pub source: Source,
-    /// The score.
     pub scores: Scores,
 }
 
@@ -291,13 +285,11 @@ impl MessageInput {
 /// A turn (or the preamble) as a candidate.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TurnInput {
-    /// The turn.
     pub atom: Atom,
     /// The number on the path, from 1; 0 for the preamble.
     pub number: u32,
     /// One-line title, unsanitized.
     pub title: String,
-    /// The source.
     pub source: Source,
     /// The messages, in order.
     pub messages: Vec<MessageInput>,
@@ -329,11 +321,9 @@ pub struct Gap {
 /// A mark whose message is not on the path.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct InactiveMark {
-    /// The mark.
     pub mark: Mark,
     /// One-line title of the marked item, unsanitized.
     pub title: String,
-    /// The source.
     pub source: Source,
     /// Approximate tokens that the item would take.
     pub tokens: u32,
@@ -369,7 +359,6 @@ pub struct SummaryInput {
 /// The previous round's decision about a closed turn that its policy sent or withheld.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TurnBefore {
-    /// The turn.
     pub atom: Atom,
     /// The form of its tool results, or why it was left out.
     pub sent: Result<Form, Reason>,
@@ -384,13 +373,11 @@ pub struct TurnBefore {
 pub struct PlanInput {
     /// The digests of everything that the plan is solved from.
     pub basis: Basis,
-    /// The policy.
     pub policy: PolicySpec,
     /// Maximum number of turns in the window; 0 means all.
     pub window_turns: u32,
     /// Context mode.
     pub mode: Mode,
-    /// Layout.
     pub layout: Layout,
     /// Profile name.
     pub profile: String,
@@ -404,7 +391,6 @@ pub struct PlanInput {
     pub encoding: Encoding,
     /// The certainty of the counts.
     pub certainty: Certainty,
-    /// The budget.
     pub budget: Budget,
     /// The texts: instructions, state, notes, the quoted reply, the request to continue.
     pub blocks: Vec<Block>,
@@ -421,7 +407,6 @@ pub struct PlanInput {
     pub labelled: u32,
     /// Marks on the path and on notes.
     pub marks: Vec<Mark>,
-    /// Inactive marks.
     pub inactive_marks: Vec<InactiveMark>,
     /// Retrieved or retrievable items that are left out, best first.
     pub near: Vec<OmittedItem>,

@@ -21,3 +21,26 @@ pub mod settings;
 pub mod tuning;
 pub mod variant;
 pub mod what_if;
+
+pub use blocked::{Blocked, BlockedRemedy, Warning};
+pub use diff::{
+    CallRef, Cause, CauseKind, DiffKind, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
+    SettingDiff,
+};
+pub use draft::{Draft, DraftKind, Planned};
+pub use facts::{Flag, MessageFacts, Task, TaskRelation, TurnFacts};
+pub use input::{
+    Block, Candidate, CoveredTurn, Gap, InactiveMark, MessageInput, Offer, OfferLimit, OmittedItem, PartInput,
+    PlanInput, RequestShape, SendBarrier, SummaryInput, TurnBefore, TurnInput,
+};
+pub use level_use::LevelUse;
+pub use mode::{Mode, ModeLimits, SearchChoice};
+pub use plan::{Anchor, Basis, Budget, ContextPlan, Form, Item, Row, RowKind, Scores, Source, Verdict};
+pub use policy::{Layout, PolicySpec, Section, StateBlock};
+pub use reason::{DecidedBy, Reason};
+pub use reason_facts::UsualCause;
+pub use row_matching::Subject;
+pub use settings::Settings;
+pub use tuning::{Adaptive, Lanes, Levels, Milli, Relevance, TurnSelection};
+pub use variant::VariantError;
+pub use what_if::{ActPreview, Alternative, MovedItem, PlanFigures, WhatIf};

@@ -25,7 +25,6 @@ pub struct Basis {
     pub head: Hash,
     /// Digest of the marks.
     pub marks: Hash,
-    /// Hash of the draft.
     pub draft: Hash,
     /// Digest of model, parameters, tool schemas, dialect, layout, policy, and budget.
     pub wire: Hash,
@@ -55,7 +54,6 @@ pub struct Anchor {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// In full.
     Full,
     /// Without its state block.
     NoState,
@@ -78,10 +76,7 @@ pub enum Form {
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
     /// Included.
-    In {
-        /// The section.
-        section: Section,
-    },
+    In { section: Section },
     /// Left out.
     Out {
         /// Tokens it would need beyond the free ones.
@@ -105,7 +100,6 @@ named_enum! {
         Note = "note",
         /// Messages before the first user message.
         Preamble = "preamble",
-        /// A turn.
         Turn = "turn",
         /// A turn sent as a card.
         Card = "card",
@@ -139,10 +133,8 @@ named_enum! {
 /// The source of a row's text.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Source {
-    /// The session.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<SessionId>,
-    /// The branch.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub branch: Option<BranchId>,
     /// The turn's number on the path, from 1.
@@ -171,7 +163,6 @@ pub struct Source {
 /// A score in thousandths with its parts; empty for items that are not scored. Not part of a plan's id.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Scores {
-    /// The score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<i32>,
     /// The parts by name.
@@ -195,7 +186,6 @@ pub struct Item {
     pub node: Option<NodeId>,
     /// Who wrote it.
     pub role: Role,
-    /// The form.
     pub form: Form,
     /// Tokens of its content in that form.
     pub tokens: u32,
@@ -214,17 +204,14 @@ pub struct Item {
 pub struct Row {
     /// The item.
     pub atom: Atom,
-    /// The kind.
     pub kind: RowKind,
     /// Whether it is included.
     pub verdict: Verdict,
-    /// The reason.
     pub reason: Reason,
     /// Tokens in the request, with label and separator. For a row that is left out: the tokens that it would take.
     pub tokens: u32,
     /// One-line title, unsanitized.
     pub title: String,
-    /// The source.
     pub source: Source,
     /// The mark on the item.
     pub pin: Option<MarkKind>,
@@ -235,7 +222,6 @@ pub struct Row {
     /// For texts and cards: the hash of the sent text.
     #[serde(default)]
     pub text: Option<Hash>,
-    /// The scores.
     #[serde(default, skip_serializing_if = "Scores::is_empty")]
     pub scores: Scores,
 }
@@ -374,11 +360,8 @@ pub struct ContextPlan {
     pub input_digest: Hash,
     /// Policy name.
     pub policy: String,
-    /// Policy version.
     pub policy_version: u32,
-    /// Context mode.
     pub mode: Mode,
-    /// Layout.
     pub layout: Layout,
     /// Profile name.
     pub profile: String,
@@ -388,7 +371,6 @@ pub struct ContextPlan {
     pub encoding: Encoding,
     /// The certainty of the counts.
     pub certainty: Certainty,
-    /// The budget.
     pub budget: Budget,
     /// Tokens of the whole prompt: included rows, framing, and tools.
     pub est_total: u32,
@@ -408,7 +390,6 @@ pub struct ContextPlan {
     pub anchor: Option<Anchor>,
     /// Retrieval sets that were used.
     pub retrieval_set_ids: Vec<Hash>,
-    /// Warnings.
     pub warnings: Vec<Warning>,
 }
 

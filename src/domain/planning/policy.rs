@@ -13,7 +13,6 @@ named_enum! {
     pub enum Section {
         /// The program's (or the person's) instructions.
         System = "system",
-        /// The personality.
         Personality = "personality",
         /// Guidelines for reading history and state.
         Guidelines = "guidelines",
@@ -21,9 +20,7 @@ named_enum! {
         State = "state",
         /// Permanent pins.
         StickyPins = "sticky_pins",
-        /// Summary of the session.
         SessionSummary = "session_summary",
-        /// Summary of the lane.
         LaneSummary = "lane_summary",
         /// The code map, rules, and module summaries.
         Orientation = "orientation",

@@ -49,7 +49,6 @@ pub enum Reason {
     Open,
     /// In: pinned.
     Sticky,
-    /// In: leased.
     Leased {
         /// Turns left, as [`LeaseTurns`](crate::domain::conversation::mark::LeaseTurns) stores them.
         left: u32,
@@ -67,7 +66,6 @@ pub enum Reason {
     Recent,
     /// In: older, but relevant enough to stay in the window.
     Relevant,
-    /// In: in the working level.
     WorkingLevel,
     /// In: a question that the person's message answers.
     Pending,
@@ -122,7 +120,6 @@ pub enum Reason {
         /// Whether it is a short preference that is always sent.
         standing: bool,
     },
-    /// In: rules of the project.
     ProjectRules {
         /// The folder they apply to.
         folder: String,

@@ -11,7 +11,6 @@ use crate::domain::call::model::ModelInfo;
 pub struct Settings {
     /// Profile name.
     pub profile: String,
-    /// Model.
     pub model: ModelInfo,
     /// Context mode.
     pub mode: Mode,

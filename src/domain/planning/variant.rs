@@ -18,7 +18,6 @@ pub enum VariantError {
     /// The setting cannot have this value.
     #[error("{setting} can't be {value:?}; it takes {wants}")]
     Value {
-        /// The setting.
         setting: String,
         /// The value as typed.
         value: String,

@@ -17,7 +17,6 @@ const MAX_LISTED: usize = 200;
 /// The next call under the current settings, and under each variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WhatIf {
-    /// The branch.
     pub branch: BranchId,
     /// The figures of the current call, or why it cannot be sent; of kind `Blocked` if it does not fit.
     pub present: Result<PlanFigures, Failure>,
@@ -39,7 +38,6 @@ pub struct Alternative {
 /// The effect of an act on the next call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ActPreview {
-    /// The branch.
     pub branch: BranchId,
     /// The current plan.
     pub present: Hash,
@@ -52,11 +50,9 @@ pub struct ActPreview {
 /// Figures of a plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlanFigures {
-    /// The plan.
     pub plan: Hash,
     /// Tokens of the whole prompt.
     pub est: u32,
-    /// The certainty.
     pub certainty: Certainty,
     /// The prompt budget.
     pub room: u32,
@@ -80,11 +76,9 @@ pub struct PlanFigures {
 /// An item on one side only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MovedItem {
-    /// The kind.
     pub kind: RowKind,
     /// One-line title, unsanitized.
     pub title: String,
-    /// The tokens.
     pub tokens: u32,
     /// The turn on the path, from 1.
     pub turn: Option<u32>,

@@ -79,7 +79,6 @@ pub struct FileCover {
 /// chose it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct KeptSentence {
-    /// The sentence.
     pub text: String,
     /// Key of the message that it is from.
     pub node: Hash,

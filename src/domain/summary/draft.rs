@@ -143,7 +143,6 @@ named_enum! {
 /// A fact of the sources that a draft lacks.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MissingFact {
-    /// The kind.
     pub kind: AnchorKind,
     /// The fact, verbatim.
     pub text: String,
@@ -226,7 +225,6 @@ pub struct SourceTurn {
 pub struct SummaryDraft {
     /// The draft's number. Acts name it, so that an act applies only to the draft that was shown.
     pub number: u64,
-    /// The branch.
     pub branch: BranchId,
     /// The summary as it would be accepted, kept sentences included.
     pub summary: Summary,
@@ -267,7 +265,6 @@ pub const DRAFT_COMMANDS: &str = "`pleach summary draft` shows it, `pleach summa
 /// An accepted summary, as displayed in lists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SummaryCard {
-    /// The summary.
     pub summary: Arc<Summary>,
     /// The summary's state on the branch.
     pub state: SummaryState,

@@ -6,3 +6,15 @@ pub mod draft;
 pub mod module;
 pub mod stored_draft;
 pub mod versions;
+
+pub use accepted::{
+    FileCover, KeptSentence, MessagesSince, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource,
+    SummaryState, SummaryUse, TurnCover,
+};
+pub use draft::{
+    AnchorKind, AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, KeepReason,
+    MissingFact, SourceMessage, SourceTurn, Stats, SummaryAuthor, SummaryCard, SummaryDraft,
+};
+pub use module::{ModuleCard, ModuleVersion, Staleness};
+pub use stored_draft::StoredDraft;
+pub use versions::{Editability, Editable, EditableKind, PolicyFault, Version};

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub struct ModuleCard {
     /// The folder or file relative to the workspace, with `/`; `.` is the workspace.
     pub path: String,
-    /// The text.
     pub text: String,
     /// Who wrote it.
     pub source: SummarySource,

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 /// missing facts are found again.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StoredDraft {
-    /// The branch.
     pub branch: BranchId,
     /// The summary as it would be accepted, with the turns that it covers.
     pub summary: Summary,

@@ -11,13 +11,10 @@ pub enum EditableKind {
     State,
     /// Summaries in use on a branch.
     Summaries,
-    /// Memories.
     Memories,
-    /// Policies.
     Policies,
     /// Rule files of the project, and the person's own.
     Rules,
-    /// Skills.
     Skills,
     /// Module summaries.
     Modules,
@@ -56,7 +53,6 @@ pub enum Editability {
 /// An editable text with its versions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Editable {
-    /// The kind.
     pub kind: EditableKind,
     /// The id that acts use for it: a policy's name, or the id of a memory or summary; empty for the state.
     pub id: String,

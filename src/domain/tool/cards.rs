@@ -14,7 +14,6 @@ pub struct ToolCard {
     pub name: String,
     /// The server's name for the tool.
     pub tool: String,
-    /// The description.
     pub description: String,
     /// JSON schema of its arguments, pretty-printed.
     pub parameters: String,
@@ -43,11 +42,9 @@ impl ToolCard {
 pub struct ServerCard {
     /// The key that switches off all its tools together.
     pub key: String,
-    /// The name.
     pub name: String,
     /// Who configured it.
     pub origin: Origin,
-    /// The state.
     #[serde(flatten)]
     pub state: ServerState,
     /// The whole command or address, without secrets.
@@ -68,7 +65,6 @@ pub struct ServerCard {
     pub on: bool,
     /// Tokens that its tools add to a request; 0 if none is sent.
     pub tokens: u32,
-    /// The tools.
     pub tools: Vec<ToolCard>,
 }
 
@@ -94,7 +90,6 @@ pub enum FileDecision {
 /// A server in a folder's file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct FileServer {
-    /// The name.
     pub name: String,
     /// The whole command or address.
     pub command: String,
@@ -111,11 +106,8 @@ pub struct FileCard {
     pub path: String,
     /// The digest of the file. The decision applies only to a file with this digest.
     pub digest: Hash,
-    /// The decision.
     pub word: FileDecision,
-    /// The servers.
     pub servers: Vec<FileServer>,
-    /// The fault of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }

@@ -27,7 +27,6 @@ pub enum ToolEffect {
     Foreign {
         /// The server's name in the settings.
         server: String,
-        /// The tool.
         tool: String,
         /// Whether the server says that the tool only reads.
         looks: bool,
@@ -251,7 +250,6 @@ pub struct Rule {
     /// The target: a path or a command line, in which `*` matches any run of characters. `None` matches any target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
-    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -366,11 +364,9 @@ pub enum Consent {
 pub struct PendingApproval {
     /// Index of the call in the answer.
     pub index: usize,
-    /// The tool.
     pub tool: String,
     /// The arguments, verbatim.
     pub args: String,
-    /// The effect.
     pub effect: ToolEffect,
     /// The rule that asks; `None` if no rule matches.
     pub rule: Option<Rule>,

@@ -50,7 +50,6 @@ impl SettingChange {
 pub struct FolderSettings {
     /// The path for display.
     pub path: String,
-    /// The status.
     pub standing: SettingsFileStatus,
     /// The digest of the content to approve; `None` if no approval is needed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -85,7 +85,6 @@ pub enum ServerTransport {
 /// A configured server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ServerSpec {
-    /// The name.
     pub name: String,
     /// Who configured it.
     pub origin: Origin,
@@ -239,7 +238,6 @@ impl ServerState {
 pub struct Server {
     /// The configuration.
     pub spec: ServerSpec,
-    /// The state.
     pub state: ServerState,
     /// The tools in the server's order; empty unless it is ready.
     pub tools: Vec<ServerTool>,
@@ -301,7 +299,6 @@ pub trait ToolServers: Send + Sync {
 pub struct OfferedTool {
     /// The tool as the model reads it.
     pub spec: ToolSpec,
-    /// The server.
     pub server: String,
     /// The server's name for the tool.
     pub tool: String,

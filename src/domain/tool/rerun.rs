@@ -24,7 +24,6 @@ pub struct Rerun {
     pub branch: BranchId,
     /// The id of the original call.
     pub of: String,
-    /// The state.
     pub state: RerunState,
     /// The trace of the rerun; complete once it has ended.
     pub trace: ToolTrace,

@@ -87,7 +87,6 @@ pub fn links(traces: &[&ToolTrace], after: impl Fn(&ToolTrace, &ToolTrace) -> bo
 /// Failures of the same tool and kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
-    /// The tool.
     pub tool: String,
     /// The kind of error: the line that explains it, without numbers, paths, and quotations.
     pub kind: String,

@@ -12,7 +12,6 @@ use std::borrow::Cow;
 /// A tool offered to the model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// The name.
     pub name: String,
     /// The description for the model.
     pub description: String,
@@ -66,7 +65,6 @@ pub struct ToolTrace {
     pub node: Option<NodeId>,
     /// The key of the turn's user message.
     pub turn: Option<Hash>,
-    /// The tool.
     pub name: String,
     /// The arguments, verbatim.
     pub args: String,

@@ -1,15 +1,12 @@
 //! Parts of requests: call selectors, and acts on items, memories, tasks, summaries, and files.
 //! Not for: the requests themselves (`request`), or tickets and item names (`draft`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::code::symbols::NamedSymbol;
-use crate::domain::conversation::mark::MarkKind;
-use crate::domain::planning::draft::Draft;
-use crate::domain::summary::accepted::SummaryKind;
-use crate::domain::summary::draft::SummaryAuthor;
-use crate::domain::summary::versions::EditableKind;
-use crate::domain::tool::consent::{Rule, RuleScope};
+use crate::domain::base::{BranchId, Hash};
+use crate::domain::code::NamedSymbol;
+use crate::domain::conversation::MarkKind;
+use crate::domain::planning::Draft;
+use crate::domain::summary::{EditableKind, SummaryAuthor, SummaryKind};
+use crate::domain::tool::{Rule, RuleScope};
 use std::sync::Arc;
 
 /// An act on an item.
@@ -17,7 +14,6 @@ use std::sync::Arc;
 pub enum Act {
     /// Set this mark and replace any other. With `toggle`, setting the same mark again removes it.
     Set {
-        /// The mark.
         kind: MarkKind,
         /// Remove the mark if it is already set.
         toggle: bool,
@@ -51,7 +47,6 @@ pub enum MemoryAct {
     Edit(Option<String>, Option<MemoryScope>),
     /// Dismiss the memory; it is not suggested again.
     Dismiss,
-    /// Delete the memory.
     Delete,
 }
 
@@ -78,7 +73,6 @@ pub enum RuleAct {
     Set {
         /// The scope: session or folder.
         scope: RuleScope,
-        /// The rule.
         rule: Rule,
         /// Whether to add it.
         on: bool,
@@ -123,7 +117,6 @@ pub enum Exact {
     Weigh {
         /// The message that the body answers.
         draft: Draft,
-        /// The body.
         body: Arc<str>,
     },
     /// Send a body byte for byte, as one call that answers the draft or, if the draft is empty, the body's last user
@@ -132,7 +125,6 @@ pub enum Exact {
         /// The message that the body answers. It is stored as the person's message unless the body contains different
         /// text.
         draft: Draft,
-        /// The body.
         body: Arc<str>,
     },
 }
@@ -187,19 +179,12 @@ pub enum SummaryAct {
     /// Stop writing a draft. A waiting draft stays.
     Stop,
     /// Revert the newest level, so that the summary before it, or the turns themselves, are sent again (undoable).
-    UndoLevel {
-        /// The kind.
-        kind: SummaryKind,
-    },
+    UndoLevel { kind: SummaryKind },
     /// Undo a summary, or a level below it, so that the previous level, or the turns themselves, are sent again
     /// (undoable).
-    TakeBack {
-        /// The summary.
-        summary: Hash,
-    },
+    TakeBack { summary: Hash },
     /// Rewrite a summary in use: a new level above it for the same turns (undoable).
     Rewrite {
-        /// The summary.
         summary: Hash,
         /// The new text, including kept items.
         text: String,
@@ -276,7 +261,6 @@ impl CodeAct {
 pub enum EditableAct {
     /// Compare the next call under another policy with the next call as it is. Changes nothing.
     TryPolicy {
-        /// The branch.
         branch: BranchId,
         /// The draft to plan.
         draft: Draft,
@@ -287,7 +271,6 @@ pub enum EditableAct {
     List {
         /// The branch whose texts are listed.
         branch: BranchId,
-        /// The kind.
         kind: EditableKind,
     },
     /// Save a person's own policy. Invalid text is refused with the position of the error.

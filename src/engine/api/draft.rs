@@ -1,8 +1,8 @@
 //! Request tickets, and names of items and sessions.
 //! Not for: the requests themselves (`request`), or drafts (`domain::planning::draft`).
 
-use crate::domain::base::ids::NodeId;
-use crate::domain::conversation::mark::Atom;
+use crate::domain::base::NodeId;
+use crate::domain::conversation::Atom;
 
 /// The number that ties an answer to its request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]

@@ -9,20 +9,12 @@
 use super::draft::Ticket;
 use super::request::Request;
 use super::view::{Answer, AsideView};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::call::race::BranchRun;
-use crate::domain::call::run::RunCard;
-use crate::domain::call::tokens::Certainty;
-use crate::domain::conversation::branch::{Branch, SessionCard, StateVersion};
-use crate::domain::conversation::message::NodeHead;
-use crate::domain::conversation::tag::Tag;
-use crate::domain::planning::draft::{Draft, Planned};
-use crate::domain::planning::settings::Settings;
-use crate::domain::summary::draft::{SummaryAuthor, SummaryDraft};
-use crate::domain::tool::consent::PendingApproval;
-use crate::domain::tool::rerun::Rerun;
-use crate::domain::tool::trace::ToolTrace;
+use crate::domain::base::{BranchId, Failure, NodeId, RunId, SessionId};
+use crate::domain::call::{BranchRun, Certainty, RunCard};
+use crate::domain::conversation::{Branch, NodeHead, SessionCard, StateVersion, Tag};
+use crate::domain::planning::{Draft, Planned, Settings};
+use crate::domain::summary::{SummaryAuthor, SummaryDraft};
+use crate::domain::tool::{PendingApproval, Rerun, ToolTrace};
 use std::sync::Arc;
 
 /// An event from the engine.
@@ -37,7 +29,6 @@ pub enum Event {
     },
     /// A plan was solved (after typing, an act, or a round of tools).
     Planned {
-        /// The branch.
         branch: BranchId,
         /// The generation of the draft; the newest one if no request asked for the plan.
         generation: u64,
@@ -63,7 +54,6 @@ pub enum Event {
 pub enum SessionEvent {
     /// Nodes were added or changed (an answer was committed, a message removed, another window wrote).
     Nodes {
-        /// The session.
         session: SessionId,
         /// Their heads, parents first.
         heads: Vec<NodeHead>,
@@ -71,17 +61,11 @@ pub enum SessionEvent {
     /// A branch was added or changed.
     Branch(Box<Branch>),
     /// All labels and stars of a session, after one changed.
-    Tags {
-        /// The session.
-        session: SessionId,
-        /// The tags.
-        tags: Vec<Tag>,
-    },
+    Tags { session: SessionId, tags: Vec<Tag> },
     /// The session's card changed.
     Card(SessionCard),
     /// The state block of a branch changed, or an answer lacked its state block.
     State {
-        /// The branch.
         branch: BranchId,
         /// The current version.
         version: Option<StateVersion>,
@@ -89,12 +73,7 @@ pub enum SessionEvent {
         missing: bool,
     },
     /// The model and settings of a branch.
-    Settings {
-        /// The branch.
-        branch: BranchId,
-        /// The settings.
-        settings: Box<Settings>,
-    },
+    Settings { branch: BranchId, settings: Box<Settings> },
 }
 
 /// The course of a turn, a race, or a side question.
@@ -102,7 +81,6 @@ pub enum SessionEvent {
 pub enum TurnEvent {
     /// A turn opened on a branch: its user message is not a node yet.
     Opened {
-        /// The branch.
         branch: BranchId,
         /// The message (empty for regenerate and continue).
         text: Arc<str>,
@@ -113,9 +91,7 @@ pub enum TurnEvent {
     Run(Box<RunCard>),
     /// Text of the answer arrived.
     Stream {
-        /// The branch.
         branch: BranchId,
-        /// The run.
         run: RunId,
         /// New text of the answer, including the state block, which the screen hides.
         text: String,
@@ -130,7 +106,6 @@ pub enum TurnEvent {
     },
     /// An attempt failed before the first token, and another follows after `wait_ms`.
     Retrying {
-        /// The branch.
         branch: BranchId,
         /// The number of the next attempt.
         attempt: u32,
@@ -141,7 +116,6 @@ pub enum TurnEvent {
     },
     /// The turn is over. Its text is in nodes; a draft without an answer is returned.
     Closed {
-        /// The branch.
         branch: BranchId,
         /// The draft to restore, if no answer arrived.
         draft: Option<Draft>,
@@ -161,9 +135,7 @@ pub enum ToolEvent {
     Trace(Box<ToolTrace>),
     /// Output of a running tool, such as a piece of a command's output.
     Output {
-        /// The branch.
         branch: BranchId,
-        /// The run.
         run: RunId,
         /// The index of the call in its answer.
         index: usize,
@@ -172,7 +144,6 @@ pub enum ToolEvent {
     },
     /// A tool call waits for approval, or (`None`) no longer does.
     Approval {
-        /// The branch.
         branch: BranchId,
         /// The call.
         pending: Option<Arc<PendingApproval>>,
@@ -188,11 +159,9 @@ pub enum ToolEvent {
 pub enum SummaryEvent {
     /// Progress of a summary draft. [`SummaryEvent::Draft`] follows at the end.
     Progress {
-        /// The branch.
         branch: BranchId,
         /// The numbers of the first and the last turn that it covers.
         turns: (u32, u32),
-        /// The author.
         by: SummaryAuthor,
         /// The number of parts that are written.
         done: u32,
@@ -203,11 +172,9 @@ pub enum SummaryEvent {
     },
     /// Progress of a module summary, which ends when its request is answered.
     ModuleProgress {
-        /// The branch.
         branch: BranchId,
         /// The folder or file.
         path: String,
-        /// The author.
         by: SummaryAuthor,
         /// Files read so far, and the total.
         files: (usize, usize),
@@ -216,7 +183,6 @@ pub enum SummaryEvent {
     },
     /// A draft was added, changed, or removed.
     Draft {
-        /// The branch.
         branch: BranchId,
         /// The draft; `None` if it was removed.
         draft: Option<Arc<SummaryDraft>>,

@@ -4,8 +4,8 @@
 use super::acts::Act;
 use super::draft::ItemName;
 use crate::config::commands::mark::{Items, MarkCommand};
-use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::resolve;
+use crate::domain::conversation::{LeaseTurns, MarkKind};
 
 /// Returns the items that a command names and the act on them.
 pub fn marks(command: &MarkCommand) -> (Vec<ItemName>, Act) {

@@ -1,22 +1,17 @@
 //! Requests about a workspace's rules, skills, and module summaries.
 //! Not for: answers to them (`domain::code::workspace_rules`), or files that are attached to a message (`acts`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::summary::draft::SummaryAuthor;
+use crate::domain::base::{BranchId, Hash};
+use crate::domain::summary::SummaryAuthor;
 
 /// A request about rules, skills, and module summaries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProjectAct {
     /// List rules and skills with their state in a branch's next call. Answered by
     /// [`Answer::Project`](super::Answer::Project).
-    List {
-        /// The branch.
-        branch: BranchId,
-    },
+    List { branch: BranchId },
     /// Exclude a rules file (or `skills`, the list of skills) from a branch's calls, or include it again (undoable).
     Set {
-        /// The branch.
         branch: BranchId,
         /// The file's path as listed.
         path: String,
@@ -66,10 +61,7 @@ pub enum ModuleAct {
     },
     /// Stop the module summaries that are being made for a branch. Their requests are answered as stopped, and nothing
     /// is stored.
-    Stop {
-        /// The branch.
-        branch: BranchId,
-    },
+    Stop { branch: BranchId },
     /// Go one version back or forward.
     Step {
         /// The folder or file.

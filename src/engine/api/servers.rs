@@ -1,7 +1,7 @@
 //! Requests about tools and their servers.
 //! Not for: rules about calls (`acts`), or the state of servers (`domain::tool::cards`).
 
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
 
 /// A request about tools and their servers. [`List`](Self::List), [`Settle`](Self::Settle) and [`Test`](Self::Test) are
 /// answered by [`Answer::ToolList`](super::Answer::ToolList), the others by [`Answer::Done`](super::Answer::Done).
@@ -23,7 +23,6 @@ pub enum ServerAct {
         /// Whether to switch them on.
         on: bool,
     },
-    /// Restart a server.
     Restart {
         /// The server's name.
         server: String,

@@ -1,9 +1,8 @@
 //! Requests about tool calls that were made: list them, show one in full, or rerun one.
 //! Not for: calls that a model asks for (`event`, `TurnRequest::Consent`).
 
-use crate::domain::base::ids::BranchId;
-use crate::domain::tool::consent::{Consent, FileChange, Rule, RuleScope};
-use crate::domain::tool::trace::ToolTrace;
+use crate::domain::base::BranchId;
+use crate::domain::tool::{Consent, FileChange, Rule, RuleScope, ToolTrace};
 use std::sync::Arc;
 
 /// A request about tool calls of the open session.

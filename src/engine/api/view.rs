@@ -2,41 +2,18 @@
 //! Not for: events that answer no request (`event`).
 
 use super::traces::TraceWhole;
-use crate::domain::base::damage::BackupReport;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::finding::Finding;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, RunId};
-use crate::domain::call::code_set::CodeSet;
-use crate::domain::call::item_use::CallUses;
-use crate::domain::call::ledger::Ledger;
-use crate::domain::call::meter::CalibrationEntry;
-use crate::domain::call::model::ModelInfo;
-use crate::domain::call::race::BranchRun;
-use crate::domain::call::request::RawRequest;
-use crate::domain::call::retrieval_set::RetrievalSet;
-use crate::domain::call::run::RunCard;
-use crate::domain::call::sent_request::SentRequest;
-use crate::domain::code::symbols::{CodeMap, CodeSearchResult, IndexStatus, NamedSymbol, SymbolSource};
-use crate::domain::code::workspace_rules::ProjectList;
-use crate::domain::conversation::branch::{Branch, SessionCard};
-use crate::domain::conversation::compare::Comparison;
-use crate::domain::conversation::mark::{Actor, Atom};
-use crate::domain::conversation::memory::Memory;
-use crate::domain::conversation::message::{Node, NodeHead};
-use crate::domain::conversation::record::{ImportResult, Skipped, Transcript};
-use crate::domain::conversation::search::FoundMessages;
-use crate::domain::conversation::tag::Tag;
-use crate::domain::conversation::transition::{ItemState, Transition};
-use crate::domain::planning::diff::{ItemHistory, PlanDiff};
-use crate::domain::planning::draft::Planned;
-use crate::domain::planning::plan::ContextPlan;
-use crate::domain::planning::what_if::{ActPreview, WhatIf};
-use crate::domain::summary::draft::{Stats, SummaryCard, SummaryDraft};
-use crate::domain::summary::module::ModuleVersion;
-use crate::domain::summary::versions::{Editable, EditableKind, PolicyFault};
-use crate::domain::tool::consent::{Rule, RuleScope};
-use crate::domain::tool::trace::ToolTrace;
+use crate::domain::base::{BackupReport, BranchId, Failure, Finding, Hash, NodeId, RunId};
+use crate::domain::call::{
+    BranchRun, CalibrationEntry, CallUses, CodeSet, Ledger, ModelInfo, RawRequest, RetrievalSet, RunCard, SentRequest,
+};
+use crate::domain::code::{CodeMap, CodeSearchResult, IndexStatus, NamedSymbol, ProjectList, SymbolSource};
+use crate::domain::conversation::{
+    Actor, Atom, Branch, Comparison, FoundMessages, ImportResult, ItemState, Memory, Node, NodeHead, SessionCard,
+    Skipped, Tag, Transcript, Transition,
+};
+use crate::domain::planning::{ActPreview, ContextPlan, ItemHistory, PlanDiff, Planned, WhatIf};
+use crate::domain::summary::{Editable, EditableKind, ModuleVersion, PolicyFault, Stats, SummaryCard, SummaryDraft};
+use crate::domain::tool::{Rule, RuleScope, ToolTrace};
 use std::sync::Arc;
 
 /// File names of the workspace.
@@ -64,7 +41,6 @@ pub enum Answer {
     Project(Box<ProjectList>),
     /// The request was carried out. The sentence for the person may be empty.
     Done(String),
-    /// Sessions.
     Sessions(Vec<SessionCard>),
     /// Messages that were found.
     Found(Box<FoundMessages>),
@@ -89,13 +65,11 @@ pub enum Answer {
         /// The call's run.
         run: RunId,
     },
-    /// A text.
     Text(String),
     /// Files that match the typed text.
     Files(FileList),
     /// The text of an attachment.
     Attached {
-        /// The text.
         text: Arc<str>,
         /// The number of likely secrets that are masked.
         masked: usize,
@@ -108,7 +82,6 @@ pub enum Answer {
     Uses(Option<Box<CallUses>>),
     /// A stored plan with the calls made from it.
     StoredPlan {
-        /// The plan.
         plan: Arc<ContextPlan>,
         /// Its calls.
         runs: Vec<RunCard>,
@@ -154,7 +127,6 @@ pub enum Answer {
     Map(Box<CodeMap>),
     /// Retrieved messages.
     Retrieved(Box<Retrieved>),
-    /// Memories.
     Memories(Vec<Memory>),
     /// State changes of items, oldest first.
     Steps(Vec<TransitionReport>),
@@ -164,7 +136,6 @@ pub enum Answer {
     Imported {
         /// The detected format.
         format: String,
-        /// The imported sessions.
         sessions: Vec<ImportResult>,
         /// Records that were skipped.
         skipped: Vec<Skipped>,
@@ -278,7 +249,6 @@ pub struct AsideView {
     pub run: RunId,
     /// The branch whose context it uses.
     pub branch: BranchId,
-    /// The question.
     pub question: Arc<str>,
     /// The answer so far, including the state block.
     pub text: String,
@@ -296,7 +266,6 @@ pub struct AsideView {
 /// An open session for the screen, without contents of messages.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionView {
-    /// The session.
     pub card: SessionCard,
     /// All nodes, parents before children.
     pub nodes: Vec<NodeHead>,

@@ -1,15 +1,13 @@
 //! Compares two branches by their messages, calls, and tool traces.
 //! Not for: differences between plans (`calls::plan_diff`), or copying items between branches (`pick`).
 
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::compare::{Ancestor, ComparedMessage, Comparison, Side, Turn};
-use crate::domain::conversation::mark::Mark;
-use crate::domain::conversation::message::{End, NodeHead, Role};
-use crate::domain::conversation::state;
-use crate::domain::conversation::tree::{self, Slot};
+use crate::domain::base::{BranchId, Failure, NodeId};
+use crate::domain::call::RunCard;
+use crate::domain::conversation::compare::Turn;
+use crate::domain::conversation::tree;
+use crate::domain::conversation::{
+    Ancestor, Branch, ComparedMessage, Comparison, End, Mark, NodeHead, Role, Side, Slot, state,
+};
 use crate::engine::api::{Answer, CallSelector};
 use crate::engine::calls::diff_worker::{DiffContext, WantedCall};
 use crate::engine::core::content;

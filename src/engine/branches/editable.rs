@@ -5,17 +5,12 @@
 use crate::config::policy_files::{self, PolicyText};
 use crate::context::summary::ratio;
 use crate::context::summary::survive::RequiredFacts;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::secrets;
-use crate::domain::conversation::branch::StateVersion;
-use crate::domain::conversation::memory::{Memory, MemoryStatus, Scope};
-use crate::domain::conversation::message::Node;
-use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::summary::accepted::{Summary, SummarySource};
-use crate::domain::summary::draft::{SourceMessage, SourceTurn, SummaryCard};
-use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
+use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId};
+use crate::domain::conversation::{Change, Memory, MemoryStatus, Node, Operation, Scope, StateVersion};
+use crate::domain::summary::{
+    Editability, Editable, EditableKind, SourceMessage, SourceTurn, Summary, SummaryCard, SummarySource, Version,
+};
 use crate::engine::api::{Answer, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, summary_text};

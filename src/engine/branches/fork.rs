@@ -1,13 +1,8 @@
 //! Forks: the start of a branch, its inherited marks and settings, and its name.
 //! Not for: other acts on branches (`marks`).
 
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::conversation::branch::{Branch, Overrides, StateVersion};
-use crate::domain::conversation::mark::Mark;
-use crate::domain::conversation::message::{Node, Role};
-use crate::domain::conversation::operation::Change;
-use crate::domain::conversation::tree::Slot;
+use crate::domain::base::{BranchId, Failure, NodeId};
+use crate::domain::conversation::{Branch, Change, Mark, Node, Overrides, Role, Slot, StateVersion};
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::engine::sessions::session::Session;
@@ -16,9 +11,7 @@ use uuid::Uuid;
 
 /// A branch that is about to be made.
 pub(crate) struct NewBranch {
-    /// Its id.
     pub(crate) id: BranchId,
-    /// Its name.
     pub(crate) name: String,
     /// Its overrides; the parent's overrides if `None`.
     pub(crate) overrides: Option<Overrides>,

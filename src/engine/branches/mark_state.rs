@@ -3,13 +3,11 @@
 //! Not for: deciding the steps (`context::activation`), or carrying them out (`turns::reflect`).
 
 use crate::context::activation::ItemChange;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::code::symbols::CodeRef;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::conversation::operation::Change;
-use crate::domain::conversation::transition::{ItemState, Subject, Transition};
+use crate::domain::base::{BranchId, Failure};
+use crate::domain::code::CodeRef;
+use crate::domain::conversation::{
+    Actor, Atom, Branch, Change, ItemState, LeaseTurns, Mark, MarkKind, Subject, Transition,
+};
 use crate::engine::sessions::session::Session;
 use crate::engine::turns::reflect::TurnEndInput;
 use crate::store::types::Write;

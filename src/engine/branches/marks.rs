@@ -5,16 +5,12 @@
 use super::fork::ensure_name_free;
 use super::mark_state::{MarkUpdate, noted, pin_on};
 use super::undo::store_anchor_for_head;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId};
 use crate::domain::call::tokens::counted;
-use crate::domain::conversation::branch::{Branch, Overrides};
-use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::conversation::message::{NodeHead, Role};
-use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::tree::{self, Slot};
-use crate::domain::conversation::{resolve, task};
+use crate::domain::conversation::tree;
+use crate::domain::conversation::{
+    Actor, Atom, Branch, Change, LeaseTurns, Mark, MarkKind, NodeHead, Operation, Overrides, Role, Slot, resolve, task,
+};
 use crate::engine::api::{Act, Answer, ItemName};
 use crate::engine::branches::pick::text_of;
 use crate::engine::core::Core;

@@ -5,13 +5,9 @@
 use super::mark_state::{MarkUpdate, pin_on};
 use super::marks::apply_to;
 use crate::context::render::render_forms;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind, Origin};
-use crate::domain::conversation::message::Role;
-use crate::domain::conversation::tree::{self, Slot};
+use crate::domain::base::{BranchId, Failure, Fields, Hash};
+use crate::domain::conversation::mark::Origin;
+use crate::domain::conversation::{Actor, Atom, Branch, Mark, MarkKind, Role, Slot, tree};
 use crate::engine::api::{Answer, ItemName};
 use crate::engine::core::{Core, content};
 use crate::engine::sessions::session::{Session, undoable};

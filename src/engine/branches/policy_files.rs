@@ -3,9 +3,9 @@
 
 use crate::config::error::ConfigError;
 use crate::config::policy_files;
-use crate::domain::base::failure::Failure;
-use crate::domain::planning::policy::PolicySpec;
-use crate::domain::summary::versions::PolicyFault;
+use crate::domain::base::Failure;
+use crate::domain::planning::PolicySpec;
+use crate::domain::summary::PolicyFault;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::engine::startup::setup::Setup;

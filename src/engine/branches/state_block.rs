@@ -5,14 +5,10 @@
 use super::super::summaries::candidates::readable;
 use super::super::summaries::writer::source_text;
 use crate::config::prompts;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::base::secrets;
-use crate::domain::call::model::Backend;
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::StateVersion;
-use crate::domain::conversation::message::{Node, Role};
-use crate::domain::conversation::operation::Change;
+use crate::domain::base::{BranchId, Failure, FailureKind, NodeId};
+use crate::domain::call::{Backend, RunCard};
+use crate::domain::conversation::{Change, Node, Role, StateVersion};
 use crate::domain::conversation::{state, state_suggestions};
 use crate::engine::api::{Answer, Event, SessionEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt, auxiliary_call};

@@ -3,13 +3,9 @@
 //! Not for: making operations (`marks`), or which operations are skipped because of later messages (`undo_skips`).
 
 use super::undo_skips::{Skipped, uncapitalized};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Actor, Atom, Mark};
-use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::planning::plan::Anchor;
+use crate::domain::base::{BranchId, Failure, FailureKind, Fields, Hash, NodeId};
+use crate::domain::conversation::{Actor, Atom, Branch, Change, Mark, Operation};
+use crate::domain::planning::Anchor;
 use crate::engine::api::{Answer, Event, SessionEvent};
 use crate::engine::core::Core;
 use crate::engine::sessions::memory::{dismissal_steps, memory_is_current};

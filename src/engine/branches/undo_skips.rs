@@ -2,11 +2,8 @@
 //! marks that calls have used up. Also the sentence that names them.
 //! Not for: carrying out undo and redo (`undo`).
 
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::conversation::message::Role;
-use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::tree::Slot;
+use crate::domain::base::{BranchId, Failure, FailureKind, NodeId};
+use crate::domain::conversation::{Change, Operation, Role, Slot};
 use crate::engine::sessions::session::{Session, capital};
 use crate::engine::sessions::state::Sessions;
 

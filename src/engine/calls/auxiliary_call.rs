@@ -4,21 +4,18 @@
 
 use super::stored_runs::unwritable;
 use crate::context::render::render_forms::{self, WireState};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::{BranchId, RunId, SessionId};
-use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, Wire};
-use crate::domain::call::run::{RunCard, RunStatus};
-use crate::domain::call::tokens::{Certainty, CountTokens};
-use crate::domain::call::usage::UsageReport;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::{Content, Role};
+use crate::domain::base::{BranchId, Failure, FailureKind, Fields, Hash, RunId, SessionId};
+use crate::domain::call::{
+    CallEnd, Certainty, CountTokens, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, RunCard, RunStatus,
+    UsageReport, Wire,
+};
 use crate::domain::conversation::state;
-use crate::domain::planning::facts::TurnFacts;
-use crate::domain::planning::input::{Block, MessageInput, PlanInput, RequestShape, TurnInput};
-use crate::domain::planning::plan::{Basis, ContextPlan, Form, Reason, RowKind, Source};
-use crate::domain::planning::policy::{Layout, PolicySpec, Section};
+use crate::domain::conversation::{Atom, Branch, Content, Role};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{
+    Basis, Block, ContextPlan, Form, Layout, MessageInput, PlanInput, PolicySpec, RequestShape, RowKind, Section,
+    Source, TurnFacts, TurnInput,
+};
 use crate::engine::jobs::CancelToken;
 use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::queries::provider_failure;

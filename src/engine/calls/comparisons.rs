@@ -3,8 +3,7 @@
 
 use super::diff_worker::{DiffRequest, WantedCall};
 use super::plan_diff::PlanWithCall;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::{BranchId, Failure};
 use crate::domain::planning::row_matching;
 use crate::engine::api::{CallSelector, ItemName, Ticket};
 use crate::engine::core::Core;

@@ -5,9 +5,8 @@
 //! Not for: the comparisons themselves (`plan_diff`, `branches::compare`).
 
 use super::plan_diff::{PlanWithCall, StoredPlans};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::conversation::mark::Atom;
+use crate::domain::base::{BranchId, Failure, FailureKind, SessionId};
+use crate::domain::conversation::Atom;
 use crate::engine::api::{Answer, CallSelector, Event, Ticket};
 use crate::engine::jobs::{self, guarded};
 use crate::engine::sessions::session::SessionSnapshot;

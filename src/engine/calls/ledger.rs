@@ -1,13 +1,10 @@
 //! The calls of a branch or session with their tokens, costs, and times, for charts.
 //! Not for: the arithmetic (`domain::call::ledger`), or single calls (`plans::queries`).
 
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, NodeId, RunId};
-use crate::domain::call::item_use::{self, UseTotals};
-use crate::domain::call::ledger::{CallCost, Ledger, Totals};
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::message::Role;
+use crate::domain::base::{BranchId, Failure, NodeId, RunId};
+use crate::domain::call::item_use;
+use crate::domain::call::{CallCost, Ledger, RunCard, Totals, UseTotals};
+use crate::domain::conversation::{Branch, Role};
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::engine::plans::state::Plans;

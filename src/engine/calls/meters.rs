@@ -2,10 +2,9 @@
 //! calls. They serve display and warnings only; no plan depends on them, so a changed factor makes no plan stale.
 //! Not for: the arithmetic (`domain::call::meter`), or admission.
 
-use crate::domain::call::meter::{Calibration, CalibrationEntry, NEWEST, PromptCost, Sample, ShortRead};
-use crate::domain::call::model::Price;
-use crate::domain::call::usage::Usage;
-use crate::domain::planning::plan::ContextPlan;
+use crate::domain::call::meter::NEWEST;
+use crate::domain::call::{Calibration, CalibrationEntry, Price, PromptCost, Sample, ShortRead, Usage};
+use crate::domain::planning::ContextPlan;
 use crate::store::Store;
 use std::collections::BTreeMap;
 

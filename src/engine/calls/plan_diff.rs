@@ -7,21 +7,14 @@ use super::diff_worker::{DiffContext, WantedCall, stale};
 use super::stored_runs::{one_run, plan_json, unreadable};
 use crate::context::explain::cause::{self, ChangesBetweenCalls};
 use crate::context::explain::transition;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::Atom;
+use crate::domain::base::{BranchId, Failure, Hash};
+use crate::domain::call::RunCard;
 use crate::domain::conversation::memory;
-use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::transition::{Subject, Transition};
-use crate::domain::conversation::tree::{Slot, Tree};
-use crate::domain::planning::diff::{
-    CallRef, Cause, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
-};
-use crate::domain::planning::plan::{ContextPlan, RowKind};
+use crate::domain::conversation::{Atom, Branch, Change, Operation, Slot, Subject, Transition, Tree};
 use crate::domain::planning::row_matching::{self, subject};
+use crate::domain::planning::{
+    CallRef, Cause, ContextPlan, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff, RowKind,
+};
 use crate::engine::api::{Answer, CallSelector};
 use crate::engine::plans::snapshot::anchor_key;
 use crate::engine::sessions::path::position;

@@ -1,9 +1,8 @@
 //! Quirks that a server's refusals revealed: stored per model, listed, and forgotten on request.
 //! Not for: reading a refusal (`llm::fault`), or the effect of a quirk ([`Quirk::apply`]).
 
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::call::model::{Profile, Quirk};
+use crate::domain::base::{Failure, FailureKind, Hash};
+use crate::domain::call::{Profile, Quirk};
 use crate::engine::api::{Answer, Finding};
 use crate::engine::core::{Core, stored_value};
 use crate::engine::startup::learned::LearnedSettings;

@@ -3,11 +3,10 @@
 //! Not for: the calls themselves; each branch is asked like any other.
 
 use super::race_work::RaceWork;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::{BranchId, RaceId};
-use crate::domain::call::race::{BranchRun, Config, Limits, RaceUsage};
-use crate::domain::conversation::branch::{Branch, Overrides};
-use crate::domain::conversation::operation::Change;
+use crate::domain::base::ids::RaceId;
+use crate::domain::base::{BranchId, Failure, FailureKind};
+use crate::domain::call::{BranchRun, Config, Limits, RaceUsage};
+use crate::domain::conversation::{Branch, Change, Overrides};
 use crate::domain::planning::plan::Blocked;
 use crate::domain::planning::variant::{difference, merge, title};
 use crate::engine::api::{Answer, Draft, Ticket};

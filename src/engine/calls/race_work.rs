@@ -1,10 +1,9 @@
 //! The state of a race whose requests are being planned.
 //! Not for: planning them, or making the branches (`race`).
 
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::call::race::Limits;
-use crate::domain::conversation::branch::Overrides;
+use crate::domain::base::{BranchId, Failure};
+use crate::domain::call::Limits;
+use crate::domain::conversation::Overrides;
 use crate::engine::api::{Draft, Ticket};
 use crate::engine::plans::snapshot::Snapshot;
 use std::collections::VecDeque;

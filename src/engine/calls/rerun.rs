@@ -2,11 +2,11 @@
 //! result and does not become a message.
 //! Not for: calls that a model asks for (`turns::effects`).
 
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, ToolEffect};
-use crate::domain::tool::rerun::{Rerun, RerunState};
-use crate::domain::tool::trace::{ToolOutcome, ToolTrace, TraceDetails};
+use crate::domain::base::{BranchId, Failure, FailureKind, SessionId};
+use crate::domain::tool::consent::BESIDE;
+use crate::domain::tool::{
+    Consent, PendingApproval, Rerun, RerunState, Rule, RuleScope, ToolEffect, ToolOutcome, ToolTrace, TraceDetails,
+};
 use crate::engine::api::{Answer, Event, ToolEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};

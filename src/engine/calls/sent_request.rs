@@ -5,12 +5,10 @@
 use super::ledger;
 use super::replay::restored_row;
 use super::stored_runs::unreadable;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, NodeId, RunId};
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::{End, Role};
-use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
+use crate::domain::base::{BranchId, Failure, NodeId, RunId};
+use crate::domain::call::RunCard;
+use crate::domain::conversation::{Atom, End, Role};
+use crate::domain::planning::{ContextPlan, Row, RowKind};
 use crate::engine::api::{Answer, SentRequest};
 use crate::engine::core::Core;
 use crate::engine::plans::queries::{add_message, code_set_of, item_text, message_text, row_or_message};

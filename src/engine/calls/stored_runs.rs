@@ -2,9 +2,8 @@
 //! plan.
 //! Not for: the content of a call (`replay`, `plan_diff`).
 
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::call::run::RunCard;
+use crate::domain::base::{Failure, FailureKind, Hash};
+use crate::domain::call::RunCard;
 use crate::store::Store;
 
 /// Returns the call that a prefix of its id names.

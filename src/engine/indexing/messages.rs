@@ -4,11 +4,9 @@
 
 use super::vectors::{NewVectors, Vectors};
 use crate::context::render::render_forms;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::{NodeId, SessionId};
-use crate::domain::conversation::message::{Content, Node, NodeHead, Role};
-use crate::domain::planning::plan::Form;
+use crate::domain::base::{Failure, Fields, Hash, NodeId, SessionId};
+use crate::domain::conversation::{Content, Node, NodeHead, Role};
+use crate::domain::planning::Form;
 use crate::engine::sessions::path::PathNode;
 use crate::retrieval::index::segment::Source;
 use crate::retrieval::index::session::{self, Index, Sealed};

@@ -3,9 +3,8 @@
 
 use super::messages::PathIndex;
 use super::priority::Priority;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{NodeId, SessionId};
-use crate::domain::call::tokens::Encoding;
+use crate::domain::base::{Failure, NodeId, SessionId};
+use crate::domain::call::Encoding;
 use crate::engine::api::{Answer, Retrieved, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;

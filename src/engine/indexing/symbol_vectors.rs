@@ -4,8 +4,8 @@
 
 use super::priority::Priority;
 use super::vectors::{Vectors, VectorsState};
-use crate::domain::base::hash::Hash;
-use crate::domain::call::embedding::{EmbedError, Purpose};
+use crate::domain::base::Hash;
+use crate::domain::call::{EmbedError, Purpose};
 use crate::retrieval::vectors::memory::Code;
 use std::collections::{HashMap, VecDeque};
 

@@ -10,11 +10,9 @@
 use super::messages::searchable;
 use super::priority::Priority;
 use super::symbol_vectors::{SymbolText, SymbolVectors};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{NodeId, SessionId};
-use crate::domain::call::embedding::{Embed, EmbedError, Purpose};
-use crate::domain::conversation::message::Node;
+use crate::domain::base::{Failure, Hash, NodeId, SessionId};
+use crate::domain::call::{Embed, EmbedError, Purpose};
+use crate::domain::conversation::Node;
 use crate::engine::api::{Event, IndexingEvent, ProgramEvent};
 use crate::engine::jobs;
 use crate::engine::sessions::path::PathNode;

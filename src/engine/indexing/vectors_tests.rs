@@ -1,7 +1,8 @@
 //! Tests of `vectors`: messages whose vectors could not be made are requested again.
 
 use super::*;
-use crate::domain::conversation::message::{Content, NodeHead, Role, node_key};
+use crate::domain::conversation::message::node_key;
+use crate::domain::conversation::{Content, NodeHead, Role};
 use crate::engine::sessions::path::tests::head;
 use crate::store::OpenOptions;
 use std::sync::mpsc::channel;

@@ -3,10 +3,9 @@
 //! Not for: the input itself (`input`).
 
 use super::snapshot::Snapshot;
-use crate::domain::base::hash::Fields;
+use crate::domain::base::Fields;
 use crate::domain::conversation::mark::marks_digest;
-use crate::domain::planning::input::PlanInput;
-use crate::domain::planning::plan::Basis;
+use crate::domain::planning::{Basis, PlanInput};
 use crate::engine::startup::rules::wire_digest;
 
 /// Returns the basis of an input that was collected for a snapshot.

@@ -2,11 +2,10 @@
 //! Not for: contents and their counts (`input_builder`), or computing the cached values (`facts`, `sources::subjects`,
 //! `tool_costs`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::call::tokens::Encoding;
-use crate::domain::planning::facts::{Flag, Task};
-use crate::domain::planning::tuning::Adaptive;
-use crate::domain::tool::cards::ToolCost;
+use crate::domain::base::Hash;
+use crate::domain::call::Encoding;
+use crate::domain::planning::{Adaptive, Flag, Task};
+use crate::domain::tool::ToolCost;
 use crate::retrieval::cluster::QuestionVector;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -7,9 +7,8 @@ use super::input_builder::{BuiltInput, InputBuilder};
 use super::snapshot::Snapshot;
 use super::sources::{code, error_pairs, memory, retrieval, rules, subjects, suggested_pins, summaries};
 use crate::context;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Fields;
-use crate::domain::conversation::message::NodeHead;
+use crate::domain::base::{Failure, Fields};
+use crate::domain::conversation::NodeHead;
 use crate::domain::planning::plan::{Reason, Warning};
 
 impl InputBuilder {

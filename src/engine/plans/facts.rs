@@ -8,18 +8,13 @@ use super::snapshot::{Snapshot, TurnHeads};
 use crate::context::activation::{HORIZON, activation};
 use crate::context::policy::{conversation, mentions};
 use crate::context::render::render_forms;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::call::retrieval_set::ClusterId;
-use crate::domain::conversation::activation::{Touch, Touches};
-use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::mark::{Actor, Atom, Mark};
-use crate::domain::conversation::message::{Content, NodeHead, PRIORITY, Role};
-use crate::domain::conversation::state;
-use crate::domain::planning::facts::{MessageFacts, Task, TaskRelation, TurnFacts};
-use crate::domain::planning::input::TurnInput;
-use crate::domain::planning::plan::Scores;
-use crate::domain::planning::tuning::{Adaptive, TurnSelection};
+use crate::domain::base::{Failure, Hash};
+use crate::domain::call::ClusterId;
+use crate::domain::conversation::message::PRIORITY;
+use crate::domain::conversation::{Actor, Atom, Content, Lane, Mark, NodeHead, Role, Touch, Touches, state};
+use crate::domain::planning::{
+    Adaptive, MessageFacts, Scores, Task, TaskRelation, TurnFacts, TurnInput, TurnSelection,
+};
 use std::sync::Arc;
 
 /// The number of messages that are read at a time.

@@ -9,20 +9,16 @@ use super::sources::rounds;
 use super::sources::summaries::{self, SentSummary, summary_text};
 use crate::context::render::render_forms::{self, WireState};
 use crate::context::summary::survive;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::safe_text::Safe;
 use crate::domain::base::secrets;
-use crate::domain::call::tokens::{Certainty, Encoding};
-use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
-use crate::domain::conversation::message::{Content, NodeHead, Part, Role};
-use crate::domain::planning::facts::TurnFacts;
-use crate::domain::planning::input::{Block, InactiveMark, MessageInput, OmittedItem, PlanInput};
-use crate::domain::planning::input::{SendBarrier, SummaryInput, TurnInput};
-use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Source, Warning};
-use crate::domain::planning::policy::{Section, StateBlock};
-use crate::domain::planning::tuning::TurnSelection;
-use crate::domain::summary::accepted::{Summary, SummaryKind};
+use crate::domain::base::{Failure, Fields, Hash, Safe};
+use crate::domain::call::{Certainty, Encoding};
+use crate::domain::conversation::{Atom, Content, LeaseTurns, MarkKind, NodeHead, Part, Role};
+use crate::domain::planning::plan::{Reason, Warning};
+use crate::domain::planning::{
+    Basis, Block, Form, InactiveMark, MessageInput, OmittedItem, PlanInput, RowKind, Section, SendBarrier, Source,
+    StateBlock, SummaryInput, TurnFacts, TurnInput, TurnSelection,
+};
+use crate::domain::summary::{Summary, SummaryKind};
 use std::sync::Arc;
 
 /// A plan's input under construction.

@@ -9,16 +9,11 @@ use super::sources::round_parts::RoundParts;
 use crate::code::parse::words::Analyzer;
 use crate::context::render::TextSource;
 use crate::context::render::render_forms::{self, WireState};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::NodeId;
-use crate::domain::call::code_set::CodeSet;
-use crate::domain::call::retrieval_set::RetrievalSet;
-use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role};
+use crate::domain::base::{Failure, Fields, Hash, NodeId};
+use crate::domain::call::{CodeSet, CountTokens, Encoding, RetrievalSet};
 use crate::domain::conversation::state;
-use crate::domain::planning::input::{MessageInput, Offer, PartInput, PlanInput, SendBarrier};
-use crate::domain::planning::plan::Form;
+use crate::domain::conversation::{Content, End, Node, NodeHead, Part, Role};
+use crate::domain::planning::{Form, MessageInput, Offer, PartInput, PlanInput, SendBarrier};
 use crate::engine::indexing::code_workspace::CodeWorkspace;
 use crate::engine::indexing::messages::MessageSearch;
 use crate::engine::tools::workspace::Project;
@@ -39,13 +34,11 @@ pub(crate) struct Contents {
     pub(crate) blocks: HashMap<Hash, Arc<str>>,
     /// The settings for rendering each card from its message, by the hash of the card's text.
     pub(crate) card_settings: HashMap<Hash, CardSettings>,
-    /// The retrieval sets.
     pub(crate) sets: Vec<RetrievalSet>,
     /// The retrieval set of the code search. Its id and sent items are filled in after the plan is solved.
     pub(crate) code_set: Option<Arc<CodeSet>>,
     /// The offers of the sources, for the next round of the turn.
     pub(crate) round_parts: RoundParts,
-    /// The subject of the question.
     pub(crate) subject: Option<QuestionPlace>,
     pub(crate) messages: HashMap<Hash, Arc<Content>>,
 }

@@ -5,12 +5,10 @@
 
 use super::input::InputAssembly;
 use crate::context::render::render_forms;
-use crate::domain::base::failure::Failure;
-use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::conversation::message::NodeHead;
-use crate::domain::planning::input::{Block, OmittedItem, SendBarrier};
-use crate::domain::planning::plan::{Reason, RowKind};
-use crate::domain::planning::policy::Section;
+use crate::domain::base::Failure;
+use crate::domain::conversation::{Atom, MarkKind, NodeHead};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{Block, OmittedItem, RowKind, Section, SendBarrier};
 
 impl InputAssembly<'_> {
     /// Returns the instructions in the conversation as blocks, and adds excluded ones as omitted items.

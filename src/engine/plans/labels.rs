@@ -2,10 +2,9 @@
 //! Not for: which of them are sent (`input`), or cards of single messages (`sources::cards`).
 
 use crate::context::render::render_forms;
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::{Atom, Mark};
-use crate::domain::conversation::message::{Content, NodeHead, Role};
-use crate::domain::planning::plan::Form;
+use crate::domain::base::Hash;
+use crate::domain::conversation::{Atom, Content, Mark, NodeHead, Role};
+use crate::domain::planning::Form;
 use std::sync::Arc;
 
 /// The maximum size of a state block in bytes; longer ones are cut at a line end.

@@ -3,9 +3,9 @@
 //! Not for: sending it again (`calls::replay`).
 
 use super::results::PreviousRequest;
-use crate::domain::base::ids::{BranchId, RunId};
-use crate::domain::call::run::RunCard;
-use crate::domain::planning::plan::{Row, RowKind};
+use crate::domain::base::{BranchId, RunId};
+use crate::domain::call::RunCard;
+use crate::domain::planning::{Row, RowKind};
 use crate::engine::api::Event;
 use crate::engine::calls::replay::{rendered, restored, stored};
 use crate::engine::core::Core;

@@ -3,20 +3,15 @@
 
 use super::input_builder::Contents;
 use crate::context::render::render_forms::{self, WireState};
-use crate::domain::base::damage::{BackupAct, deleted_text_sentence};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::call::address;
-use crate::domain::call::code_set::CodeSet;
-use crate::domain::call::meter::CalibrationEntry;
-use crate::domain::call::model::{Backend, ModelInfo, Profile, Quirk};
-use crate::domain::call::provider::ProviderError;
-use crate::domain::call::tokens::{CountTokens, Encoding, counted};
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::plan::{ContextPlan, Item, Row, RowKind};
-use crate::domain::tool::folder_settings::SettingsFileStatus;
+use crate::domain::base::damage::deleted_text_sentence;
+use crate::domain::base::{BackupAct, BranchId, Failure, FailureKind, NodeId};
+use crate::domain::call::tokens::counted;
+use crate::domain::call::{
+    Backend, CalibrationEntry, CodeSet, CountTokens, Encoding, ModelInfo, Profile, ProviderError, Quirk, address,
+};
+use crate::domain::conversation::{Atom, Branch, Role};
+use crate::domain::planning::{ContextPlan, Item, Row, RowKind};
+use crate::domain::tool::SettingsFileStatus;
 use crate::engine::api::{Answer, Finding, Ticket};
 use crate::engine::calls::meters::learned;
 use crate::engine::calls::stored_runs::{one_run, plan_json, unreadable};

@@ -5,11 +5,10 @@
 use super::snapshot::Snapshot;
 use super::worker::Solved;
 use crate::context::render::Outline;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::call::model::Price;
-use crate::domain::conversation::branch::Overrides;
-use crate::domain::planning::plan::ContextPlan;
+use crate::domain::base::{BranchId, Failure};
+use crate::domain::call::Price;
+use crate::domain::conversation::Overrides;
+use crate::domain::planning::ContextPlan;
 use crate::engine::api::{BodyCount, Draft, Ticket};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

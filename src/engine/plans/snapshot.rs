@@ -5,20 +5,15 @@
 use super::input_builder::Contents;
 use super::sources::suggested_pins::{self, Suggestion};
 use super::sources::summaries::{self, Summaries, SummaryView};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{NodeId, SessionId};
-use crate::domain::code::symbols::CodeRef;
-use crate::domain::conversation::branch::{Branch, StateVersion};
-use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::conversation::message::{Content, End, NodeHead, Role, node_key};
-use crate::domain::conversation::task::TaskSpan;
-use crate::domain::conversation::tree::{Slot, Tree, Turn};
-use crate::domain::planning::input::Gap;
-use crate::domain::planning::mode::SearchChoice;
-use crate::domain::planning::plan::{ContextPlan, Source};
-use crate::domain::planning::tuning::TurnSelection;
-use crate::domain::summary::accepted::Summary;
+use crate::domain::base::{Hash, NodeId, SessionId};
+use crate::domain::code::CodeRef;
+use crate::domain::conversation::message::node_key;
+use crate::domain::conversation::tree::Turn;
+use crate::domain::conversation::{
+    Atom, Branch, Content, End, Lane, LeaseTurns, Mark, MarkKind, NodeHead, Role, Slot, StateVersion, TaskSpan, Tree,
+};
+use crate::domain::planning::{ContextPlan, Gap, SearchChoice, Source, TurnSelection};
+use crate::domain::summary::Summary;
 use crate::engine::indexing::priority::Priority;
 use crate::engine::sessions::path::{LaneNumber, PathView};
 use crate::engine::sessions::session::Session;

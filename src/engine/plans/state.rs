@@ -6,8 +6,7 @@ use super::results::TrialWork;
 use super::snapshot::{RoundBefore, Snapshot};
 use super::worker::{Job, Planner, Solved, Stored, Tag};
 use crate::context::render::Outline;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, RunId};
+use crate::domain::base::{BranchId, Hash, NodeId, RunId};
 use crate::engine::api::{Draft, Ticket};
 use crate::engine::turns::state::UnplannedAside;
 use std::collections::{HashMap, HashSet};
@@ -50,7 +49,6 @@ pub(crate) struct Plans {
     pub(crate) previewing: Option<(Ticket, Arc<AtomicBool>)>,
     /// The call whose request the screen shows, with its stored plan.
     pub(crate) opened_call: Option<(RunId, Arc<Stored>)>,
-    /// The draft on the screen.
     pub(crate) on_screen: Option<ScreenDraft>,
     /// Whether something changed since the plan of the draft on the screen was requested.
     outdated: bool,

@@ -3,10 +3,9 @@
 
 use super::input_builder::InputBuilder;
 use crate::context::render::tools_json;
-use crate::domain::base::hash::Hash;
-use crate::domain::planning::input::RequestShape;
-use crate::domain::tool::cards::ToolCost;
-use crate::domain::tool::trace::ToolSpec;
+use crate::domain::base::Hash;
+use crate::domain::planning::RequestShape;
+use crate::domain::tool::{ToolCost, ToolSpec};
 use crate::engine::startup::rules::Rules;
 use crate::engine::tools::selection::alone;
 

@@ -3,17 +3,12 @@
 //! Not for: reading files (`import`).
 
 use super::library::{dated, first_branch, origin_key, states_of};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::branch::{Branch, StateVersion};
-use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::message::{Node, NodeHead, node_key};
-use crate::domain::conversation::record::{
-    BranchPointer, ImportResult, ImportedFile, IncomingPieces, Piece, PieceReader, PlacedRecord, Record, Report,
-    Skipped,
+use crate::domain::base::{BranchId, Failure, FailureKind, Hash, NodeId, SessionId};
+use crate::domain::conversation::message::node_key;
+use crate::domain::conversation::{
+    Branch, BranchPointer, ImportResult, ImportedFile, IncomingPieces, Lane, Node, NodeHead, Piece, PieceReader,
+    PlacedRecord, Record, Report, Skipped, StateVersion, Tag,
 };
-use crate::domain::conversation::tag::Tag;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::store::tables::lookup::{BranchName, StoreLookup};

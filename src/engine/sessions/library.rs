@@ -2,16 +2,13 @@
 //! Not for: the content of a session.
 
 use super::session::{Session, cleared_key, cleared_texts, draft_key, earlier_cleared_key, state_at};
-use crate::domain::base::damage::{BackupAct, deleted_text_sentence};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::branch::{Branch, SessionCard, StateVersion};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::{Content, End, Node, NodeHead, PRIORITY, Role};
-use crate::domain::conversation::operation::Change;
-use crate::domain::conversation::record::{BranchPointer, Record, Transcript};
-use crate::domain::conversation::tree::{self, Slot};
+use crate::domain::base::damage::deleted_text_sentence;
+use crate::domain::base::{BackupAct, BranchId, Failure, FailureKind, Hash, NodeId, SessionId};
+use crate::domain::conversation::message::PRIORITY;
+use crate::domain::conversation::{
+    Atom, Branch, BranchPointer, Change, Content, End, Node, NodeHead, Record, Role, SessionCard, Slot, StateVersion,
+    Transcript, tree,
+};
 use crate::domain::conversation::{state, state_suggestions};
 use crate::engine::api::{Answer, ItemName};
 use crate::engine::branches::pick::remove_copied_texts;

@@ -2,13 +2,9 @@
 //! Not for: full-text search (`search`).
 
 use super::session::Session;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::conversation::branch::{Branch, SessionCard};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::memory::Memory;
+use crate::domain::base::{BranchId, Failure, SessionId};
 use crate::domain::conversation::resolve;
-use crate::domain::conversation::tree::{self, Slot};
+use crate::domain::conversation::{Atom, Branch, Memory, SessionCard, Slot, tree};
 use crate::engine::core::Core;
 use crate::engine::plans::labels::atom_of;
 use crate::store::Store;

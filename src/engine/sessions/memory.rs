@@ -1,15 +1,13 @@
 //! A person's acts on memories and suggested pins. Each is stored with its operation and its state change.
 //! Not for: suggesting memories (`turns::state_suggestions`), or sending them (`plans::sources::memory`).
 
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, MemoryId, SessionId};
-use crate::domain::base::secrets;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
-use crate::domain::conversation::memory::{self, Memory, MemoryKind, MemoryStatus, Origin, Scope};
-use crate::domain::conversation::operation::Change;
-use crate::domain::conversation::transition::{ItemState, Subject, Transition};
+use crate::domain::base::ids::MemoryId;
+use crate::domain::base::{BranchId, Failure, FailureKind, Hash, SessionId, secrets};
+use crate::domain::conversation::memory::{self, Origin};
+use crate::domain::conversation::{
+    Actor, Atom, Branch, Change, ItemState, Mark, MarkKind, Memory, MemoryKind, MemoryStatus, Scope, Subject,
+    Transition,
+};
 use crate::engine::api::{Answer, ItemName, MemoryAct, MemoryScope};
 use crate::engine::branches::marks::overrides_change;
 use crate::engine::core::Core;

@@ -2,11 +2,9 @@
 //! keystroke does not grow with the history.
 //! Not for: the part of it that a plan considers (`plans::snapshot`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::NodeId;
-use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::message::{End, NodeHead, Role};
-use crate::domain::conversation::tree::{Slot, Tree, Turn};
+use crate::domain::base::{Hash, NodeId};
+use crate::domain::conversation::tree::Turn;
+use crate::domain::conversation::{End, Lane, NodeHead, Role, Slot, Tree};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};

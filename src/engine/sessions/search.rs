@@ -1,8 +1,8 @@
 //! The thread that searches all sessions; a newer search replaces the older ones, which are answered as stale.
 //! Not for: retrieval into requests (`indexing::messages`).
 
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::conversation::search::{FoundMessages, SearchFilter};
+use crate::domain::base::{Failure, FailureKind};
+use crate::domain::conversation::{FoundMessages, SearchFilter};
 use crate::engine::api::{Answer, Event, Ticket};
 use crate::engine::jobs::{self, guarded};
 use crate::store::Store;

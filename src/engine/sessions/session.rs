@@ -2,15 +2,10 @@
 //! Not for: changes; `branches::marks` and `turns` write to the store first and then apply them here.
 
 use super::path::Paths;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::call::race::BranchRun;
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::{self, Branch, SessionCard, StateVersion};
-use crate::domain::conversation::message::NodeHead;
-use crate::domain::conversation::tag::Tag;
-use crate::domain::conversation::tree::{Slot, Tree};
+use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId};
+use crate::domain::call::{BranchRun, RunCard};
+use crate::domain::conversation::branch;
+use crate::domain::conversation::{Branch, NodeHead, SessionCard, Slot, StateVersion, Tag, Tree};
 use crate::engine::api::{Answer, SessionView};
 use crate::engine::plans::sources::summaries::LoadedSummary;
 use crate::store::Store;

@@ -2,10 +2,9 @@
 //! Not for: a single session (`session`), or finding one by name (`lookup`).
 
 use super::session::Session;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::{Branch, Overrides};
+use crate::domain::base::{BranchId, Failure, NodeId, SessionId};
+use crate::domain::call::RunCard;
+use crate::domain::conversation::{Branch, Overrides};
 use crate::engine::api::Ticket;
 use std::collections::{HashMap, HashSet};
 

@@ -1,12 +1,9 @@
 //! Labels and stars of messages: undoable, shared by all branches, and not part of any plan.
 //! Not for: marks (`branches::marks`).
 
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::operation::Change;
-use crate::domain::conversation::tag::{Tag, clean};
+use crate::domain::base::{BranchId, Failure, Hash, SessionId};
+use crate::domain::conversation::tag::clean;
+use crate::domain::conversation::{Atom, Change, Tag};
 use crate::engine::api::{Answer, Event, ItemName, SessionEvent, TagAct};
 use crate::engine::core::Core;
 use crate::engine::sessions::state::Sessions;

@@ -3,14 +3,11 @@
 //! Not for: the weight of a task's turns (`context::policy::levels`), or how tasks are shown.
 
 use super::memory::checked_text;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::branch::{Branch, Overrides};
-use crate::domain::conversation::mark::{Actor, LeaseTurns, Mark, MarkKind};
-use crate::domain::conversation::memory::{self, MemoryKind, Scope};
-use crate::domain::conversation::operation::Change;
-use crate::domain::conversation::task::{self, TaskSpan};
-use crate::domain::conversation::transition::ItemState;
+use crate::domain::base::{BranchId, Failure};
+use crate::domain::conversation::memory;
+use crate::domain::conversation::{
+    Actor, Branch, Change, ItemState, LeaseTurns, Mark, MarkKind, MemoryKind, Overrides, Scope, TaskSpan, task,
+};
 use crate::engine::api::{Answer, TaskAct};
 use crate::engine::branches::mark_state::{MarkUpdate, state_of_mark};
 use crate::engine::branches::marks::overrides_change;

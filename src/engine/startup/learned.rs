@@ -4,15 +4,11 @@
 
 use super::rules::{CodeRules, Rules};
 use super::setup::{ReloadableSettings, Setup};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::call::model::{ModelInfo, Profile, Quirk};
-use crate::domain::call::tokens::Encoding;
-use crate::domain::conversation::branch::{Branch, Overrides};
-use crate::domain::planning::plan::Budget;
-use crate::domain::planning::policy::Layout;
-use crate::domain::tool::mcp::OfferedTool;
-use crate::domain::tool::trace::{RunTools, ToolSpec};
-use crate::domain::tool::visibility::FileVisibility;
+use crate::domain::base::{Failure, FailureKind};
+use crate::domain::call::{Encoding, ModelInfo, Profile, Quirk};
+use crate::domain::conversation::{Branch, Overrides};
+use crate::domain::planning::{Budget, Layout};
+use crate::domain::tool::{FileVisibility, OfferedTool, RunTools, ToolSpec};
 use crate::engine::calls::meters::Meters;
 use crate::engine::indexing::code_workspace::CodeWorkspace;
 use crate::engine::tools::code;

@@ -2,14 +2,9 @@
 //! quirks and applies changes by other windows.
 //! Not for: damaged stores (`store`).
 
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::call::address;
-use crate::domain::call::model::{ModelInfo, Profile};
-use crate::domain::call::run::{RunCard, RunStatus};
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
-use crate::domain::conversation::operation::Change;
+use crate::domain::base::{BranchId, Failure, NodeId, SessionId};
+use crate::domain::call::{ModelInfo, Profile, RunCard, RunStatus, address};
+use crate::domain::conversation::{Branch, Change, Content, End, Node, NodeHead, Role};
 use crate::engine::api::{Event, SessionEvent, TurnEvent};
 use crate::engine::core::{Core, stored_value};
 use crate::engine::plans::snapshot::fresh_key;

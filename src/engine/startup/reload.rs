@@ -2,8 +2,8 @@
 //! restart.
 //! Not for: reading files (`wiring` passes that in), or settings of the screen.
 
-use crate::domain::base::failure::Failure;
-use crate::domain::call::model::Profile;
+use crate::domain::base::Failure;
+use crate::domain::call::Profile;
 use crate::engine::api::Answer;
 use crate::engine::core::{Core, with_skills};
 use std::collections::BTreeMap;

@@ -2,16 +2,12 @@
 //! Not for: computing them (`learned`).
 
 use super::setup::Prompts;
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::call::model::{ModelInfo, Profile};
-use crate::domain::code::settings::CodeSettings;
-use crate::domain::planning::input::RequestShape;
-use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::Budget;
-use crate::domain::planning::policy::{Layout, PolicySpec, StateBlock};
-use crate::domain::summary::draft::AutoSummarySettings;
-use crate::domain::tool::trace::ToolSpec;
-use crate::domain::tool::visibility::FileVisibility;
+use crate::domain::base::{Fields, Hash};
+use crate::domain::call::{ModelInfo, Profile};
+use crate::domain::code::CodeSettings;
+use crate::domain::planning::{Budget, Layout, Mode, PolicySpec, RequestShape, StateBlock};
+use crate::domain::summary::AutoSummarySettings;
+use crate::domain::tool::{FileVisibility, ToolSpec};
 use std::sync::Arc;
 
 /// The rules that apply to a branch at one time.

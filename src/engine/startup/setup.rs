@@ -2,20 +2,12 @@
 //! Not for: reading configuration files (`config`), or the rules of a branch (`rules`).
 
 use crate::config::settings::Titles;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::call::embedding::{Embed, EmbedError};
-use crate::domain::call::model::{ModelInfo, Profile};
-use crate::domain::call::provider::{Provider, ProviderError};
-use crate::domain::call::race::Limits;
-use crate::domain::call::tokens::CountTokens;
-use crate::domain::code::settings::CodeSettings;
-use crate::domain::conversation::branch::Overrides;
-use crate::domain::planning::policy::{PolicySpec, StateBlock};
-use crate::domain::tool::consent::Rule;
-use crate::domain::tool::folder_settings::FolderSettings;
-use crate::domain::tool::mcp::{ConfiguredServers, ToolServers};
-use crate::domain::tool::trace::RunTools;
+use crate::domain::base::{Failure, Hash};
+use crate::domain::call::{CountTokens, Embed, EmbedError, Limits, ModelInfo, Profile, Provider, ProviderError};
+use crate::domain::code::CodeSettings;
+use crate::domain::conversation::Overrides;
+use crate::domain::planning::{PolicySpec, StateBlock};
+use crate::domain::tool::{ConfiguredServers, FolderSettings, Rule, RunTools, ToolServers};
 use crate::store::Store;
 use crate::tools::locked_folder::LockedFolder;
 use std::collections::BTreeMap;
@@ -146,7 +138,6 @@ pub struct EmbedderSetup {
 
 /// Everything that the engine needs to start.
 pub struct Setup {
-    /// The store.
     pub store: Store,
     /// The number of backups that are kept.
     pub backups: usize,
@@ -158,7 +149,6 @@ pub struct Setup {
     pub policies_dir: Option<PathBuf>,
     /// Overrides from the command line, above all others.
     pub call: Overrides,
-    /// Tool servers.
     pub foreign: Arc<dyn ToolServers>,
     /// The workspace folder.
     pub workspace: String,
@@ -168,7 +158,6 @@ pub struct Setup {
     pub folder: Option<FolderFile>,
     /// Creates providers and accesses their servers.
     pub servers: Arc<dyn Servers>,
-    /// Counts tokens.
     pub counter: Arc<dyn CountTokens>,
     /// The embedder, if one is configured.
     pub embedder: Option<EmbedderSetup>,

@@ -8,15 +8,13 @@ use crate::config::load::{self, Config, Environment};
 use crate::config::paths::expand;
 use crate::config::prompts;
 use crate::config::settings::StateBlockChoice;
-use crate::domain::base::damage::{Damage, RepairResult, StartWith};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::call::model::{Backend, ModelInfo, Profile, Supports};
-use crate::domain::call::provider::{Provider, ProviderError, ProviderErrorKind};
-use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::conversation::branch::Overrides;
-use crate::domain::planning::policy::StateBlock;
-use crate::domain::tool::mcp::ConfiguredServers;
-use crate::domain::tool::trace::RunTools;
+use crate::domain::base::{Damage, Failure, FailureKind, RepairResult, StartWith};
+use crate::domain::call::{
+    Backend, CountTokens, Encoding, ModelInfo, Profile, Provider, ProviderError, ProviderErrorKind, Supports,
+};
+use crate::domain::conversation::Overrides;
+use crate::domain::planning::StateBlock;
+use crate::domain::tool::{ConfiguredServers, RunTools};
 use crate::engine::jobs;
 use crate::llm;
 use crate::llm::counting::tokens::Tokenizers;

@@ -1,13 +1,9 @@
 //! Accepted summaries: which are in use, reverting one level by level, their list and statistics.
 //! Not for: drafts (`drafts`), or which summaries are sent (`plans::sources::summaries`).
 
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::operation::Change;
-use crate::domain::summary::accepted::{Summary, SummaryKind};
-use crate::domain::summary::draft::{Stats, SummaryCard};
+use crate::domain::base::{BranchId, Failure, Hash};
+use crate::domain::conversation::{Branch, Change};
+use crate::domain::summary::{Stats, Summary, SummaryCard, SummaryKind};
 use crate::engine::api::Answer;
 use crate::engine::branches::undo;
 use crate::engine::core::Core;

@@ -5,17 +5,13 @@
 
 use super::due::{DueCheck, beside_turns, left_out_by_levels, seconds, unsummarized_turns, window_start};
 use super::state::{Due, DueResult};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::call::model::Backend;
+use crate::domain::base::{BranchId, Failure, FailureKind, Hash};
+use crate::domain::call::Backend;
 use crate::domain::call::tokens::grouped;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::operation::Change;
-use crate::domain::conversation::tree::Slot;
-use crate::domain::planning::plan::ContextPlan;
-use crate::domain::summary::accepted::{Summary, SummaryKind};
-use crate::domain::summary::draft::{AutoSummaryAcceptance, AutoSummaryTrigger, DRAFT_COMMANDS, SummaryAuthor};
+use crate::domain::conversation::{Branch, Change, Slot};
+use crate::domain::planning::ContextPlan;
+use crate::domain::summary::draft::DRAFT_COMMANDS;
+use crate::domain::summary::{AutoSummaryAcceptance, AutoSummaryTrigger, Summary, SummaryAuthor, SummaryKind};
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::SummaryView;

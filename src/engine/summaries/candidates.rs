@@ -2,17 +2,12 @@
 //! Not for: choosing among them (`context::summary::sources`), or when a summary is due (`automatic`).
 
 use crate::context::policy::levels;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
 use crate::domain::base::secrets;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
-use crate::domain::conversation::message::NodeHead;
+use crate::domain::base::{Failure, Hash};
 use crate::domain::conversation::tree;
-use crate::domain::planning::policy::StateBlock;
-use crate::domain::planning::tuning::TurnSelection;
-use crate::domain::summary::accepted::{Summary, SummaryKind};
-use crate::domain::summary::draft::{KeepReason, SourceTurn};
+use crate::domain::conversation::{Actor, Atom, Branch, Mark, MarkKind, NodeHead};
+use crate::domain::planning::{StateBlock, TurnSelection};
+use crate::domain::summary::{KeepReason, SourceTurn, Summary, SummaryKind};
 use crate::engine::plans::input_builder::send_barrier;
 use crate::engine::plans::labels::state_text;
 use crate::engine::sessions::state::Sessions;

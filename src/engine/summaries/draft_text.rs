@@ -3,9 +3,9 @@
 
 use crate::context::summary::survive::RequiredFacts;
 use crate::context::summary::{Size, SummaryError, keep, ratio};
-use crate::domain::base::failure::Failure;
-use crate::domain::summary::accepted::{KeptSentence, Summary, SummarySource, ratio_milli};
-use crate::domain::summary::draft::SummaryDraft;
+use crate::domain::base::Failure;
+use crate::domain::summary::accepted::ratio_milli;
+use crate::domain::summary::{KeptSentence, Summary, SummaryDraft, SummarySource};
 use crate::engine::plans::sources::summaries::summary_text;
 use std::sync::Arc;
 

@@ -9,12 +9,12 @@ use super::draft_text::PendingDraft;
 use super::state::{DraftInProgress, DraftResult};
 use super::writer::Job;
 use crate::context::summary::{keep, sources};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::BranchId;
-use crate::domain::call::model::Backend;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource};
-use crate::domain::summary::draft::{SourceTurn, SummaryAuthor, SummaryDraft};
+use crate::domain::base::{BranchId, Failure, FailureKind};
+use crate::domain::call::Backend;
+use crate::domain::conversation::Branch;
+use crate::domain::summary::{
+    KeptSentence, SourceTurn, Summary, SummaryAuthor, SummaryDraft, SummaryKind, SummarySource,
+};
 use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::auxiliary_call;
 use crate::engine::core::Core;

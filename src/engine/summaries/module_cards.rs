@@ -3,11 +3,13 @@
 
 use crate::code::parse::walk::Bounds;
 use crate::context::render::render_forms::fenced;
-use crate::domain::base::failure::Failure;
-use crate::domain::code::workspace_rules::{ProjectKind, atom, plain};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::summary::module::{ModuleCard, Staleness};
-use crate::domain::tool::visibility::{FileVisibility, READS};
+use crate::domain::base::Failure;
+use crate::domain::code::ProjectKind;
+use crate::domain::code::workspace_rules::{atom, plain};
+use crate::domain::conversation::Atom;
+use crate::domain::summary::{ModuleCard, Staleness};
+use crate::domain::tool::FileVisibility;
+use crate::domain::tool::visibility::READS;
 use crate::engine::tools::workspace::Project;
 use crate::store::Store;
 use std::path::{Path, PathBuf};

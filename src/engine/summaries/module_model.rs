@@ -5,14 +5,10 @@
 use super::module_cards;
 use crate::code::index::build::Progress;
 use crate::config::prompts;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::BranchId;
 use crate::domain::base::secrets;
-use crate::domain::call::provider::CallEnd;
-use crate::domain::call::run::RunCard;
-use crate::domain::summary::accepted::SummarySource;
-use crate::domain::summary::draft::SummaryAuthor;
-use crate::domain::summary::module::ModuleCard;
+use crate::domain::base::{BranchId, Failure, FailureKind};
+use crate::domain::call::{CallEnd, RunCard};
+use crate::domain::summary::{ModuleCard, SummaryAuthor, SummarySource};
 use crate::engine::api::{Event, SummaryEvent};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use std::cell::Cell;

@@ -9,16 +9,15 @@ use super::state::{ModuleResult, PendingModule};
 use crate::code::find::module_summary::{self, Summary};
 use crate::code::index::build::renew;
 use crate::code::index::records::Index;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::BranchId;
 use crate::domain::base::secrets;
-use crate::domain::call::model::Backend;
-use crate::domain::call::tokens::{CountTokens, Encoding, grouped};
-use crate::domain::summary::accepted::{FileCover, SummarySource};
-use crate::domain::summary::draft::SummaryAuthor;
-use crate::domain::summary::module::{ModuleCard, ModuleVersion, Staleness};
-use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
-use crate::domain::tool::visibility::FileVisibility;
+use crate::domain::base::{BranchId, Failure, FailureKind};
+use crate::domain::call::tokens::grouped;
+use crate::domain::call::{Backend, CountTokens, Encoding};
+use crate::domain::summary::{
+    Editability, Editable, EditableKind, FileCover, ModuleCard, ModuleVersion, Staleness, SummaryAuthor, SummarySource,
+    Version,
+};
+use crate::domain::tool::FileVisibility;
 use crate::engine::api::{Answer, ModuleAct, Ticket};
 use crate::engine::calls::auxiliary_call::auxiliary_call;
 use crate::engine::core::Core;

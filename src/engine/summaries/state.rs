@@ -3,13 +3,9 @@
 //! Not for: writing them (`writer`, `modules`), or a person's acts on drafts (`drafts`).
 
 use super::draft_text::PendingDraft;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::call::run::RunCard;
-use crate::domain::call::tokens::Encoding;
-use crate::domain::summary::accepted::Summary;
-use crate::domain::summary::module::ModuleCard;
+use crate::domain::base::{BranchId, Failure, Hash};
+use crate::domain::call::{Encoding, RunCard};
+use crate::domain::summary::{ModuleCard, Summary};
 use crate::engine::api::Ticket;
 use crate::engine::jobs::CancelToken;
 use std::collections::{HashMap, HashSet};

@@ -4,15 +4,9 @@
 
 use super::draft_text::PendingDraft;
 use super::writer::Job;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Mark, MarkKind};
-use crate::domain::conversation::message::NodeHead;
-use crate::domain::summary::accepted::Summary;
-use crate::domain::summary::draft::{SourceTurn, SummaryAuthor};
-use crate::domain::summary::stored_draft::StoredDraft;
+use crate::domain::base::{BranchId, Failure, Hash};
+use crate::domain::conversation::{Branch, Mark, MarkKind, NodeHead};
+use crate::domain::summary::{SourceTurn, StoredDraft, Summary, SummaryAuthor};
 use crate::engine::api::{Event, SummaryEvent};
 use crate::engine::calls::auxiliary_call::auxiliary_call;
 use crate::engine::core::Core;

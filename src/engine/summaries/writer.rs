@@ -8,18 +8,16 @@ use crate::config::prompts;
 use crate::context::render::render_forms;
 use crate::context::summary::survive::RequiredFacts;
 use crate::context::summary::{Size, SummaryError, extract, keep, parts};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::NodeId;
 use crate::domain::base::secrets;
-use crate::domain::call::provider::CallEnd;
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::message::{Content, Node, NodeHead, Role};
+use crate::domain::base::{Failure, FailureKind, Hash, NodeId};
+use crate::domain::call::{CallEnd, RunCard};
+use crate::domain::conversation::{Content, Node, NodeHead, Role};
 use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
-use crate::domain::planning::plan::{Budget, Form};
-use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource, TurnCover};
-use crate::domain::summary::draft::{KeepReason, SourceMessage, SourceTurn, SummaryAuthor, SummaryDraft};
-use crate::domain::summary::stored_draft::StoredDraft;
+use crate::domain::planning::{Budget, Form};
+use crate::domain::summary::{
+    KeepReason, KeptSentence, SourceMessage, SourceTurn, StoredDraft, Summary, SummaryAuthor, SummaryDraft,
+    SummaryKind, SummarySource, TurnCover,
+};
 use crate::engine::api::{Event, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::inbox::{Inbox, SummaryReport};

@@ -1,10 +1,8 @@
 //! Tools that the engine itself adds to the workspace's tools.
 //! Not for: the tools themselves (`code`, `skills`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::tool::consent::ToolEffect;
-use crate::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome, ToolOutput, ToolSpec};
-use crate::domain::tool::visibility::FileVisibility;
+use crate::domain::base::Hash;
+use crate::domain::tool::{FileVisibility, RunTools, ToolEffect, ToolObserver, ToolOutcome, ToolOutput, ToolSpec};
 use std::sync::Arc;
 
 /// A group of tools that only read.

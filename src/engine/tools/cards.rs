@@ -3,13 +3,14 @@
 
 use super::selection::{OWN, alone, switched};
 use crate::context::render::tools_text;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::call::tokens::Encoding;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::tool::cards::{FileCard, FileServer, ServerCard, ToolCard, ToolList};
-use crate::domain::tool::mcp::{self, Origin, Server, ServerSpec, ServerState, ServerTool};
-use crate::domain::tool::trace::{RunTools, ToolSpec};
+use crate::domain::base::{BranchId, Failure};
+use crate::domain::call::Encoding;
+use crate::domain::conversation::Branch;
+use crate::domain::tool::mcp;
+use crate::domain::tool::{
+    FileCard, FileServer, Origin, RunTools, Server, ServerCard, ServerSpec, ServerState, ServerTool, ToolCard,
+    ToolList, ToolSpec,
+};
 use crate::engine::core::Core;
 use crate::engine::startup::learned;
 use crate::engine::startup::setup::Setup;

@@ -4,10 +4,10 @@
 
 use super::skills::PREFIX;
 use super::state::MOST;
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::domain::base::secrets;
 use crate::domain::call::tokens::grouped;
-use crate::domain::tool::trace::RunTools;
+use crate::domain::tool::RunTools;
 use crate::engine::api::{Answer, CodeAct, FileList, Ticket};
 use crate::engine::core::Core;
 use crate::engine::startup::setup::Setup;

@@ -1,9 +1,8 @@
 //! Trust in the workspace folder, and a person's decision on the folder's own settings file.
 //! Not for: reading that file (`config`), or the folder's tool servers (`servers`).
 
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::tool::folder_settings::{FolderSettings, SettingsFileStatus};
+use crate::domain::base::{Failure, FailureKind, Hash};
+use crate::domain::tool::{FolderSettings, SettingsFileStatus};
 use crate::engine::api::{Answer, FolderAct};
 use crate::engine::core::Core;
 use crate::engine::startup::setup::Setup;

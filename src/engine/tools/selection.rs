@@ -2,9 +2,9 @@
 //! Not for: switching tools (`switches`).
 
 use crate::context::render::tools_text;
-use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::tool::mcp::{self, OfferedTool};
-use crate::domain::tool::trace::ToolSpec;
+use crate::domain::call::{CountTokens, Encoding};
+use crate::domain::tool::mcp;
+use crate::domain::tool::{OfferedTool, ToolSpec};
 
 /// The key that switches off all of the program's own tools.
 pub(crate) const OWN: &str = "*";

@@ -1,8 +1,9 @@
 //! The report of `doctor` on tool servers: their names, transport, state, and faults. Starts none of them.
 //! Not for: using them (`servers`).
 
-use crate::domain::tool::cards::FileDecision;
-use crate::domain::tool::mcp::{ConfiguredServers, FolderFile, Origin, ServerSpec, ServerState, ServerTransport};
+use crate::domain::tool::{
+    ConfiguredServers, FileDecision, FolderFile, Origin, ServerSpec, ServerState, ServerTransport,
+};
 use crate::engine::api::Finding;
 use crate::engine::core::Core;
 use crate::engine::tools::servers::file_decision;

@@ -6,11 +6,9 @@
 //! after it agree.
 //! Not for: the protocol (`mcp`), or consent to a call (`turns::consent`).
 
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::tool::cards::FileDecision;
-use crate::domain::tool::mcp::{self, ConfiguredServers, Server, ServerSpec, ServerState, ServerTool};
+use crate::domain::base::{BranchId, Failure, FailureKind, Hash};
+use crate::domain::tool::mcp;
+use crate::domain::tool::{ConfiguredServers, FileDecision, Server, ServerSpec, ServerState, ServerTool};
 use crate::engine::api::{Answer, Event, Request, ServerAct, ServerUse, Ticket, ToolEvent, ToolRequest};
 use crate::engine::core::{Core, stored_value};
 use crate::engine::startup::setup::Setup;

@@ -5,10 +5,11 @@
 use super::added::LookupTools;
 use super::workspace::{Project, short};
 use crate::domain::base::secrets;
-use crate::domain::code::workspace_rules::{self, ProjectKind, frontmatter, plain};
-use crate::domain::conversation::mark::Atom;
+use crate::domain::code::ProjectKind;
+use crate::domain::code::workspace_rules::{self, frontmatter, plain};
+use crate::domain::conversation::Atom;
 use crate::domain::tool::folder_settings::SKILLS;
-use crate::domain::tool::trace::{ToolOutput, ToolSpec, ToolStatus};
+use crate::domain::tool::{ToolOutput, ToolSpec, ToolStatus};
 use crate::tools::folder::{Folder, PathTarget};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

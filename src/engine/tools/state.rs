@@ -2,10 +2,8 @@
 //! Not for: calling servers (`mcp`), or approving their tools (`servers`).
 
 use super::workspace::Project;
-use crate::domain::base::hash::Hash;
-use crate::domain::tool::mcp::{ConfiguredServers, ServerState};
-use crate::domain::tool::trace::RunTools;
-use crate::domain::tool::visibility::FileVisibility;
+use crate::domain::base::Hash;
+use crate::domain::tool::{ConfiguredServers, FileVisibility, RunTools, ServerState};
 use crate::engine::api::{Request, Ticket};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +11,6 @@ use std::time::{Duration, Instant};
 
 /// The state of tools.
 pub(crate) struct Tools {
-    /// Tool servers.
     pub(crate) servers: ServerRegistry,
     /// The names of the workspace's files.
     pub(crate) files: FileNames,

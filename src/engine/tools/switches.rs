@@ -2,8 +2,7 @@
 //! Not for: which tools are sent (`selection`), servers (`servers`), or cards (`cards`).
 
 use super::selection::OWN;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::{BranchId, Failure};
 use crate::domain::tool::mcp;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;

@@ -1,12 +1,10 @@
 //! The data that a tool trace records when its call ends, and the stored result.
 //! Not for: requests about traces (`traces`), or running tools (`turns::tool_calls`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::SessionId;
-use crate::domain::conversation::message::NodeHead;
-use crate::domain::tool::consent::FileChange;
+use crate::domain::base::{Hash, SessionId};
+use crate::domain::conversation::NodeHead;
 use crate::domain::tool::resolution;
-use crate::domain::tool::trace::{FileTexts, ToolOutcome, ToolStatus, ToolTrace};
+use crate::domain::tool::{FileChange, FileTexts, ToolOutcome, ToolStatus, ToolTrace};
 use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::Arc;

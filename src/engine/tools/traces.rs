@@ -2,11 +2,8 @@
 //! Not for: running tools (`turns::tool_calls`, `calls::rerun`).
 
 use super::trace_records::LOOKED;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::SessionId;
-use crate::domain::tool::consent::FileChange;
-use crate::domain::tool::trace::{FileTexts, ToolTrace};
+use crate::domain::base::{Failure, Hash, SessionId};
+use crate::domain::tool::{FileChange, FileTexts, ToolTrace};
 use crate::engine::api::{Answer, TraceAct, TraceWhole};
 use crate::engine::core::{Core, content};
 use crate::store::Store;

@@ -5,15 +5,14 @@
 
 use super::skills::{self, Skill};
 use crate::code::index::arrived::NewFiles;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::code::workspace_rules::{ProjectKind, atom, plain};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::plan::{ContextPlan, RowKind};
-use crate::domain::summary::accepted::FileCover;
-use crate::domain::summary::module::{ModuleCard, Staleness};
+use crate::domain::base::{BranchId, Hash};
+use crate::domain::code::ProjectKind;
+use crate::domain::code::workspace_rules::{atom, plain};
+use crate::domain::conversation::Atom;
+use crate::domain::planning::{ContextPlan, RowKind};
+use crate::domain::summary::{FileCover, ModuleCard, Staleness};
+use crate::domain::tool::FileVisibility;
 use crate::domain::tool::consent::matches;
-use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::plans::sources::rule_text::load;
 use crate::engine::startup::setup::{ProjectSetup, Setup};
 use crate::engine::summaries::module_cards;

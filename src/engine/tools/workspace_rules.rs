@@ -4,17 +4,15 @@
 
 use super::skills;
 use super::workspace::{AROUND, NAMES, Project, RulesFile, RulesText};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::call::tokens::{CountTokens, Encoding, grouped};
-use crate::domain::code::workspace_rules::{ProjectItem, ProjectKind, ProjectList, RuleState};
-use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
-use crate::domain::conversation::operation::Change;
-use crate::domain::planning::plan::{ContextPlan, Reason, Row, Verdict};
-use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
-use crate::domain::tool::trace::RunTools;
-use crate::domain::tool::visibility::FileVisibility;
+use crate::domain::base::{BranchId, Failure, FailureKind, Hash};
+use crate::domain::call::tokens::grouped;
+use crate::domain::call::{CountTokens, Encoding};
+use crate::domain::code::{ProjectItem, ProjectKind, ProjectList, RuleState};
+use crate::domain::conversation::{Atom, Change, Mark, MarkKind};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{ContextPlan, Row, Verdict};
+use crate::domain::summary::{Editability, Editable, EditableKind, Version};
+use crate::domain::tool::{FileVisibility, RunTools};
 use crate::engine::api::{Act, Answer, ItemName, ProjectAct, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::rules;

@@ -3,9 +3,8 @@
 //! Not for: the locks (`store`).
 
 use super::state::HeldClaim;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::conversation::branch::Branch;
+use crate::domain::base::{BranchId, Failure, FailureKind, NodeId};
+use crate::domain::conversation::Branch;
 use crate::engine::api::{Answer, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};

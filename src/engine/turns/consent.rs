@@ -4,17 +4,13 @@
 
 use super::state::WaitingCall;
 use super::tool_calls::CallDecision;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::message::End;
-use crate::domain::conversation::operation::Change;
-use crate::domain::tool::consent::{
-    Consent, FileChange, PendingApproval, Rule, RuleScope, ToolEffect, Verdict, decide,
-};
+use crate::domain::base::{BranchId, Failure, FailureKind, Hash, NodeId, SessionId};
+use crate::domain::conversation::{Change, End};
+use crate::domain::tool::consent::decide;
 use crate::domain::tool::resolution::files;
-use crate::domain::tool::trace::ToolStatus;
-use crate::domain::tool::visibility::FileVisibility;
+use crate::domain::tool::{
+    Consent, FileChange, FileVisibility, PendingApproval, Rule, RuleScope, ToolEffect, ToolStatus, Verdict,
+};
 use crate::engine::api::{Answer, Event, ToolEvent};
 use crate::engine::core::{Core, stored_value};
 use crate::engine::sessions::state::Sessions;

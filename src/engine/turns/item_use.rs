@@ -5,12 +5,12 @@
 use super::state::{AnswerToCheck, LiveTurn};
 use crate::context::item_use::{ChangedFile, SentItem, ToolUse, find_uses};
 use crate::context::render::render_forms;
-use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::call::item_use::{CallUses, ItemUse, RULE, counts};
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::message::{Content, Role};
-use crate::domain::planning::plan::{Form, Row};
-use crate::domain::tool::trace::{ToolStatus, ToolTrace};
+use crate::domain::base::{BranchId, SessionId};
+use crate::domain::call::item_use::{RULE, counts};
+use crate::domain::call::{CallUses, ItemUse, RunCard};
+use crate::domain::conversation::{Content, Role};
+use crate::domain::planning::{Form, Row};
+use crate::domain::tool::{ToolStatus, ToolTrace};
 use crate::engine::core::Core;
 use crate::engine::plans::input_builder::Contents;
 use crate::engine::turns::state::Turns;

@@ -3,10 +3,8 @@
 
 use super::machine::TurnInput;
 use super::state::{LimitWatch, LiveTurn};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::call::provider::{CallEnd, Outcome};
-use crate::domain::call::race::{BranchRun, Limit, Limits, RaceUsage};
+use crate::domain::base::{BranchId, Failure, FailureKind, SessionId};
+use crate::domain::call::{BranchRun, CallEnd, Limit, Limits, Outcome, RaceUsage};
 use crate::engine::api::{Event, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::sessions::state::Sessions;

@@ -5,9 +5,9 @@
 //! calls tools keeps its run open until all results have arrived; the calling message and the results are committed
 //! together. Then the grown turn is planned and sent again, up to a maximum number of rounds.
 
-use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
-use crate::domain::conversation::message::{Content, End, Part};
-use crate::domain::tool::trace::ToolOutput;
+use crate::domain::call::{CallEnd, Delta, Outcome, ProviderErrorKind};
+use crate::domain::conversation::{Content, End, Part};
+use crate::domain::tool::ToolOutput;
 use serde::{Deserialize, Serialize};
 
 /// The phase of a turn.
@@ -86,7 +86,6 @@ pub enum Effect {
 pub struct PartialCall {
     /// The index of the call in the answer, as the server numbers it.
     pub index: u32,
-    /// Its id.
     pub id: String,
     /// The tool's name.
     pub name: String,
@@ -97,7 +96,6 @@ pub struct PartialCall {
 /// The parts of an answer that have arrived.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Arrived {
-    /// The text.
     pub text: String,
     /// The reasoning text.
     pub reasoning: String,

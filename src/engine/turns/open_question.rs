@@ -4,9 +4,8 @@
 
 use crate::context::policy::lanes::{self, Focus, PendingQuestion};
 use crate::context::render::render_forms;
-use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::tuning::TurnSelection;
+use crate::domain::conversation::{Lane, Role};
+use crate::domain::planning::TurnSelection;
 use crate::engine::plans::snapshot::Snapshot;
 
 /// The line that the model is asked to add to its state block under policies with lanes.

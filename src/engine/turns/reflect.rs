@@ -8,19 +8,16 @@ use super::touched_item::TouchedItem;
 use crate::context::activation::{self, DecisionContext, Item, ItemChange, ItemMarks, Step};
 use crate::context::references;
 use crate::context::render::render_forms;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::call::retrieval_set::ClusterId;
-use crate::domain::code::symbols::CodeRef;
-use crate::domain::conversation::activation::{Touch, Touches};
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::conversation::message::{Content, End, NodeHead, Role};
-use crate::domain::conversation::transition::{ItemState, Subject};
-use crate::domain::planning::plan::{Form, Reason, Row, RowKind};
-use crate::domain::tool::trace::ToolStatus;
+use crate::domain::base::{BranchId, Failure, Hash, NodeId};
+use crate::domain::call::ClusterId;
+use crate::domain::code::CodeRef;
+use crate::domain::conversation::{
+    Actor, Atom, Branch, Content, End, ItemState, Lane, LeaseTurns, Mark, MarkKind, NodeHead, Role, Subject, Touch,
+    Touches,
+};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{Form, Row, RowKind};
+use crate::domain::tool::ToolStatus;
 use crate::engine::branches::mark_state::{
     MarkUpdate, mark_transition, resulting_mark, state_of_mark, step_text, suggestion_transition,
 };

@@ -4,12 +4,11 @@
 
 use super::reflect::TurnEndInput;
 use crate::context::item_use::mentioned;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::CodeRef;
-use crate::domain::conversation::activation::{SymbolTouch, Touch};
-use crate::domain::conversation::message::{Part, Role};
-use crate::domain::planning::plan::{Reason, RowKind};
+use crate::domain::base::{Failure, Hash};
+use crate::domain::code::CodeRef;
+use crate::domain::conversation::{Part, Role, SymbolTouch, Touch};
+use crate::domain::planning::RowKind;
+use crate::domain::planning::plan::Reason;
 use crate::engine::core::{Core, content};
 use crate::store::Store;
 use std::collections::BTreeMap;

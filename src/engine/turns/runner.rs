@@ -2,10 +2,10 @@
 //! switched off. Results of servers that exceed the limit are stored in full, like the output of commands.
 //! Not for: the list of servers (`tools::servers`), the protocol (`mcp`), or consent to a call (`consent`).
 
-use crate::domain::tool::consent::ToolEffect;
-use crate::domain::tool::mcp::{self, OfferedTool, PREFIX, ToolServers};
-use crate::domain::tool::trace::{
-    RunTools, ShortenedResult, ToolObserver, ToolOutcome, ToolOutput, ToolStatus, in_lines,
+use crate::domain::tool::mcp::{self, PREFIX};
+use crate::domain::tool::trace::in_lines;
+use crate::domain::tool::{
+    OfferedTool, RunTools, ShortenedResult, ToolEffect, ToolObserver, ToolOutcome, ToolOutput, ToolServers, ToolStatus,
 };
 use crate::engine::tools::selection::OWN;
 use std::sync::Arc;

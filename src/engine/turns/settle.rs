@@ -3,11 +3,9 @@
 //! Not for: reading an answer (`llm`), or the effects of its end (`machine`).
 
 use super::machine::Arrived;
-use crate::domain::base::hash::Fields;
-use crate::domain::base::ids::RunId;
-use crate::domain::call::provider::{CallEnd, Diagnostic, Outcome, ProviderError, ProviderErrorKind, Wire};
+use crate::domain::base::{Fields, RunId};
 use crate::domain::call::tokens::grouped;
-use crate::domain::call::usage::Usage;
+use crate::domain::call::{CallEnd, Diagnostic, Outcome, ProviderError, ProviderErrorKind, Usage, Wire};
 use serde_json::Value;
 use std::collections::HashSet;
 

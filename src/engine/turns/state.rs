@@ -4,19 +4,11 @@
 
 use super::machine::{Arrived, Effect, TurnState};
 use super::tool_calls::CallDecision;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::call::model::{ModelInfo, Price, Quirk};
-use crate::domain::call::provider::Outcome;
-use crate::domain::call::race::{Limit, Limits, RaceUsage};
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::{Content, NodeHead};
-use crate::domain::planning::plan::{Anchor, ContextPlan};
-use crate::domain::tool::consent::{PendingApproval, ToolEffect};
-use crate::domain::tool::rerun::Rerun;
-use crate::domain::tool::trace::{ToolOutcome, ToolTrace};
+use crate::domain::base::{BranchId, Failure, FailureKind, Hash, NodeId, RunId, SessionId};
+use crate::domain::call::{Limit, Limits, ModelInfo, Outcome, Price, Quirk, RaceUsage, RunCard};
+use crate::domain::conversation::{Atom, Content, NodeHead};
+use crate::domain::planning::{Anchor, ContextPlan};
+use crate::domain::tool::{PendingApproval, Rerun, ToolEffect, ToolOutcome, ToolTrace};
 use crate::engine::api::{AsideView, Draft, Ticket};
 use crate::engine::jobs::CancelToken;
 use crate::engine::plans::input_builder::Contents;

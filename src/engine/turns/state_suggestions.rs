@@ -3,19 +3,16 @@
 
 use super::state::LiveTurn;
 use crate::context::render::render_forms;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, MemoryId, SessionId};
-use crate::domain::base::secrets;
-use crate::domain::conversation::branch::StateVersion;
-use crate::domain::conversation::mark::Actor;
-use crate::domain::conversation::memory::{self, Memory, MemoryKind, MemoryStatus, Origin, Scope};
-use crate::domain::conversation::message::{Content, End, NodeHead, Role};
-use crate::domain::conversation::state;
-use crate::domain::conversation::state_suggestions::{self, SuggestedPin};
-use crate::domain::conversation::transition::{ItemState, Subject, Transition};
-use crate::domain::conversation::tree::{self, Slot};
-use crate::domain::planning::plan::Form;
+use crate::domain::base::ids::MemoryId;
+use crate::domain::base::{BranchId, Failure, Hash, SessionId, secrets};
+use crate::domain::conversation::memory::{self, Origin};
+use crate::domain::conversation::state_suggestions;
+use crate::domain::conversation::tree;
+use crate::domain::conversation::{
+    Actor, Content, End, ItemState, Memory, MemoryKind, MemoryStatus, NodeHead, Role, Scope, Slot, StateVersion,
+    Subject, SuggestedPin, Transition, state,
+};
+use crate::domain::planning::Form;
 use crate::engine::core::{Core, content};
 use crate::engine::plans::sources::suggested_pins;
 use crate::engine::sessions::session::{Session, state_at};

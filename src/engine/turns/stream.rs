@@ -3,11 +3,11 @@
 
 use super::machine::{Arrived, PartialCall};
 use super::tool_calls::CallDecision;
-use crate::domain::base::ids::RunId;
-use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, Wire};
-use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::tool::consent::ToolEffect;
-use crate::domain::tool::trace::ToolOutcome;
+use crate::domain::base::RunId;
+use crate::domain::call::{
+    CallEnd, CountTokens, Delta, Encoding, Outcome, Provider, ProviderError, ProviderErrorKind, Wire,
+};
+use crate::domain::tool::{ToolEffect, ToolOutcome};
 use crate::engine::jobs::{CancelToken, Jobs};
 use crate::store::Store;
 use crate::store::types::Write;

@@ -3,11 +3,10 @@
 
 use super::runner::Runner;
 use super::stream::Report;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{RunId, SessionId};
-use crate::domain::tool::consent::{CANCELED, Consent, DENIED_BY_PERSON, ToolEffect};
-use crate::domain::tool::trace::{self, KEPT, ToolObserver, ToolOutcome, ToolOutput, ToolStatus, kept_path};
-use crate::domain::tool::visibility::FileVisibility;
+use crate::domain::base::{Failure, RunId, SessionId};
+use crate::domain::tool::consent::{CANCELED, DENIED_BY_PERSON};
+use crate::domain::tool::trace::{self, KEPT, kept_path};
+use crate::domain::tool::{Consent, FileVisibility, ToolEffect, ToolObserver, ToolOutcome, ToolOutput, ToolStatus};
 use crate::engine::jobs::{CancelToken, Jobs};
 use crate::store::Store;
 use std::panic::AssertUnwindSafe;
@@ -20,7 +19,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The decision on a call.
 pub(crate) struct CallDecision {
-    /// The decision.
     pub(crate) consent: Consent,
     /// Whether a person decided, not a rule.
     pub(crate) by_person: bool,

@@ -3,9 +3,8 @@
 
 use super::reflect::{TurnEndInput, by_engine, card_tokens};
 use crate::context::activation::ItemMarks;
-use crate::domain::code::symbols::CodeRef;
-use crate::domain::conversation::activation::{Touch, Touches};
-use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
+use crate::domain::code::CodeRef;
+use crate::domain::conversation::{Actor, Atom, LeaseTurns, Mark, MarkKind, Touch, Touches};
 use crate::engine::branches::mark_state::MarkUpdate;
 use crate::engine::plans::sources::code::SYMBOL_TOKENS;
 use crate::engine::plans::sources::code_rows::atom_of;
@@ -17,7 +16,6 @@ use std::collections::BTreeMap;
 pub(super) enum TouchedItem {
     /// An older turn, by its index on the path.
     Turn(usize),
-    /// A symbol.
     Symbol(Box<CodeRef>),
 }
 

@@ -4,8 +4,9 @@
 //! `pieces`, whose boundaries are exact only for the built-in vocabularies, and they exclude the tokens that a server's
 //! chat template adds.
 
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::call::tokens::{CountTokens as _, Encoding};
+use crate::domain::base::{Fields, Hash};
+use crate::domain::call::Encoding;
+use crate::domain::call::tokens::CountTokens as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -14,14 +15,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub enum TokenizerFileError {
     /// The program was built without support for such files.
     #[error("{path} can't be used: this build lacks the feature hf-tokenizers")]
-    NoFeature {
-        /// The path of the file.
-        path: String,
-    },
+    NoFeature { path: String },
     /// The file is missing or is not a valid tokenizer.
     #[error("{path} can't be used as a tokenizer: {why}")]
     Unusable {
-        /// The path of the file.
         path: String,
         /// What is wrong with it.
         why: String,

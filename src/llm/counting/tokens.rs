@@ -4,7 +4,8 @@
 use super::pieces::pieces;
 use super::tokenizer_file::TokenizerFiles;
 use super::vocabulary::{CL100K_BASE, O200K_BASE, Vocabulary};
-use crate::domain::call::tokens::{CountTokens, Encoding, approximate};
+use crate::domain::call::tokens::approximate;
+use crate::domain::call::{CountTokens, Encoding};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

@@ -13,9 +13,7 @@ use std::collections::BinaryHeap;
 
 /// A vocabulary's list of tokens, and the pattern that splits a text into words before they are encoded.
 pub(super) struct Source {
-    /// The tokens.
     pub(super) tokens: &'static [u8],
-    /// The pattern.
     pub(super) pattern: &'static str,
 }
 

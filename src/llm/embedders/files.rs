@@ -1,8 +1,8 @@
 //! Reads a model directory in the format of sentence-transformers: the relevant files, their settings, and their hash.
 //! Not for: running the model (`local`).
 
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::call::embedding::EmbedError;
+use crate::domain::base::{Fields, Hash};
+use crate::domain::call::EmbedError;
 use candle_transformers::models::bert::Config;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

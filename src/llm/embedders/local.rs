@@ -4,7 +4,8 @@
 
 use super::files::{Files, Pooling};
 use super::split_text;
-use crate::domain::call::embedding::{Embed, EmbedError, Purpose, pooled};
+use crate::domain::call::embedding::pooled;
+use crate::domain::call::{Embed, EmbedError, Purpose};
 use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models::bert::BertModel;

@@ -7,7 +7,7 @@ pub(super) mod files;
 pub mod local;
 pub mod openai;
 
-use crate::domain::call::embedding::{Embed, EmbedError};
+use crate::domain::call::{Embed, EmbedError};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -3,10 +3,10 @@
 //! Not for: choosing texts or storing vectors (`engine`, `store`).
 
 use super::split_text;
-use crate::domain::base::hash::Fields;
-use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalize, pooled};
-use crate::domain::call::model::Profile;
-use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
+use crate::domain::base::Fields;
+use crate::domain::call::embedding::{normalize, pooled};
+use crate::domain::call::provider::ProviderErrorKind as Kind;
+use crate::domain::call::{Embed, EmbedError, Profile, ProviderError, Purpose};
 use crate::llm::http::{Endpoint, runtime};
 use crate::llm::{key, sdk};
 use async_openai::types::embeddings::{CreateEmbeddingRequest, EmbeddingInput};

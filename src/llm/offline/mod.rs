@@ -6,8 +6,7 @@ pub(super) mod body;
 pub mod model;
 pub mod scripted;
 
-use crate::domain::call::provider::{CallEnd, Delta, Outcome};
-use crate::domain::call::usage::Usage;
+use crate::domain::call::{CallEnd, Delta, Outcome, Usage};
 use std::time::{Duration, Instant};
 
 /// Names of the built-in models. There are two, for races without a server.

@@ -7,11 +7,9 @@
 use super::answer::{Answer, answer};
 use super::body::Body;
 use super::{Progress, pause};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::RunId;
-use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind as Kind, Wire};
-use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::call::usage::Usage;
+use crate::domain::base::{Hash, RunId};
+use crate::domain::call::provider::ProviderErrorKind as Kind;
+use crate::domain::call::{CallEnd, CountTokens, Delta, Encoding, Outcome, Provider, Usage, Wire};
 use crate::llm::http::problem;
 use std::sync::Arc;
 use std::time::Duration;

@@ -15,9 +15,9 @@
 
 use super::body::Body;
 use super::{Progress, pause};
-use crate::domain::base::ids::RunId;
-use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind as Kind, Wire};
-use crate::domain::call::usage::Usage;
+use crate::domain::base::RunId;
+use crate::domain::call::provider::ProviderErrorKind as Kind;
+use crate::domain::call::{CallEnd, Delta, Outcome, Provider, Usage, Wire};
 use crate::llm::LlmError;
 use crate::llm::http::problem;
 use serde::Deserialize;

@@ -43,8 +43,11 @@ enum PostingsPlace {
     /// Growing, in memory.
     Open(HashMap<Term, OpenList>),
     /// Sealed, in memory: sorted terms with the end of each list in `bytes`.
-    Resident { terms: Vec<Term>, ends: Vec<u32>, bytes: Vec<u8> },
-    /// In the store.
+    Resident {
+        terms: Vec<Term>,
+        ends: Vec<u32>,
+        bytes: Vec<u8>,
+    },
     Stored,
 }
 

@@ -6,8 +6,8 @@ use super::codec::{Reader, put};
 use super::passages::{estimate, passages};
 use super::segment::{SEGMENT_PASSAGES, Segment, Source};
 use super::words::{Analyzer, Term, hash, words_of};
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::message::Role;
+use crate::domain::base::Hash;
+use crate::domain::conversation::Role;
 use crate::retrieval::RetrievalError;
 use crate::retrieval::hints::marks;
 use std::collections::HashMap;
@@ -29,9 +29,7 @@ pub struct Entry<'a> {
     pub speaker: Option<&'a str>,
     /// Time in seconds since 1970, if known.
     pub at: Option<i64>,
-    /// Its lane.
     pub lane: u32,
-    /// Its text.
     pub text: &'a str,
 }
 
@@ -42,7 +40,6 @@ pub struct IndexedMessage {
     pub key: Hash,
     /// Time in seconds since 1970; `i64::MIN` if unknown.
     pub at: i64,
-    /// Its lane.
     pub lane: u32,
     /// Number of its first passage.
     pub first: u32,
@@ -83,7 +80,6 @@ pub struct OpenSegment {
     pub passages: u32,
     /// The keys of the messages whose words are in it.
     pub keys: Vec<Hash>,
-    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 

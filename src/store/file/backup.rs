@@ -3,7 +3,7 @@
 
 use super::open::path_with_suffix;
 use super::private;
-use crate::domain::base::damage::BackupCard;
+use crate::domain::base::BackupCard;
 use crate::store::Store;
 use crate::store::sql::all_rows;
 use crate::store::types::StoreError;

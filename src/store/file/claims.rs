@@ -8,7 +8,7 @@
 
 use super::open::{owners_folder, path_with_suffix};
 use super::private;
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::BranchId;
 use crate::store::Store;
 use crate::store::types::OpenRun;
 use serde::{Deserialize, Serialize};

@@ -3,8 +3,7 @@
 
 use super::backup;
 use super::pool::reader;
-use crate::domain::base::damage::{BackupAct, BackupCard, BackupOutcome, BackupReport};
-use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::base::{BackupAct, BackupCard, BackupOutcome, BackupReport, NodeId, SessionId};
 use crate::store::sql::all_rows;
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};

@@ -5,8 +5,8 @@ use super::open::{check, lock_gate, owners_folder, path_with_suffix, read_tables
 use super::owners::Owners;
 use super::pool::reader;
 use super::{backup, check as whole, examine, private, salvage};
-use crate::domain::base::damage::{BackupCard, Damage, RepairResult, StartWith};
-use crate::domain::conversation::record::Transcript;
+use crate::domain::base::{BackupCard, Damage, RepairResult, StartWith};
+use crate::domain::conversation::Transcript;
 use crate::store::types::StoreError;
 use crate::store::{schema, sql};
 use rusqlite::Connection;

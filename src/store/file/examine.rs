@@ -2,8 +2,7 @@
 //! text matches its hash. Also decompresses every stored plan.
 //! Not for: the file's pages (`check`), or the repair of faults (`damage`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::{Hash, NodeId};
 use crate::store::sql::{all_rows, pragma, uint};
 use crate::store::tables::{content, packed_plans};
 use crate::store::types::StoreError;

@@ -27,7 +27,6 @@ pub struct OpenOptions {
 
 /// An open store and its notices.
 pub struct Opened {
-    /// The store.
     pub store: Store,
     /// Sentences for the user, for example about a fallback.
     pub notices: Vec<String>,

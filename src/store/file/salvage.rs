@@ -1,9 +1,8 @@
 //! Reads the readable content of a damaged store as neutral records.
 //! Not for: writing the records (`export`), or anything except messages and titles.
 
-use crate::domain::base::ids::{NodeId, SessionId};
-use crate::domain::conversation::message::{Content, End, Role};
-use crate::domain::conversation::record::{Record, Transcript};
+use crate::domain::base::{NodeId, SessionId};
+use crate::domain::conversation::{Content, End, Record, Role, Transcript};
 use crate::store::tables::content;
 use rusqlite::{Connection, Row};
 use std::collections::{BTreeMap, HashSet};

@@ -1,7 +1,7 @@
 //! Full-text search over messages.
 //! Not for: retrieval into prompts, or titles of sessions (there are few; the caller searches the cards).
 
-use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::base::{NodeId, SessionId};
 use crate::store::Store;
 use crate::store::sql::{all_rows, int, session_row};
 use crate::store::types::StoreError;

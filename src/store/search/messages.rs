@@ -11,9 +11,8 @@
 
 use super::excerpt;
 use super::full_text::phrases;
-use crate::domain::base::ids::SessionId;
-use crate::domain::conversation::message::Role;
-use crate::domain::conversation::search::{FoundMessage, SearchFilter};
+use crate::domain::base::SessionId;
+use crate::domain::conversation::{FoundMessage, Role, SearchFilter};
 use crate::store::Store;
 use crate::store::sql::all_rows;
 use crate::store::types::StoreError;

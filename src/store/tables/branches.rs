@@ -1,9 +1,8 @@
 //! Branches with their marks.
 //! Not for: the current state version of a branch; the engine finds it on the branch's path.
 
-use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Atom, Mark};
+use crate::domain::base::{BranchId, SessionId};
+use crate::domain::conversation::{Atom, Branch, Mark};
 use crate::store::Store;
 use crate::store::sql::{Json, all_rows, first_row, int, json, numbered_json, uint};
 use crate::store::transaction::WriteTransaction;

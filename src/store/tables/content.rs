@@ -1,8 +1,8 @@
 //! Contents as stored in a row: as JSON, with each large text stored once in the table `body`.
 //! Not for: heads of nodes (`nodes`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::message::{Content, Part};
+use crate::domain::base::Hash;
+use crate::domain::conversation::{Content, Part};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::Connection;

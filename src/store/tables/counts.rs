@@ -2,8 +2,8 @@
 //! Not for: counting tokens (`llm`).
 
 use super::lookup::StoreLookup;
-use crate::domain::base::hash::Hash;
-use crate::domain::call::tokens::Encoding;
+use crate::domain::base::Hash;
+use crate::domain::call::Encoding;
 use crate::store::Store;
 use crate::store::sql::first_rows;
 use crate::store::transaction::WriteTransaction;

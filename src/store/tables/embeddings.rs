@@ -1,7 +1,7 @@
 //! Vectors of passages, by model and hash of the text. Their bytes are opaque here; the module `retrieval` reads them.
 //! Not for: which texts get a vector (`engine`).
 
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
 use crate::store::Store;
 use crate::store::sql::first_rows;
 use crate::store::transaction::WriteTransaction;

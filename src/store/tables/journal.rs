@@ -1,9 +1,8 @@
 //! State versions and the operation log of a session.
 //! Not for: choosing the current state version, or undo (`engine`).
 
-use crate::domain::base::ids::SessionId;
-use crate::domain::conversation::branch::StateVersion;
-use crate::domain::conversation::operation::Operation;
+use crate::domain::base::SessionId;
+use crate::domain::conversation::{Operation, StateVersion};
 use crate::store::Store;
 use crate::store::sql::{Json, all_rows, int, json, numbered_json, uint};
 use crate::store::transaction::WriteTransaction;

@@ -1,9 +1,8 @@
 //! Reads inside the transaction that will write, so that no other write happens before it.
 //! Not for: reads without a write, which use the pool.
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::message::End;
+use crate::domain::base::{BranchId, Hash, NodeId, SessionId};
+use crate::domain::conversation::End;
 use crate::store::Store;
 use crate::store::sql::{all_rows, first_row, uint};
 use crate::store::types::{StoreError, Write};
@@ -15,13 +14,10 @@ pub struct StoreLookup<'a>(pub(crate) &'a Connection);
 /// The stored facts of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeState {
-    /// Its id.
     pub id: NodeId,
-    /// Its key.
     pub key: Hash,
     /// Milliseconds since 1970.
     pub at: i64,
-    /// The hash of its content.
     pub content: Option<Hash>,
     /// Whether its content was removed.
     pub removed: bool,
@@ -30,11 +26,8 @@ pub struct NodeState {
 /// A branch's name and head.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BranchName {
-    /// Its id.
     pub id: BranchId,
-    /// Its name.
     pub name: String,
-    /// Its head.
     pub head: Option<NodeId>,
 }
 

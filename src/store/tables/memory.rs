@@ -1,9 +1,9 @@
 //! Memories, and their deletion with removed messages or sessions.
 //! Not for: which memories are sent, or the transitions of items (`steps`).
 
-use crate::domain::base::ids::{MemoryId, SessionId};
-use crate::domain::conversation::memory::{Memory, MemoryStatus, Scope};
-use crate::domain::conversation::operation::{Change, Operation};
+use crate::domain::base::SessionId;
+use crate::domain::base::ids::MemoryId;
+use crate::domain::conversation::{Change, Memory, MemoryStatus, Operation, Scope};
 use crate::store::Store;
 use crate::store::sql::{Json, all_rows, first_row, json, numbered_json};
 use crate::store::transaction::WriteTransaction;

@@ -1,8 +1,7 @@
 //! The word indexes of sessions, in segments. Their bytes are opaque here; the module `retrieval` reads them.
 //! Not for: full-text search (`search::full_text`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::SessionId;
+use crate::domain::base::{Hash, SessionId};
 use crate::store::Store;
 use crate::store::sql::{all_rows, first_row, session_row};
 use crate::store::transaction::WriteTransaction;

@@ -1,7 +1,7 @@
 //! Module summaries by workspace, in versions. The newest version that is not undone is the current one.
 //! Not for: summaries of turns (`summaries`).
 
-use crate::domain::summary::module::ModuleCard;
+use crate::domain::summary::ModuleCard;
 use crate::store::Store;
 use crate::store::sql::{Json, all_rows, json};
 use crate::store::transaction::WriteTransaction;

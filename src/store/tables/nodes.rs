@@ -2,9 +2,8 @@
 //! Not for: removing their content (`removal`).
 
 use super::{content, sessions};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{NodeId, SessionId};
-use crate::domain::conversation::message::{End, Node, NodeHead, Role};
+use crate::domain::base::{Hash, NodeId, SessionId};
+use crate::domain::conversation::{End, Node, NodeHead, Role};
 use crate::store::Store;
 use crate::store::sql::{all_rows, first_row, int, uint};
 use crate::store::transaction::WriteTransaction;

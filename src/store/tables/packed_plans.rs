@@ -2,7 +2,7 @@
 //! dictionary.
 //! Not for: which plans exist (`plans`), or their content.
 
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
 use crate::store::sql::{all_rows, first_row};
 use crate::store::types::StoreError;
 use rusqlite::Connection;

@@ -2,8 +2,7 @@
 //! Not for: the runs made from plans (`runs`), or their compression (`packed_plans`).
 
 use super::packed_plans::{self, PlanOrigin};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::base::{BranchId, Hash, SessionId};
 use crate::store::Store;
 use crate::store::sql::{all_rows, first_row, hex_range, session_row, uint};
 use crate::store::transaction::WriteTransaction;

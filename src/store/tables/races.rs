@@ -1,8 +1,8 @@
 //! Records of race branches.
 //! Not for: the calls made on them (`runs`).
 
-use crate::domain::base::ids::SessionId;
-use crate::domain::call::race::BranchRun;
+use crate::domain::base::SessionId;
+use crate::domain::call::BranchRun;
 use crate::store::Store;
 use crate::store::sql::{Json, all_rows, json};
 use crate::store::transaction::WriteTransaction;

@@ -2,14 +2,10 @@
 //! Not for: backups next to the store's file (`file::copies` edits them).
 
 use super::{content, journal, sessions, summaries};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{NodeId, SessionId};
-use crate::domain::conversation::mark::Mark;
+use crate::domain::base::{Hash, NodeId, SessionId};
 use crate::domain::conversation::memory::one_line;
-use crate::domain::conversation::message::{Content, Part};
-use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::tag::Tag;
-use crate::domain::tool::trace::{ToolTrace, TraceDetails};
+use crate::domain::conversation::{Change, Content, Mark, Operation, Part, Tag};
+use crate::domain::tool::{ToolTrace, TraceDetails};
 use crate::store::sql::{Json, all_rows, first_row, numbered_json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;

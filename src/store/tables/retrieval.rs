@@ -2,10 +2,8 @@
 //! folder. A set of code names its kind; a set of messages has none.
 //! Not for: retrieving (`retrieval`, `code`), or full-text search (`search::full_text`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::SessionId;
-use crate::domain::call::code_set::CodeSet;
-use crate::domain::call::retrieval_set::RetrievalSet;
+use crate::domain::base::{Hash, SessionId};
+use crate::domain::call::{CodeSet, RetrievalSet};
 use crate::store::Store;
 use crate::store::sql::{Json, first_row, json};
 use crate::store::transaction::WriteTransaction;

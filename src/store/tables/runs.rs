@@ -1,11 +1,9 @@
 //! Runs: opens a run under its fence, stores the chunks of its stream, and closes it.
 //! Not for: usage and tool traces (`traces`) or plans (`plans`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{NodeId, RunId, SessionId};
-use crate::domain::call::item_use::CallUses;
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::message::{Content, NodeHead};
+use crate::domain::base::{Hash, NodeId, RunId, SessionId};
+use crate::domain::call::{CallUses, RunCard};
+use crate::domain::conversation::{Content, NodeHead};
 use crate::store::Store;
 use crate::store::sql::{Json, all_rows, first_row, hex_range, int, json, numbered_json};
 use crate::store::transaction::WriteTransaction;

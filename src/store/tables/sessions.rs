@@ -1,8 +1,8 @@
 //! Sessions: their cards with counters, and the last used session.
 //! Not for: deleting one (`removal`).
 
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::branch::SessionCard;
+use crate::domain::base::{BranchId, NodeId, SessionId};
+use crate::domain::conversation::SessionCard;
 use crate::store::Store;
 use crate::store::sql::{all_rows, first_row, uint};
 use crate::store::transaction::WriteTransaction;

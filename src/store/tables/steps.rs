@@ -1,10 +1,8 @@
 //! Transitions of items and memories, and the items that turns touched.
 //! Not for: the meaning or timing of a transition (`engine`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::SessionId;
-use crate::domain::conversation::activation::Touches;
-use crate::domain::conversation::transition::Transition;
+use crate::domain::base::{Hash, SessionId};
+use crate::domain::conversation::{Touches, Transition};
 use crate::store::Store;
 use crate::store::sql::{Json, all_rows, first_rows, json, numbered_json};
 use crate::store::transaction::WriteTransaction;

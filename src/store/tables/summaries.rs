@@ -2,10 +2,8 @@
 //! and the figures of each summarization.
 //! Not for: which summaries are sent with a call, or whether a draft is still valid (`engine`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, SessionId};
-use crate::domain::summary::accepted::{Summary, TurnCover};
-use crate::domain::summary::stored_draft::StoredDraft;
+use crate::domain::base::{BranchId, Hash, SessionId};
+use crate::domain::summary::{StoredDraft, Summary, TurnCover};
 use crate::store::Store;
 use crate::store::sql::{Json, all_rows, first_row, json, numbered_json};
 use crate::store::transaction::WriteTransaction;

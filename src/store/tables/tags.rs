@@ -1,9 +1,8 @@
 //! Tags: names and stars of messages.
 //! Not for: choosing the tags that a removal deletes (`removal`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::SessionId;
-use crate::domain::conversation::tag::Tag;
+use crate::domain::base::{Hash, SessionId};
+use crate::domain::conversation::Tag;
 use crate::store::Store;
 use crate::store::sql::{Json, all_rows, first_row, json, numbered_json};
 use crate::store::transaction::WriteTransaction;

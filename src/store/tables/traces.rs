@@ -1,10 +1,9 @@
 //! Records of calls: tool traces, tool results, texts of changed files, and usage reports.
 //! Not for: the calls themselves (`runs`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{RunId, SessionId};
-use crate::domain::call::usage::UsageReport;
-use crate::domain::tool::trace::ToolTrace;
+use crate::domain::base::{Hash, RunId, SessionId};
+use crate::domain::call::UsageReport;
+use crate::domain::tool::ToolTrace;
 use crate::store::Store;
 use crate::store::sql::{Json, all_rows, first_row, int, json};
 use crate::store::transaction::WriteTransaction;

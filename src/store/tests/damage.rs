@@ -1,8 +1,8 @@
 //! Damage: how it is described, moving files aside with consent, salvage, and checks after an unclean end.
 
 use super::{TempStore, ended_uncleanly, node, open, scene};
-use crate::domain::base::damage::StartWith;
-use crate::domain::conversation::message::{Content, Role};
+use crate::domain::base::StartWith;
+use crate::domain::conversation::{Content, Role};
 use crate::store::Store;
 use crate::store::file::damage::{find_damage, keep_salvaged, salvage, set_aside};
 use crate::store::file::open::path_with_suffix;

@@ -1,9 +1,8 @@
 //! Two processes on one store: compare-and-swap, fences, owners, and the number that reveals writes of other processes.
 
 use super::{SampleSession, TempStore, card, node, scene};
-use crate::domain::call::run::{RunCard, RunStatus};
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
-use crate::domain::conversation::message::{Content, Role};
+use crate::domain::call::{RunCard, RunStatus};
+use crate::domain::conversation::{Actor, Atom, Content, Mark, MarkKind, Role};
 use crate::store::Store;
 use crate::store::types::{OpenRun, StoreError, Write};
 

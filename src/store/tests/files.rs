@@ -1,8 +1,8 @@
 //! Files: modes, foreign files, damage, full disks, read-only places.
 
 use super::{TempStore, card, open, scene};
-use crate::domain::base::damage::BackupAct;
-use crate::domain::call::run::RunStatus;
+use crate::domain::base::BackupAct;
+use crate::domain::call::RunStatus;
 use crate::store::file::open::{open_with, path_with_suffix, without_writing};
 use crate::store::types::{OpenRun, StoreError, Write};
 use crate::store::{OpenOptions, Store};

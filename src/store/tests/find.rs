@@ -1,9 +1,7 @@
 //! Finding messages across all sessions.
 
 use super::{TempStore, branch, node, scene};
-use crate::domain::conversation::message::{Content, Part, Role};
-use crate::domain::conversation::search::SearchFilter;
-use crate::domain::conversation::tag::Tag;
+use crate::domain::conversation::{Content, Part, Role, SearchFilter, Tag};
 use crate::store::Store;
 use crate::store::types::Write;
 use std::cell::Cell;

@@ -1,10 +1,10 @@
 //! Item uses of calls: stored beside the call's card, deleted with its session, absent in older stores.
 
 use super::{TempStore, card, number, scene};
-use crate::domain::base::hash::Hash;
-use crate::domain::call::item_use::{CallUses, ItemUse, RULE, UseKind};
-use crate::domain::call::run::RunStatus;
-use crate::domain::planning::policy::Section;
+use crate::domain::base::Hash;
+use crate::domain::call::item_use::RULE;
+use crate::domain::call::{CallUses, ItemUse, RunStatus, UseKind};
+use crate::domain::planning::Section;
 use crate::store::file::open::open_with;
 use crate::store::schema::STEPS;
 use crate::store::types::Write;

@@ -1,8 +1,8 @@
 //! Concurrent threads, other processes, and queries that do not scan.
 
 use super::{TempStore, node, on_writer, scene};
-use crate::domain::call::tokens::Encoding;
-use crate::domain::conversation::message::{Content, Role};
+use crate::domain::call::Encoding;
+use crate::domain::conversation::{Content, Role};
 use crate::store::types::Write;
 use std::io::{BufRead, Write as _};
 

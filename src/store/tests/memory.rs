@@ -1,12 +1,12 @@
 //! Memories and transitions read back unchanged, and are deleted with their sources.
 
 use super::{SampleSession, TempStore, number, scene};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{MemoryId, SessionId};
-use crate::domain::conversation::mark::{Actor, Atom};
-use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
-use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::transition::{ItemState, Subject, Transition};
+use crate::domain::base::ids::MemoryId;
+use crate::domain::base::{Hash, SessionId};
+use crate::domain::conversation::memory::Origin;
+use crate::domain::conversation::{
+    Actor, Atom, Change, ItemState, Memory, MemoryKind, MemoryStatus, Operation, Scope, Subject, Transition,
+};
 use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 use uuid::Uuid;

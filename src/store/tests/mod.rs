@@ -16,11 +16,10 @@ mod unreadable_plans;
 
 use super::types::Write;
 use super::{OpenOptions, Opened, Store};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::call::run::{RunCard, RunStatus};
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
+use crate::domain::base::{BranchId, Hash, NodeId, RunId, SessionId};
+use crate::domain::call::{RunCard, RunStatus};
+use crate::domain::conversation::message::node_key;
+use crate::domain::conversation::{Branch, Content, End, Node, NodeHead, Role};
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 

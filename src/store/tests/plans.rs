@@ -1,12 +1,11 @@
 //! Stored plans: small, read back unchanged, through removals, deleted sessions and older versions; and the backups.
 
 use super::{SampleSession, TempStore, card, check_store, number, on_writer, open, scene};
-use crate::domain::base::damage::BackupAct;
 use crate::domain::base::damage::BackupOutcome::Deleted;
 use crate::domain::base::damage::BackupOutcome::Kept;
 use crate::domain::base::damage::BackupOutcome::Rewritten;
-use crate::domain::base::hash::Hash;
-use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::base::{BackupAct, Hash};
+use crate::domain::call::{RunCard, RunStatus};
 use crate::store::Store;
 use crate::store::file::open::path_with_suffix;
 use crate::store::types::Write;

@@ -1,15 +1,11 @@
 //! Deleted text is in no byte of the file or its log.
 
 use super::{SampleSession, TempStore, card, check_store, node, number, on_writer, scene};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::RunId;
-use crate::domain::call::run::RunStatus;
-use crate::domain::call::tokens::Encoding;
-use crate::domain::conversation::branch::StateVersion;
-use crate::domain::conversation::message::{Content, End, NodeHead, Part, Role};
-use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::tag::Tag;
-use crate::domain::tool::trace::{ToolStatus, ToolTrace, sample};
+use crate::domain::base::{Hash, RunId};
+use crate::domain::call::{Encoding, RunStatus};
+use crate::domain::conversation::{Change, Content, End, NodeHead, Operation, Part, Role, StateVersion, Tag};
+use crate::domain::tool::trace::sample;
+use crate::domain::tool::{ToolStatus, ToolTrace};
 use crate::store::Store;
 use crate::store::types::{PassageVector, Write};
 use std::path::Path;

@@ -2,20 +2,15 @@
 
 use super::{TempStore, branch, card, node, number, scene};
 use crate::domain::base::cases::cases;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::call::run::{RunCard, RunStatus};
-use crate::domain::call::tokens::Encoding;
-use crate::domain::call::usage::{Usage, UsageReport};
-use crate::domain::conversation::activation::{Touch, Touches};
-use crate::domain::conversation::branch::{Overrides, StateVersion};
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
-use crate::domain::conversation::message::{Content, End, Node, Part, Role};
-use crate::domain::conversation::operation::{Change, Operation};
-use crate::domain::conversation::state_suggestions::SuggestedPin;
-use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Anchor, Form};
-use crate::domain::tool::trace::{ToolStatus, ToolTrace, sample};
+use crate::domain::base::{BranchId, Hash, NodeId, RunId, SessionId};
+use crate::domain::call::{Encoding, RunCard, RunStatus, Usage, UsageReport};
+use crate::domain::conversation::{
+    Actor, Atom, Change, Content, End, Mark, MarkKind, Node, Operation, Overrides, Part, Role, StateVersion,
+    SuggestedPin, Touch, Touches,
+};
+use crate::domain::planning::{Anchor, Form, Mode};
+use crate::domain::tool::trace::sample;
+use crate::domain::tool::{ToolStatus, ToolTrace};
 use crate::store::Store;
 use crate::store::types::{OpenRun, PassageVector, StoreError, Write};
 use proptest::prelude::*;

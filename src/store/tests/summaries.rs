@@ -1,10 +1,8 @@
 //! Summaries read back unchanged, the views have the old column names, and removal deletes their texts.
 
 use super::{SampleSession, TempStore, check_store, number, on_writer, scene};
-use crate::domain::base::hash::Hash;
-use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource, TurnCover};
-use crate::domain::summary::draft::KeepReason;
-use crate::domain::summary::stored_draft::StoredDraft;
+use crate::domain::base::Hash;
+use crate::domain::summary::{KeepReason, KeptSentence, StoredDraft, Summary, SummaryKind, SummarySource, TurnCover};
 use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 

@@ -2,7 +2,7 @@
 
 use super::plans::{SECRET, call, id, is_in_any_file, older_store, plan, read};
 use super::{SampleSession, TempStore, check_store, number, on_writer, open, scene};
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
 use crate::store::Store;
 use crate::store::file::damage::{find_damage, unreadable_plans};
 use crate::store::types::{StoreError, Write};

@@ -5,8 +5,7 @@
 use super::output::{OutputBuffer, OutputPieces};
 use super::scratch::Scratch;
 use super::{credentials, environment, protection};
-use crate::domain::tool::consent::Command;
-use crate::domain::tool::trace::{ShortenedResult, ToolObserver, ToolOutcome, ToolOutput, ToolStatus};
+use crate::domain::tool::{Command, ShortenedResult, ToolObserver, ToolOutcome, ToolOutput, ToolStatus};
 use crate::tools::args::{Args, beneath};
 use crate::tools::effects::EffectTools;
 use crate::tools::sandbox::{self, Instructions, Namespaces, Protections, Report, Stage};

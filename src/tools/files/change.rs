@@ -3,9 +3,8 @@
 
 use super::diff;
 use super::place::Place;
-use crate::domain::base::hash::Hash;
-use crate::domain::tool::consent::FileChange;
-use crate::domain::tool::trace::{ShortenedResult, ToolOutcome, ToolOutput, ToolStatus};
+use crate::domain::base::Hash;
+use crate::domain::tool::{FileChange, ShortenedResult, ToolOutcome, ToolOutput, ToolStatus};
 use crate::tools::args::beneath;
 use crate::tools::{ToolFailure, Workspace, failed};
 use std::fmt::Write as _;

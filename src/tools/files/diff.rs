@@ -1,7 +1,7 @@
 //! Computes the difference between two texts as hunks of lines.
 //! Not for: displaying it (`domain::tool::consent`).
 
-use crate::domain::tool::consent::{FileChange, Hunk};
+use crate::domain::tool::{FileChange, Hunk};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 
 use super::diff;
 use super::place::{MAX_FILE_BYTES, Place};
-use crate::domain::tool::consent::FileChange;
+use crate::domain::tool::FileChange;
 use crate::tools::args::Args;
 use crate::tools::{ToolFailure, Workspace, path_text, shown};
 use std::fmt::Write as _;

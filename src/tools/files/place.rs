@@ -2,7 +2,7 @@
 //! links, and the file's name. Reads the file, and replaces it atomically if its content is as expected.
 //! Not for: deciding which text is written.
 
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
 use crate::tools::{ToolFailure, Workspace, shown, stop};
 use cap_std::fs::{Dir, File, OpenOptions, Permissions};
 use std::ffi::{OsStr, OsString};

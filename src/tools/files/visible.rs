@@ -1,7 +1,8 @@
 //! Decides which files a call may show: applies a person's rules to the given path and to the canonical path.
 //! Not for: the rules themselves (`domain::tool::visibility`), or ignore rules (`ignore_rules`).
 
-use crate::domain::tool::visibility::{FileVisibility, READS};
+use crate::domain::tool::FileVisibility;
+use crate::domain::tool::visibility::READS;
 use crate::tools::{ToolFailure, Workspace, path_text, shown};
 use cap_std::fs::File;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 /// The kind of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// A folder.
     Folder,
     /// A regular file.
     File,
@@ -23,7 +22,6 @@ pub(crate) enum Kind {
 pub(crate) struct Entry {
     /// The path relative to the root.
     pub(crate) path: PathBuf,
-    /// The kind.
     pub(crate) kind: Kind,
 }
 

@@ -74,7 +74,6 @@ mod instructions {
     /// The namespaces of a command.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Serialize, Deserialize)]
     pub(in crate::tools) enum Namespaces {
-        /// None.
         #[default]
         None,
         /// Its own mounts: everything is read-only except the paths that it may write.
@@ -90,7 +89,6 @@ mod instructions {
         pub(in crate::tools) landlock: i32,
         /// Whether seccomp filters system calls.
         pub(in crate::tools) seccomp: bool,
-        /// The namespaces.
         pub(in crate::tools) namespaces: Namespaces,
     }
 

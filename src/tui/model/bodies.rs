@@ -1,8 +1,8 @@
 //! A cache of the loaded contents of nodes. When it exceeds its size limit, it drops the least recently shown contents.
 //! Not for: deciding which contents to load (the view reports missing ones).
 
-use crate::domain::base::ids::NodeId;
-use crate::domain::conversation::message::Node;
+use crate::domain::base::NodeId;
+use crate::domain::conversation::Node;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

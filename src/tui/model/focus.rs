@@ -4,10 +4,8 @@
 /// A pane, which can have the keyboard focus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Focus {
-    /// The composer.
     #[default]
     Composer,
-    /// The conversation.
     Conversation,
     /// The branches panel.
     Branches,

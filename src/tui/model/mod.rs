@@ -15,10 +15,8 @@ pub mod status;
 pub mod title;
 
 use crate::config::settings::Screen;
-use crate::domain::base::finding::Finding;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::tool::rerun::Rerun;
-use crate::domain::tool::trace::ToolTrace;
+use crate::domain::base::{BranchId, Finding, NodeId, SessionId};
+use crate::domain::tool::{Rerun, ToolTrace};
 use crate::tui::chat::model::branches::BranchPanel;
 use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::composer::Composer;
@@ -66,7 +64,6 @@ pub struct Facts {
 /// The person's choices about the appearance of the screen.
 #[derive(Clone, Debug, Default)]
 pub struct Display {
-    /// Settings of the screen.
     pub settings: Screen,
     /// The arrangement of the panels, by size of the screen.
     pub arrangements: panels::Arrangements,
@@ -166,15 +163,12 @@ pub struct Model {
     pub bodies: bodies::Bodies,
     /// The open turns, by branch.
     pub live: HashMap<BranchId, Live>,
-    /// The composer.
     pub composer: Composer,
     /// The plan of the next request.
     pub plan: PlanState,
     /// Drafts of summaries.
     pub drafts: Drafts,
-    /// The branches panel.
     pub panel: BranchPanel,
-    /// The tools panel.
     pub tools: ToolsPanel,
     /// The open screens, the topmost last.
     pub layers: Stack,
@@ -184,7 +178,6 @@ pub struct Model {
     pub letters: letter_guard::LetterGuard,
     /// Notices and alarms.
     pub status: status::Status,
-    /// The pending requests.
     pub requests: pending::Requests,
     /// Messages that wait for the open turn of their branch to end.
     pub queue: Queue,

@@ -2,10 +2,10 @@
 //! belongs to the screen, or the part of the chat, whose update handles its answers.
 //! Not for: handling answers (`update::answers`).
 
+use crate::domain::base::BranchId;
 use crate::domain::base::families::from_families;
-use crate::domain::base::ids::BranchId;
-use crate::domain::planning::draft::Draft;
-use crate::domain::summary::draft::SummaryAuthor;
+use crate::domain::planning::Draft;
+use crate::domain::summary::SummaryAuthor;
 use crate::tui::chat::model::pending::{ComposerPending, MessagePending, TurnPending};
 use crate::tui::screens::calls::model::CallsPending;
 use crate::tui::screens::editor::model::EditorPending;
@@ -83,7 +83,6 @@ from_families!(
 /// The purpose of a request about a session or its branches.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SessionPending {
-    /// To open a session.
     Open,
     /// To create a session.
     New,

@@ -43,13 +43,11 @@ pub enum Border {
 /// The target of a click.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
-    /// A pane.
     Pane(Focus),
     /// A row of a pane, by its index in the pane's list.
     Row(Focus, usize),
     /// A row of the topmost screen.
     Item(usize),
-    /// A border.
     Border(Border),
 }
 

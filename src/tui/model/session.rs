@@ -1,19 +1,12 @@
 //! The open session: nodes, branches, calls, tool traces, and settings.
 //! Not for: contents of nodes (`bodies`), or drawn rows (`chat::model`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::call::meter::ShortRead;
-use crate::domain::call::race::BranchRun;
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::{self, Branch, SessionCard};
-use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::message::{NodeHead, Role};
-use crate::domain::conversation::tag::Tag;
-use crate::domain::conversation::task;
-use crate::domain::conversation::tree::{Slot, Tree};
-use crate::domain::planning::settings::Settings;
-use crate::domain::tool::trace::ToolTrace;
+use crate::domain::base::{BranchId, Hash, NodeId};
+use crate::domain::call::{BranchRun, RunCard, ShortRead};
+use crate::domain::conversation::branch;
+use crate::domain::conversation::{Branch, Lane, NodeHead, Role, SessionCard, Slot, Tag, Tree, task};
+use crate::domain::planning::Settings;
+use crate::domain::tool::ToolTrace;
 use crate::tui::screens::tree::model_rows::TreeRows;
 use std::collections::{HashMap, HashSet};
 
@@ -29,7 +22,6 @@ pub struct Session {
     pub tree: Tree,
     /// All branches.
     pub branches: Vec<Branch>,
-    /// The current branch.
     pub current: BranchId,
     /// Tool calls, oldest first.
     pub traces: Vec<ToolTrace>,
@@ -37,7 +29,6 @@ pub struct Session {
     pub trace_revision: u64,
     /// The workspace folder, and whether it is trusted.
     pub workspace: (String, bool),
-    /// Settings by branch.
     pub settings: HashMap<BranchId, Settings>,
     /// Branches with answers that arrived while another branch was current.
     pub unread: HashSet<BranchId>,

@@ -32,7 +32,6 @@ pub enum Severity {
 pub struct StatusMessage {
     /// The text, not sanitized.
     pub text: String,
-    /// Its severity.
     pub severity: Severity,
     /// When it disappears, in milliseconds of the model's clock; None if it stays.
     pub until: Option<u64>,

@@ -3,7 +3,7 @@
 //! Not for: writing them to the terminal (`shell`).
 
 use super::Model;
-use crate::domain::base::safe_text::Safe;
+use crate::domain::base::Safe;
 
 /// The largest number of characters of a name.
 const ROOM: usize = 48;

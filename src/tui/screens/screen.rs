@@ -1,7 +1,7 @@
 //! The trait that every screen over the chat implements: its keys, typed text, actions, and drawing.
 //! Not for: the open screens (`stack`), or changes to the whole model (each folder's `update`).
 
-use crate::domain::base::ids::{BranchId, NodeId, RunId};
+use crate::domain::base::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::model::Model;
 use crate::tui::model::keys::{Chord, Key, When};
@@ -47,9 +47,7 @@ impl Outcome {
 /// What a screen has to copy.
 #[derive(Clone, Debug)]
 pub enum Copied {
-    /// Nothing.
     Nothing,
-    /// This text.
     Text(String),
     /// A text that this change gets first.
     Then(Run),
@@ -65,9 +63,7 @@ impl Copied {
 /// How far the cursor moves at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stride {
-    /// By a row.
     Row,
-    /// By a page.
     Page,
     /// To the first or the last row.
     End,

@@ -3,7 +3,7 @@
 //! Not for: choosing the text.
 
 use super::terminal;
-use crate::domain::base::safe_text::Safe;
+use crate::domain::base::Safe;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

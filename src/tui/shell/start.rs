@@ -7,9 +7,7 @@ use crate::config::commands::args::Global;
 use crate::config::load::Config;
 use crate::config::panels::Arrangements;
 use crate::config::settings::LinksChoice;
-use crate::domain::base::damage::{Damage, StartWith};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::safe_text::Safe;
+use crate::domain::base::{Damage, Failure, Safe, StartWith};
 use crate::tui::{Setup, TuiError};
 use std::io::{self, IsTerminal as _, Write as _};
 

@@ -5,7 +5,7 @@
 use super::commands::{self, Line, RunCommand};
 use super::terminal;
 use crate::config::keys::keymap::Action;
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::engine::api::{Events, RequestSender};
 use crate::tui::model::panels::Arrangements;
 use crate::tui::model::status::Severity;
@@ -22,7 +22,6 @@ use std::{io, thread};
 pub struct TourEngine {
     /// Sends requests to it.
     pub sender: Box<dyn RequestSender>,
-    /// Its events.
     pub events: Events,
     /// Runs commands on it.
     pub commands: RunCommand,

@@ -5,7 +5,7 @@ use super::code::{CodeAt, CodeBlock};
 use super::rich::{RichText, safe_address};
 use super::table::{Table, TableBorders};
 use super::{Line, fit, width, wrap};
-use crate::domain::base::safe_text::Safe;
+use crate::domain::base::Safe;
 use crate::tui::theme::{Glyphs, Ink, UNICODE};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Tag, TagEnd};
 use std::ops::Range;

@@ -71,7 +71,6 @@ impl CodeBlock {
 /// The place of a row in a code block.
 #[derive(Clone, Debug)]
 pub struct CodeAt {
-    /// The block.
     pub fence: Rc<CodeBlock>,
     /// Index of the line in the block.
     pub line: usize,

@@ -6,7 +6,7 @@ pub use super::blocks::MarkdownStyle;
 use super::blocks::{Blocks, blank_before, code_rows, language_row, options};
 use super::code::CodeBlock;
 use super::{Line, wrap};
-use crate::domain::base::safe_text::Safe;
+use crate::domain::base::Safe;
 use crate::tui::theme::Ink;
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use std::ops::Range;

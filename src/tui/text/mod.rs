@@ -11,8 +11,8 @@ mod rich;
 mod table;
 pub mod wrap;
 
+use crate::domain::base::Safe;
 use crate::domain::base::money::money;
-use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens;
 use crate::tui::theme::Ink;
 use std::rc::Rc;
@@ -22,7 +22,6 @@ use unicode_width::UnicodeWidthStr;
 /// A piece of one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Piece {
-    /// The ink of the piece.
     pub ink: Ink,
     /// The text, sanitized.
     pub text: String,

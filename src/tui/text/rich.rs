@@ -2,7 +2,7 @@
 //! Not for: parsing Markdown (`blocks`).
 
 use super::{Line, Piece, wrap};
-use crate::domain::base::safe_text::Safe;
+use crate::domain::base::Safe;
 use crate::tui::theme::Ink;
 use std::ops::Range;
 use std::rc::Rc;

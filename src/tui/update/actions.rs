@@ -3,9 +3,8 @@
 
 use super::effects::send;
 use super::{leave, open, panels, settings, shared, travel};
-use crate::domain::conversation::mark::MarkKind;
-use crate::domain::summary::draft::SummaryAuthor;
-use crate::domain::summary::versions::EditableKind;
+use crate::domain::conversation::MarkKind;
+use crate::domain::summary::{EditableKind, SummaryAuthor};
 use crate::engine::api::{RuleAct, SessionRequest, ToolRequest, TraceAct};
 use crate::tui::chat::update::{
     acts, ask, branches, commands, completing, composing, copying, focus, folder, printed, questions, queueing, quit,

@@ -4,7 +4,7 @@
 
 use super::effects::show_answer;
 use super::{session, settings};
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::engine::api::{Answer, Ticket};
 use crate::tui::chat::update::{ask, composing, messages, state};
 use crate::tui::screens::{

@@ -1,7 +1,7 @@
 //! Effects available to every part of the update: sending a request, reporting a failure, running an action afterward.
 //! Not for: the details of an action (`actions`).
 
-use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::{Failure, FailureKind};
 use crate::engine::api::{Answer, Request, Ticket};
 use crate::tui::update::prelude::*;
 

@@ -2,12 +2,10 @@
 //! Not for: answers to requests (`answers`).
 
 use super::{answers, settings};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::base::{BranchId, Failure, NodeId};
 use crate::domain::call::tokens::grouped;
-use crate::domain::conversation::branch::{Branch, StateVersion};
-use crate::domain::conversation::message::{End, NodeHead, Role};
+use crate::domain::call::{RunCard, RunStatus};
+use crate::domain::conversation::{Branch, End, NodeHead, Role, StateVersion};
 use crate::engine::api::{
     Draft, DraftKind, Event, IndexingEvent, ProgramEvent, SessionEvent, SummaryEvent, ToolEvent, TurnEvent,
 };

@@ -1,7 +1,7 @@
 //! Letters in a pane beside an unsent message: whether a letter asks for a second press, and what the notice says.
 //! Not for: the guard's state (`model::letter_guard`), or the effect of the actions (`actions`).
 
-use crate::domain::conversation::message::{End, Role};
+use crate::domain::conversation::{End, Role};
 use crate::engine::api::ItemName;
 use crate::tui::chat::update::acts;
 use crate::tui::model::Model;

@@ -21,7 +21,7 @@ mod shared;
 mod terminal;
 mod travel;
 
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::NodeId;
 use crate::engine::api::{ProgramRequest, SessionRequest};
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::chat::update::{ask, commands, completing, composing, planning, printed, quit};

@@ -2,8 +2,8 @@
 //! Not for: events that change it (`engine`).
 
 use super::effects::{send, show_answer};
-use crate::domain::base::failure::Failure;
-use crate::domain::conversation::branch::Branch;
+use crate::domain::base::Failure;
+use crate::domain::conversation::Branch;
 use crate::engine::api::{Answer, Draft, ProgramRequest, SessionView};
 use crate::tui::chat::update::{ask, branches, questions};
 use crate::tui::model::pending::{ProgramPending, SessionPending};

@@ -2,7 +2,7 @@
 //! Not for: the arrangement of the panels (`panels`).
 
 use super::effects::{send, show_answer};
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::engine::api::{Answer, ProgramRequest};
 use crate::tui::chat::update::folder;
 use crate::tui::model::pending::ProgramPending;

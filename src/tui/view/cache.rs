@@ -1,8 +1,7 @@
 //! A cache of laid-out rows; the least recently drawn rows are dropped when there are too many.
 //! Not for: laying out rows (`text`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{NodeId, RunId};
+use crate::domain::base::{Hash, NodeId, RunId};
 use crate::tui::text::Line;
 use crate::tui::text::code::HighlightCache;
 use crate::tui::text::links::Links;

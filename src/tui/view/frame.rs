@@ -3,7 +3,7 @@
 
 use super::cache::Cache;
 use super::{ViewContext, layout, paint};
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::NodeId;
 use crate::tui::chat;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;

@@ -2,7 +2,7 @@
 //! Not for: choosing the contents (`chat::view`, `screens`).
 
 use super::cache::Cache;
-use crate::domain::conversation::tag::Tag;
+use crate::domain::conversation::Tag;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;

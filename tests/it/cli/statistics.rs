@@ -4,7 +4,7 @@
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use crate::support::server::{Server, Step, send, stream, words};
-use pleach::domain::call::ledger::Ledger;
+use pleach::domain::call::Ledger;
 use pleach::engine::api::{Answer, CallRequest, Event, PlanRequest, Planned, Request};
 use serde_json::{Value, json};
 

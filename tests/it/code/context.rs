@@ -3,14 +3,12 @@
 
 use crate::support::bench::{Bench, Client, Model, Say, message};
 use crate::support::binary::Home;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::code::settings::CodeSettings;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Warning};
-use pleach::domain::planning::policy::Section;
-use pleach::domain::summary::draft::SummaryAuthor;
+use pleach::domain::base::BranchId;
+use pleach::domain::code::CodeSettings;
+use pleach::domain::conversation::{Atom, MarkKind, Overrides};
+use pleach::domain::planning::plan::{Reason, Warning};
+use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section};
+use pleach::domain::summary::SummaryAuthor;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CodeAct, Event, ItemName, ModuleAct, PlanRequest, Planned, ProjectAct, Request,
     SessionRequest, ToolRequest, TurnRequest,

@@ -3,14 +3,11 @@
 
 use crate::code::context::{bench, body, code, mark, symbol};
 use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message, text};
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
-use pleach::domain::planning::mode::{Mode, SearchChoice};
-use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
-use pleach::domain::planning::policy::{PolicySpec, Section};
-use pleach::domain::summary::accepted::SummaryKind;
-use pleach::domain::summary::draft::{AutoSummaryTrigger, SummaryAuthor};
+use pleach::domain::base::BranchId;
+use pleach::domain::conversation::{Actor, Atom, LeaseTurns, Mark, MarkKind, Overrides};
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::{ContextPlan, Mode, PolicySpec, Row, RowKind, SearchChoice, Section};
+use pleach::domain::summary::{AutoSummaryTrigger, SummaryAuthor, SummaryKind};
 use pleach::engine::api::{Act, Answer, BranchRequest, Draft, ItemName, Planned, Request, SessionRequest, SummaryAct};
 use serde_json::json;
 use std::path::Path;

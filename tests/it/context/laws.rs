@@ -6,20 +6,17 @@ use crate::support::talk::{self, FixedResults, MarkTarget, OwnText, Quarter, Sea
 use pleach::context::policy::levels;
 use pleach::context::render::checks;
 use pleach::context::{plan, render};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::call::model::Dialect;
-use pleach::domain::call::tokens::{CountTokens, Encoding};
-use pleach::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
-use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::facts::{Flag, MessageFacts, Task, TaskRelation, TurnFacts};
-use pleach::domain::planning::input::{
-    Block, CALL_FRAMING, MESSAGE_FRAMING, MessageInput, PlanInput, SendBarrier, TurnInput,
-};
+use pleach::domain::base::Hash;
+use pleach::domain::call::{CountTokens, Dialect, Encoding};
+use pleach::domain::conversation::{Atom, LeaseTurns, MarkKind, Role};
+use pleach::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use pleach::domain::planning::level_use::level_uses;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{Anchor, ContextPlan, Form, Reason, Row, RowKind, Verdict, Warning};
-use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
-use pleach::domain::planning::tuning::{Adaptive, Lanes, Levels, Relevance, TurnSelection};
+use pleach::domain::planning::plan::{Reason, Warning};
+use pleach::domain::planning::{
+    Adaptive, Anchor, Block, ContextPlan, Flag, Form, Lanes, Layout, Levels, MessageFacts, MessageInput, Mode,
+    PlanInput, PolicySpec, Relevance, Row, RowKind, Section, SendBarrier, Task, TaskRelation, TurnFacts, TurnInput,
+    TurnSelection, Verdict,
+};
 use pleach::llm::counting::tokens::Tokenizers;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

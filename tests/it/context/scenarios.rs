@@ -11,15 +11,13 @@
 use crate::support::talk::{self, MarkTarget, OwnText, Quarter, Talk, TalkMessage};
 use pleach::context::render::checks;
 use pleach::context::{plan, render};
-use pleach::domain::call::tokens::Encoding;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::facts::{MessageFacts, TurnFacts};
-use pleach::domain::planning::input::SendBarrier;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{Anchor, Blocked, ContextPlan, Form, Row, RowKind, Verdict};
-use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
-use pleach::domain::planning::tuning::{Milli, TurnSelection};
+use pleach::domain::call::Encoding;
+use pleach::domain::conversation::{MarkKind, Role};
+use pleach::domain::planning::plan::Blocked;
+use pleach::domain::planning::{
+    Anchor, ContextPlan, Form, Layout, MessageFacts, Milli, Mode, PolicySpec, Row, RowKind, Section, SendBarrier,
+    TurnFacts, TurnSelection, Verdict,
+};
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -4,15 +4,11 @@
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::conversation::activation::Activation;
-use pleach::domain::conversation::branch::Branch;
-use pleach::domain::conversation::mark::{Actor, LeaseTurns, Mark, MarkKind};
-use pleach::domain::conversation::transition::ItemState;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
-use pleach::domain::planning::policy::{PolicySpec, Section};
-use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
+use pleach::domain::base::BranchId;
+use pleach::domain::conversation::{Activation, Actor, Branch, ItemState, LeaseTurns, Mark, MarkKind};
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::{ContextPlan, Mode, PolicySpec, Row, RowKind, Section};
+use pleach::domain::tool::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Event, ItemName, ProgramEvent, Request, SessionRequest, TaskAct,
     TransitionReport,

@@ -6,18 +6,14 @@ mod waiting;
 
 use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message, text};
 use crate::support::server::{Server, end, stream, words};
-use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::call::provider::ProviderErrorKind;
-use pleach::domain::call::run::RunStatus;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
-use pleach::domain::planning::policy::PolicySpec;
-use pleach::domain::planning::tuning::{Lanes, Levels, TurnSelection};
-use pleach::domain::summary::accepted::{SummaryKind, SummarySource};
-use pleach::domain::summary::draft::{
+use pleach::domain::base::{BranchId, NodeId};
+use pleach::domain::call::{ProviderErrorKind, RunStatus};
+use pleach::domain::conversation::{MarkKind, Overrides};
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::{ContextPlan, Lanes, Levels, Mode, PolicySpec, Row, RowKind, TurnSelection};
+use pleach::domain::summary::{
     AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, SummaryAuthor, SummaryDraft,
+    SummaryKind, SummarySource,
 };
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Event, ItemName, ProgramEvent, Request, SessionRequest, SummaryAct, SummaryEvent,

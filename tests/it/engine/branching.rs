@@ -2,19 +2,10 @@
 //! and redo, restarts, removals, and a second window on the same store.
 
 use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, histories, message, model_of, path, run_sql, text};
-use pleach::domain::base::failure::FailureKind;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::call::model::{ModelInfo, Price};
-use pleach::domain::call::race::{BranchRun, Limit, Limits};
-use pleach::domain::call::run::RunStatus;
-use pleach::domain::conversation::branch::{Branch, Overrides};
-use pleach::domain::conversation::compare::Comparison;
-use pleach::domain::conversation::mark::{Mark, MarkKind};
-use pleach::domain::conversation::message::Role;
-use pleach::domain::conversation::tag::Tag;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::RowKind;
+use pleach::domain::base::{BranchId, FailureKind, Hash, NodeId};
+use pleach::domain::call::{BranchRun, Limit, Limits, ModelInfo, Price, RunStatus};
+use pleach::domain::conversation::{Branch, Comparison, Mark, MarkKind, Overrides, Role, Tag};
+use pleach::domain::planning::{Mode, RowKind};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, ProgramEvent, Request, SessionEvent,
     SessionRequest, SessionView, TagAct, TurnEvent, TurnRequest,

@@ -4,14 +4,11 @@
 use crate::support::bench::{Bench, Client, Model, Quarter, draft, message, run_sql, text};
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, json, stream, words};
-use pleach::domain::base::failure::FailureKind;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::request;
-use pleach::domain::call::run::RunStatus;
-use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Verdict};
-use pleach::domain::planning::what_if::ActPreview;
+use pleach::domain::base::{BranchId, FailureKind, Hash};
+use pleach::domain::call::{RunStatus, request};
+use pleach::domain::conversation::{Atom, MarkKind};
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::{ActPreview, ContextPlan, RowKind, Verdict};
 use pleach::engine::api::{
     Act, Answer, BodyCount, BranchRequest, CallRequest, Draft, DraftKind, Event, Exact, ItemName, PlanRequest, Planned,
     RawRequest, ReplayedCall, Request, SessionRequest,

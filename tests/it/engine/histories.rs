@@ -3,15 +3,10 @@
 use crate::support::bench::{Bench, Client, Dice, Echo, Model, Quarter, Say, draft, histories, message};
 use crate::support::server::{Server, Step, end, send, stream, words};
 use pleach::context::render::checks::count_body;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::call::run::RunStatus;
-use pleach::domain::call::tokens::Encoding;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::message::{NodeHead, Role};
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::ContextPlan;
+use pleach::domain::base::{BranchId, Hash, NodeId};
+use pleach::domain::call::{Encoding, RunStatus};
+use pleach::domain::conversation::{MarkKind, NodeHead, Overrides, Role};
+use pleach::domain::planning::{ContextPlan, Mode};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, PlanRequest, Planned, Request, SessionRequest,
     SessionView, TurnRequest,

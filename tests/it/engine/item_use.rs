@@ -5,16 +5,12 @@ use crate::engine::activation::spec;
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
-use pleach::domain::base::ids::{BranchId, RunId};
-use pleach::domain::call::item_use::{CallUses, UseKind};
-use pleach::domain::call::ledger::Ledger;
-use pleach::domain::code::settings::CodeSettings;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{ContextPlan, RowKind};
-use pleach::domain::planning::policy::Section;
-use pleach::domain::tool::consent::{Rule, Verdict};
+use pleach::domain::base::{BranchId, RunId};
+use pleach::domain::call::{CallUses, Ledger, UseKind};
+use pleach::domain::code::CodeSettings;
+use pleach::domain::conversation::{MarkKind, Overrides};
+use pleach::domain::planning::{ContextPlan, Mode, RowKind, Section};
+use pleach::domain::tool::{Rule, Verdict};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Event, ItemName, Request, SessionRequest, TurnEvent,
 };

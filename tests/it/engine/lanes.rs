@@ -2,17 +2,13 @@
 //! meets its answer, and windows that follow the conversation.
 
 use crate::support::bench::{Bench, Client, Model, message, path, text};
-use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::conversation::activation::Activation;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Warning};
-use pleach::domain::planning::policy::{PolicySpec, Section};
-use pleach::domain::planning::tuning::{Adaptive, Levels, Milli, TurnSelection};
-use pleach::domain::summary::accepted::SummaryKind;
-use pleach::domain::summary::draft::SummaryAuthor;
+use pleach::domain::base::{BranchId, NodeId};
+use pleach::domain::conversation::{Activation, MarkKind, Overrides, Role};
+use pleach::domain::planning::plan::{Reason, Warning};
+use pleach::domain::planning::{
+    Adaptive, ContextPlan, Levels, Milli, Mode, PolicySpec, RowKind, Section, TurnSelection,
+};
+use pleach::domain::summary::{SummaryAuthor, SummaryKind};
 use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, Request, SessionRequest, SummaryAct};
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {

@@ -5,11 +5,9 @@ use crate::support::bench::{Bench, Model, message, text};
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
 use pleach::domain::base::secrets;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
-use pleach::domain::conversation::transition::{ItemState, Subject};
-use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind};
-use pleach::domain::planning::policy::Section;
+use pleach::domain::conversation::{ItemState, MarkKind, Memory, MemoryKind, MemoryStatus, Scope, Subject};
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::{ContextPlan, RowKind, Section};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, PlanRequest, Request, SessionRequest,
 };

@@ -2,8 +2,8 @@
 
 use crate::support::bench::{Bench, Model};
 use crate::support::live::Live;
-use pleach::domain::base::failure::FailureKind;
-use pleach::domain::conversation::mark::Atom;
+use pleach::domain::base::FailureKind;
+use pleach::domain::conversation::Atom;
 use pleach::engine::api::{
     Answer, CallRequest, CallSelector, Event, ItemName, PlanRequest, Request, SessionRequest, Ticket,
 };

@@ -3,19 +3,14 @@
 
 use crate::support::bench::{Bench, Client, Model, Say, draft, message, text};
 use crate::support::binary::Home;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::run::RunStatus;
-use pleach::domain::code::workspace_rules::RuleState;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Warning};
-use pleach::domain::planning::policy::Section;
-use pleach::domain::summary::accepted::SummarySource;
-use pleach::domain::summary::draft::SummaryAuthor;
-use pleach::domain::summary::module::ModuleVersion;
-use pleach::domain::summary::versions::{Editability, EditableKind};
-use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
+use pleach::domain::base::BranchId;
+use pleach::domain::call::RunStatus;
+use pleach::domain::code::RuleState;
+use pleach::domain::conversation::{MarkKind, Overrides};
+use pleach::domain::planning::plan::{Reason, Warning};
+use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section};
+use pleach::domain::summary::{Editability, EditableKind, ModuleVersion, SummaryAuthor, SummarySource};
+use pleach::domain::tool::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, EditableAct, Event, FileAct, ItemName, ModuleAct,
     PlanRequest, ProjectAct, Request, SessionRequest, SummaryEvent, ToolRequest,

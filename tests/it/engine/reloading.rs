@@ -2,10 +2,8 @@
 //! Not for: which settings apply at once (`engine::startup::reload`, `startup::wiring`).
 
 use crate::support::bench::{Bench, Client, Model, message, quirk_failure, text};
-use pleach::domain::base::failure::Failure;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::model::{ModelInfo, Profile, Quirk};
-use pleach::domain::call::provider::{Provider, ProviderError};
+use pleach::domain::base::{BranchId, Failure};
+use pleach::domain::call::{ModelInfo, Profile, Provider, ProviderError, Quirk};
 use pleach::engine::api::{Answer, Event, ProgramRequest, Request, SessionEvent};
 use pleach::engine::startup::setup::{Reloaded, Servers, Setup};
 use std::collections::BTreeMap;

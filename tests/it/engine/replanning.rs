@@ -2,11 +2,9 @@
 //! asked, and that is the plan a request would return.
 
 use crate::support::bench::{Bench, Client, Model, message};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::memory::MemoryKind;
-use pleach::domain::planning::plan::Basis;
+use pleach::domain::base::Hash;
+use pleach::domain::conversation::{MarkKind, MemoryKind, Overrides};
+use pleach::domain::planning::Basis;
 use pleach::engine::api::{
     Act, BranchRequest, CallRequest, Event, ItemName, MemoryRequest, MemoryScope, PlanRequest, Planned, Request,
     SessionRequest, Ticket,

@@ -3,10 +3,9 @@
 //! Not for: how the screen shows it (`screens::sent_request`).
 
 use crate::support::bench::{Bench, Client, Echo, Model, Say, message, run_sql, text};
-use pleach::domain::base::ids::{BranchId, RunId};
-use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::plan::{ContextPlan, RowKind};
+use pleach::domain::base::{BranchId, RunId};
+use pleach::domain::conversation::{Atom, MarkKind, Role};
+use pleach::domain::planning::{ContextPlan, RowKind};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, Request, SentRequest, SessionRequest,
 };

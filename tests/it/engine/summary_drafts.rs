@@ -2,16 +2,14 @@
 //! and never covering pinned or excluded turns.
 
 use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message, text};
-use pleach::domain::base::failure::FailureKind;
-use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::call::run::RunStatus;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Warning};
-use pleach::domain::planning::policy::Section;
-use pleach::domain::summary::accepted::{SummaryKind, SummarySource, SummaryState};
-use pleach::domain::summary::draft::{KeepReason, SummaryAuthor, SummaryCard, SummaryDraft};
+use pleach::domain::base::{BranchId, FailureKind, NodeId};
+use pleach::domain::call::RunStatus;
+use pleach::domain::conversation::{MarkKind, Overrides};
+use pleach::domain::planning::plan::{Reason, Warning};
+use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section};
+use pleach::domain::summary::{
+    KeepReason, SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState,
+};
 use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, Request, SessionRequest, SummaryAct, TaskAct};
 use std::sync::Arc;
 

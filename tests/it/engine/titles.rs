@@ -2,11 +2,9 @@
 
 use crate::support::bench::{Bench, Client, Model, Say, text};
 use pleach::config::settings::Titles;
-use pleach::domain::base::failure::Failure;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::model::{ModelInfo, Profile};
-use pleach::domain::call::provider::{Provider, ProviderError, ProviderErrorKind};
-use pleach::domain::conversation::message::Role;
+use pleach::domain::base::{BranchId, Failure};
+use pleach::domain::call::{ModelInfo, Profile, Provider, ProviderError, ProviderErrorKind};
+use pleach::domain::conversation::Role;
 use pleach::engine::api::{
     Answer, BranchRequest, Event, ItemName, ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest,
 };

@@ -2,12 +2,11 @@
 //! later success resolves a failure, reruns, marks on results, and removal.
 
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::tool::consent::{Consent, Rule, RuleScope, Verdict};
-use pleach::domain::tool::rerun::{Rerun, RerunState};
+use pleach::domain::base::BranchId;
+use pleach::domain::conversation::{Atom, MarkKind};
 use pleach::domain::tool::resolution;
-use pleach::domain::tool::trace::{ToolStatus, ToolTrace, kept_path};
+use pleach::domain::tool::trace::kept_path;
+use pleach::domain::tool::{Consent, Rerun, RerunState, Rule, RuleScope, ToolStatus, ToolTrace, Verdict};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Event, ItemName, PlanRequest, Request, SessionRequest, ToolEvent, ToolRequest,
     TraceAct, TraceWhole, TurnRequest,

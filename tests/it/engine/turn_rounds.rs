@@ -3,13 +3,10 @@
 //! Not for: what the first request finds (`retrieval`, `code_context`), or errors that recur (`activation`).
 
 use crate::support::bench::{Bench, Client, Echo, Model, Say, draft, message, text};
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::model::ModelInfo;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::ContextPlan;
+use pleach::domain::base::BranchId;
+use pleach::domain::call::ModelInfo;
+use pleach::domain::conversation::{MarkKind, Overrides, Role};
+use pleach::domain::planning::{ContextPlan, Mode};
 use pleach::engine::api::{Act, Answer, BranchRequest, CallRequest, DraftKind, Event, ItemName, Request, TurnEvent};
 use serde_json::Value;
 use std::sync::Arc;

@@ -3,19 +3,15 @@
 use crate::support::bench::{Bench, Dice, Echo, Model, Say, draft, message, path, quirk_failure, run_sql, text};
 use crate::support::chatgpt;
 use crate::support::server::{Server, end, send, stream, words};
-use pleach::domain::base::failure::{Failure, FailureKind};
-use pleach::domain::base::ids::{BranchId, NodeId, RunId};
-use pleach::domain::call::model::{ModelInfo, Profile, Quirk};
-use pleach::domain::call::provider::{Provider, ProviderError, ProviderErrorKind};
-use pleach::domain::call::retrieval_set::SkipReason;
-use pleach::domain::call::run::{RunCard, RunStatus};
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::message::{Content, End, NodeHead, Part, Role};
-use pleach::domain::conversation::record::{ImportedFile, IncomingPieces, Piece, PieceReader, Report};
-use pleach::domain::planning::mode::SearchChoice;
-use pleach::domain::planning::plan::{BlockedRemedy, Reason, Row, RowKind, Warning};
-use pleach::domain::planning::policy::Section;
+use pleach::domain::base::{BranchId, Failure, FailureKind, NodeId, RunId};
+use pleach::domain::call::{
+    ModelInfo, Profile, Provider, ProviderError, ProviderErrorKind, Quirk, RunCard, RunStatus, SkipReason,
+};
+use pleach::domain::conversation::{
+    Content, End, ImportedFile, IncomingPieces, MarkKind, NodeHead, Overrides, Part, Piece, PieceReader, Report, Role,
+};
+use pleach::domain::planning::plan::{BlockedRemedy, Reason, Warning};
+use pleach::domain::planning::{Row, RowKind, SearchChoice, Section};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Draft, DraftKind, Event, FileAct, IndexingEvent, ItemName, PlanRequest, Planned,
     ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest, ToolRequest, TurnEvent, TurnRequest,

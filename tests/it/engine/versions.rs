@@ -1,13 +1,11 @@
 //! Editable texts with versions, through the engine: state, summaries, memories, policies. Every change can be undone.
 
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::memory::MemoryKind;
-use pleach::domain::summary::accepted::{SummaryKind, SummarySource};
-use pleach::domain::summary::draft::{SummaryAuthor, SummaryCard};
-use pleach::domain::summary::versions::{Editability, Editable, EditableKind, Version};
+use pleach::domain::base::BranchId;
+use pleach::domain::conversation::{MarkKind, MemoryKind, Overrides};
+use pleach::domain::summary::{
+    Editability, Editable, EditableKind, SummaryAuthor, SummaryCard, SummaryKind, SummarySource, Version,
+};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, EditableAct, Event, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request,
     SessionEvent, SessionRequest, SummaryAct,

@@ -1,17 +1,11 @@
 //! Variations of calls through the whole engine: the next call under other settings, stored calls repeated, and races.
 
 use crate::support::bench::{Bench, Client, Model, Say, draft, message, model_of, text};
-use pleach::domain::base::failure::{Failure, FailureKind};
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::model::{ModelInfo, Profile};
-use pleach::domain::call::provider::{Provider, ProviderError};
-use pleach::domain::call::race::Limits;
-use pleach::domain::call::run::RunStatus;
-use pleach::domain::conversation::branch::{Branch, Overrides};
-use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::base::{BranchId, Failure, FailureKind};
+use pleach::domain::call::{Limits, ModelInfo, Profile, Provider, ProviderError, RunStatus};
+use pleach::domain::conversation::{Branch, MarkKind, Overrides};
 use pleach::domain::planning::plan::Reason;
-use pleach::domain::planning::variant;
-use pleach::domain::planning::what_if::WhatIf;
+use pleach::domain::planning::{WhatIf, variant};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Event, ItemName, PlanRequest, Planned, ProgramRequest,
     ReplayedCall, Request, SessionRequest, TurnEvent,

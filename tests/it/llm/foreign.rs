@@ -4,7 +4,7 @@
 use crate::support::binary::Home;
 use crate::support::foreign::{Aimock, KEY};
 use pleach::context::render::checks::count_body;
-use pleach::domain::call::tokens::Encoding;
+use pleach::domain::call::Encoding;
 use pleach::llm::counting::tokens::Tokenizers;
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use crate::support::bench::{Bench, message};
 use crate::support::binary::Home;
 use crate::support::server::{Server, Step, send, stream, words};
-use pleach::domain::call::meter::Calibration;
+use pleach::domain::call::Calibration;
 use pleach::engine::api::{BranchRequest, Draft, Planned, Request, TurnRequest};
 use serde_json::{Value, json};
 

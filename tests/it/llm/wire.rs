@@ -1,9 +1,9 @@
 //! Calls over real sockets: the request, how the answer is read, and how calls end when servers misbehave.
 
 use crate::support::server::{Request, Server, Step, end, head, json, send, stream, words};
-use pleach::domain::base::ids::RunId;
-use pleach::domain::call::model::{Profile, Quirk};
-use pleach::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind as Kind, Wire};
+use pleach::domain::base::RunId;
+use pleach::domain::call::provider::ProviderErrorKind as Kind;
+use pleach::domain::call::{CallEnd, Delta, Outcome, Profile, Provider, Quirk, Wire};
 use pleach::llm::models;
 use pleach::llm::openai::{OpenAi, Timing};
 use secrecy::SecretString;

@@ -6,12 +6,9 @@ use super::fixture::{self, MAIN, RETRY};
 use super::{branching, calls, consent, editor, memories, project, request, summaries, tools, traces, usage, what_if};
 use crate::discoverability::{SCREENS, top};
 use pleach::config::keys::keymap::{Binding, Keymap, When};
-use pleach::domain::call::run::RunCard;
-use pleach::domain::summary::accepted::SummaryState;
-use pleach::domain::summary::versions::EditableKind;
-use pleach::domain::tool::cards::FileDecision;
-use pleach::domain::tool::consent::{Rule, RuleScope, Verdict};
-use pleach::domain::tool::trace::{ToolStatus, ToolTrace};
+use pleach::domain::call::RunCard;
+use pleach::domain::summary::{EditableKind, SummaryState};
+use pleach::domain::tool::{FileDecision, Rule, RuleScope, ToolStatus, ToolTrace, Verdict};
 use pleach::engine::api::{
     Answer, BranchRequest, CallRequest, Event, PlanRequest, Request, RuleAct, SessionRequest, SummaryAct, SummaryEvent,
     ToolEvent, ToolRequest, TurnEvent,

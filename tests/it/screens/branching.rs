@@ -3,14 +3,11 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, SESSION, node_id};
 use super::pictures::pictures;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::{BranchId, RaceId, RunId};
-use pleach::domain::call::race::{BranchRun, Config, Limit, Limits, RaceUsage};
-use pleach::domain::call::run::{RunCard, RunStatus};
-use pleach::domain::conversation::branch::{Branch, Overrides};
-use pleach::domain::conversation::message::{Node, Role};
-use pleach::domain::conversation::tag::Tag;
-use pleach::domain::planning::mode::Mode;
+use pleach::domain::base::ids::RaceId;
+use pleach::domain::base::{BranchId, Hash, RunId};
+use pleach::domain::call::{BranchRun, Config, Limit, Limits, RaceUsage, RunCard, RunStatus};
+use pleach::domain::conversation::{Branch, Node, Overrides, Role, Tag};
+use pleach::domain::planning::Mode;
 use pleach::engine::api::{
     Answer, AsideView, BranchRequest, CallRequest, Event, ItemName, Request, SessionEvent, SessionRequest, TagAct,
     TurnEvent, TurnRequest,

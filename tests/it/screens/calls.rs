@@ -4,22 +4,15 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, node_id, run_id};
 use super::pictures::pictures;
-use pleach::domain::base::failure::Failure;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::item_use::UseCount;
-use pleach::domain::call::run::RunCard;
-use pleach::domain::conversation::branch::Branch;
-use pleach::domain::conversation::compare::{Ancestor, ComparedMessage, Comparison, Side, Turn};
-use pleach::domain::conversation::mark::Atom;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::conversation::transition::ItemState;
-use pleach::domain::planning::diff::{
-    CallRef, Cause, CauseKind, DiffKind, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
-    SettingDiff,
+use pleach::domain::base::{BranchId, Failure, Hash};
+use pleach::domain::call::{RunCard, UseCount};
+use pleach::domain::conversation::compare::Turn;
+use pleach::domain::conversation::{Ancestor, Atom, Branch, ComparedMessage, Comparison, ItemState, Role, Side};
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::{
+    CallRef, Cause, CauseKind, DiffKind, Form, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
+    RowKind, Section, SettingDiff,
 };
-use pleach::domain::planning::plan::{Form, Reason, RowKind};
-use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{
     Answer, BranchRequest, CallRequest, CallSelector, Event, ItemName, PlanRequest, Request, TurnEvent,
 };

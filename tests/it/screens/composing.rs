@@ -1,10 +1,9 @@
 //! The composer: drafts that survive restarts, message history, the external editor, notices, and the line of keys.
 
 use super::fixture::{self, MAIN, RETRY};
-use pleach::domain::base::failure::{Failure, FailureKind};
-use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
-use pleach::domain::conversation::message::Role;
-use pleach::domain::summary::draft::SummaryAuthor;
+use pleach::domain::base::{Failure, FailureKind};
+use pleach::domain::conversation::{Actor, Atom, Mark, MarkKind, Role};
+use pleach::domain::summary::SummaryAuthor;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Event, FileList, ItemName, PlanRequest, ProgramEvent, Request, SessionEvent,
     SessionRequest, ToolRequest,

@@ -3,9 +3,7 @@
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
 use super::pictures::pictures;
-use pleach::domain::tool::consent::{
-    Command, Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, ToolEffect, Verdict,
-};
+use pleach::domain::tool::{Command, Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, ToolEffect, Verdict};
 use pleach::engine::api::{Answer, Event, Request, RuleAct, ToolEvent, ToolRequest, TurnEvent, TurnRequest};
 use pleach::tui::model::focus::Focus;
 use pleach::tui::model::status::Severity;

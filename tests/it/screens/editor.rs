@@ -5,9 +5,9 @@ use super::fixture::{self, MAIN, NOON};
 use super::pictures::pictures;
 use super::what_if::found;
 use pleach::config::policies;
-use pleach::domain::base::failure::Failure;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::summary::versions::{Editability, Editable, EditableKind, PolicyFault, Version};
+use pleach::domain::base::Failure;
+use pleach::domain::conversation::Overrides;
+use pleach::domain::summary::{Editability, Editable, EditableKind, PolicyFault, Version};
 use pleach::engine::api::{
     Answer, BranchRequest, EditableAct, Event, MemoryAct, MemoryRequest, PlanRequest, Request, SessionRequest,
 };

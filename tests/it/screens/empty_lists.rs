@@ -2,7 +2,7 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN};
-use pleach::domain::summary::versions::EditableKind;
+use pleach::domain::summary::EditableKind;
 use pleach::engine::api::{
     Answer, CallRequest, EditableAct, MemoryRequest, Request, RuleAct, SessionRequest, SummaryAct, ToolRequest,
 };

@@ -1,22 +1,19 @@
 //! A session as the engine would send it, and its plan.
 
 use super::Stage;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use pleach::domain::call::meter::{Calibration, PromptCost};
-use pleach::domain::call::model::{ModelInfo, Supports};
-use pleach::domain::call::run::{RunCard, RunStatus};
-use pleach::domain::call::tokens::{Certainty, Encoding};
-use pleach::domain::call::usage::Usage;
-use pleach::domain::conversation::branch::{Branch, SessionCard, StateVersion};
-use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
-use pleach::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role, node_key};
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{
-    Basis, Budget, ContextPlan, Form, Item, Reason, Remedy, Row, RowKind, Source, Verdict, Warning,
+use pleach::domain::base::{BranchId, Hash, NodeId, RunId, SessionId};
+use pleach::domain::call::{
+    Calibration, Certainty, Encoding, ModelInfo, PromptCost, RunCard, RunStatus, Supports, Usage,
 };
-use pleach::domain::planning::policy::{Layout, Section};
-use pleach::domain::tool::trace::{ToolStatus, ToolTrace};
+use pleach::domain::conversation::message::node_key;
+use pleach::domain::conversation::{
+    Actor, Atom, Branch, Content, End, Mark, MarkKind, Node, NodeHead, Part, Role, SessionCard, StateVersion,
+};
+use pleach::domain::planning::plan::{Reason, Remedy, Warning};
+use pleach::domain::planning::{
+    Basis, Budget, ContextPlan, Form, Item, Layout, Mode, Row, RowKind, Section, Source, Verdict,
+};
+use pleach::domain::tool::{ToolStatus, ToolTrace};
 use pleach::engine::api::{
     Answer, Event, PlanRequest, Planned, Request, SessionEvent, SessionRequest, SessionView, Settings,
 };

@@ -4,19 +4,11 @@ use super::Stage;
 use super::fixture::{self, MAIN, RETRY, node_id, run_id};
 use pleach::config::commands::Printed;
 use pleach::config::keys::keymap::{Action, Keymap};
-use pleach::domain::base::failure::{Failure, FailureKind};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::RunId;
-use pleach::domain::call::meter::PromptCost;
-use pleach::domain::call::tokens::Certainty;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::facts::Task;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::mode::SearchChoice;
-use pleach::domain::planning::plan::{ContextPlan, Warning};
-use pleach::domain::planning::tuning::Milli;
+use pleach::domain::base::{Failure, FailureKind, Hash, RunId};
+use pleach::domain::call::{Certainty, PromptCost};
+use pleach::domain::conversation::{MarkKind, Overrides, Role};
+use pleach::domain::planning::plan::Warning;
+use pleach::domain::planning::{ContextPlan, Milli, Mode, SearchChoice, Task};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Draft, DraftKind, Event, IndexingEvent, ItemName, PlanRequest, Planned, Request,
     SessionEvent, SessionRequest, TaskAct, TurnEvent, TurnRequest,

@@ -4,8 +4,7 @@
 use super::fixture::{self, MAIN, RETRY, node_id, run_id};
 use super::pictures::pictures;
 use super::{Stage, writing};
-use pleach::domain::conversation::branch::Branch;
-use pleach::domain::conversation::message::Role;
+use pleach::domain::conversation::{Branch, Role};
 use pleach::engine::api::{
     Answer, BranchRequest, DraftKind, Event, Request, SessionEvent, SessionRequest, TurnEvent, TurnRequest,
 };

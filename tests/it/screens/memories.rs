@@ -3,8 +3,8 @@
 use super::Stage;
 use super::fixture::{self, MAIN};
 use pleach::domain::base::ids::MemoryId;
-use pleach::domain::conversation::mark::{Actor, Atom};
-use pleach::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
+use pleach::domain::conversation::memory::Origin;
+use pleach::domain::conversation::{Actor, Atom, Memory, MemoryKind, MemoryStatus, Scope};
 use pleach::engine::api::{Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request};
 use uuid::Uuid;
 

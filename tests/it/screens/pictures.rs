@@ -2,9 +2,8 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, run_id};
-use pleach::domain::base::failure::{Failure, FailureKind};
-use pleach::domain::call::run::RunCard;
-use pleach::domain::call::tokens::Certainty;
+use pleach::domain::base::{Failure, FailureKind};
+use pleach::domain::call::{Certainty, RunCard};
 use pleach::domain::planning::plan::Warning;
 use pleach::engine::api::{
     Answer, Event, Finding, PlanRequest, ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest,

@@ -3,11 +3,8 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON};
-use pleach::domain::base::failure::Failure;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::summary::accepted::SummarySource;
-use pleach::domain::summary::draft::SummaryAuthor;
-use pleach::domain::summary::versions::{Editability, Editable, EditableKind, Version};
+use pleach::domain::base::{Failure, Hash};
+use pleach::domain::summary::{Editability, Editable, EditableKind, SummaryAuthor, SummarySource, Version};
 use pleach::engine::api::{
     Answer, EditableAct, Event, FileAct, ModuleAct, PlanRequest, ProjectAct, Request, SessionRequest, SummaryEvent,
     ToolRequest,

@@ -3,10 +3,10 @@
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY, SESSION, node_id, run_id};
 use pleach::config::keys::keymap::{Chord, Key};
-use pleach::domain::base::failure::{Failure, FailureKind};
-use pleach::domain::call::tokens::Certainty;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::summary::draft::SummaryAuthor;
+use pleach::domain::base::{Failure, FailureKind};
+use pleach::domain::call::Certainty;
+use pleach::domain::conversation::Role;
+use pleach::domain::summary::SummaryAuthor;
 use pleach::engine::api::{
     Answer, Draft, Event, PlanRequest, ProgramEvent, Request, SessionEvent, SessionRequest, SummaryAct, SummaryEvent,
     Ticket, TurnEvent, TurnRequest,

@@ -2,9 +2,8 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, SESSION};
-use pleach::domain::base::ids::SessionId;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::conversation::search::{FoundMessage, FoundMessages};
+use pleach::domain::base::SessionId;
+use pleach::domain::conversation::{FoundMessage, FoundMessages, Role};
 use pleach::engine::api::{Answer, BranchRequest, Request, SessionRequest};
 use pleach::tui::model::focus::Focus;
 use uuid::Uuid;

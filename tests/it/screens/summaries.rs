@@ -3,14 +3,11 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, node_id};
 use super::pictures::pictures;
-use pleach::domain::base::failure::Failure;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource, SummaryState, TurnCover};
-use pleach::domain::summary::draft::{
-    AnchorKind, AutoSummaryOverride, KeepReason, MissingFact, SourceMessage, SourceTurn, SummaryAuthor, SummaryCard,
-    SummaryDraft,
+use pleach::domain::base::{Failure, Hash};
+use pleach::domain::conversation::{Overrides, Role};
+use pleach::domain::summary::{
+    AnchorKind, AutoSummaryOverride, KeepReason, KeptSentence, MissingFact, SourceMessage, SourceTurn, Summary,
+    SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState, TurnCover,
 };
 use pleach::engine::api::{Answer, BranchRequest, Event, Request, SummaryAct, SummaryEvent};
 use std::sync::Arc;

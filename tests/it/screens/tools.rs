@@ -2,9 +2,11 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::tool::cards::{FileCard, FileDecision, FileServer, ServerCard, ToolCard, ToolList};
-use pleach::domain::tool::mcp::{Origin, ServerState, ToolHints, offered_name, switch};
+use pleach::domain::base::Hash;
+use pleach::domain::tool::mcp::{offered_name, switch};
+use pleach::domain::tool::{
+    FileCard, FileDecision, FileServer, Origin, ServerCard, ServerState, ToolCard, ToolHints, ToolList,
+};
 use pleach::engine::api::{Answer, Event, Request, ServerAct, ToolEvent, ToolRequest};
 use pleach::tui::screens::reader::model::Reader;
 use pleach::tui::screens::tools::model::ToolsScreen;

@@ -2,10 +2,12 @@
 
 use super::Stage;
 use super::fixture::{self, MAIN};
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::tool::consent::{BESIDE, Command, Consent, FileChange, Hunk, PendingApproval, ToolEffect};
-use pleach::domain::tool::rerun::{Rerun, RerunState};
-use pleach::domain::tool::trace::{FileTexts, ToolStatus, ToolTrace};
+use pleach::domain::conversation::MarkKind;
+use pleach::domain::tool::consent::BESIDE;
+use pleach::domain::tool::{
+    Command, Consent, FileChange, FileTexts, Hunk, PendingApproval, Rerun, RerunState, ToolEffect, ToolStatus,
+    ToolTrace,
+};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Event, ItemName, Request, SessionEvent, ToolEvent, ToolRequest, TraceAct, TraceWhole,
 };

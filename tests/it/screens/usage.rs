@@ -3,11 +3,8 @@
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, run_id};
 use super::pictures::{picture, pictures};
-use pleach::domain::call::item_use::UseTotals;
-use pleach::domain::call::ledger::{CallCost, Ledger, Totals};
-use pleach::domain::call::run::{RunCard, RunStatus};
-use pleach::domain::call::usage::Usage;
-use pleach::domain::planning::blocked::Blocked;
+use pleach::domain::call::{CallCost, Ledger, RunCard, RunStatus, Totals, Usage, UseTotals};
+use pleach::domain::planning::Blocked;
 use pleach::engine::api::{Answer, CallRequest, Event, Planned, Request, TurnEvent};
 use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::msg::{Input, Msg};

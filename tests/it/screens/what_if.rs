@@ -3,19 +3,10 @@
 use super::Stage;
 use super::fixture::{self, MAIN};
 use super::pictures::pictures;
-use pleach::domain::base::failure::{Failure, FailureKind};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::{BranchId, RunId};
-use pleach::domain::call::meter::PromptCost;
-use pleach::domain::call::model::ModelInfo;
-use pleach::domain::call::race::Limits;
-use pleach::domain::call::run::RunCard;
-use pleach::domain::call::tokens::Certainty;
-use pleach::domain::conversation::branch::{Branch, Overrides};
-use pleach::domain::conversation::message::{Node, Role};
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::RowKind;
-use pleach::domain::planning::what_if::{Alternative, MovedItem, PlanFigures, WhatIf};
+use pleach::domain::base::{BranchId, Failure, FailureKind, Hash, RunId};
+use pleach::domain::call::{Certainty, Limits, ModelInfo, PromptCost, RunCard};
+use pleach::domain::conversation::{Branch, Node, Overrides, Role};
+use pleach::domain::planning::{Alternative, Mode, MovedItem, PlanFigures, RowKind, WhatIf};
 use pleach::engine::api::{
     Answer, BranchRequest, CallRequest, Draft, Event, ItemName, PlanRequest, ProgramRequest, ReplayedCall, Request,
     SessionEvent, TurnEvent, TurnRequest,

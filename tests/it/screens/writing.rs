@@ -3,10 +3,10 @@
 use super::Stage;
 use super::fixture::{self, MAIN, run_id, text_node};
 use super::pictures::pictures;
-use pleach::domain::base::failure::{Failure, FailureKind};
-use pleach::domain::call::tokens::Certainty;
-use pleach::domain::code::symbols::{Kind, NamedSymbol, SymbolSource};
-use pleach::domain::conversation::message::Role;
+use pleach::domain::base::{Failure, FailureKind};
+use pleach::domain::call::Certainty;
+use pleach::domain::code::{Kind, NamedSymbol, SymbolSource};
+use pleach::domain::conversation::Role;
 use pleach::engine::api::{
     Answer, BranchRequest, CodeAct, Event, FileAct, FileList, ProgramEvent, Request, SessionEvent, SessionRequest,
     ToolRequest, TurnEvent, TurnRequest,

@@ -3,21 +3,16 @@
 //! Not for: assertions, which belong to the tests.
 
 use crate::support::server::Server;
-use pleach::domain::base::failure::Failure;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use pleach::domain::call::model::{ModelInfo, Profile, Quirk, Supports};
-use pleach::domain::call::provider::{
-    CallEnd, Delta, Diagnostic, Outcome, Provider, ProviderError, ProviderErrorKind, Wire,
+use pleach::domain::base::{BranchId, Failure, Hash, NodeId, RunId, SessionId};
+use pleach::domain::call::tokens::approximate;
+use pleach::domain::call::{
+    CallEnd, CountTokens, Delta, Diagnostic, Encoding, ModelInfo, Outcome, Profile, Provider, ProviderError,
+    ProviderErrorKind, Quirk, RunCard, Supports, Usage, Wire,
 };
-use pleach::domain::call::run::RunCard;
-use pleach::domain::call::tokens::{CountTokens, Encoding, approximate};
-use pleach::domain::call::usage::Usage;
-use pleach::domain::code::settings::CodeSettings;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::plan::ContextPlan;
-use pleach::domain::planning::policy::PolicySpec;
-use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus, ToolTrace};
+use pleach::domain::code::CodeSettings;
+use pleach::domain::conversation::Role;
+use pleach::domain::planning::{ContextPlan, PolicySpec};
+use pleach::domain::tool::{RunTools, ToolOutput, ToolSpec, ToolStatus, ToolTrace};
 use pleach::engine::api::{
     Answer, CallRequest, Draft, DraftKind, Event, Events, PlanRequest, Planned, Request, RequestSender, SessionRequest,
     SessionView, Ticket, TurnEvent, TurnRequest,

@@ -2,7 +2,8 @@
 //! Not for: quality of embeddings.
 
 use super::server::{Request, read_request};
-use pleach::domain::call::embedding::{Embed, EmbedError, Purpose, normalize};
+use pleach::domain::call::embedding::normalize;
+use pleach::domain::call::{Embed, EmbedError, Purpose};
 use pleach::engine::startup::setup::EmbedderSetup;
 use serde_json::{Value, json};
 use std::io::Write;

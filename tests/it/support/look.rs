@@ -5,13 +5,13 @@
 use super::talk::{Contents, MarkTarget, Talk, memory_atom};
 use pleach::context;
 use pleach::context::render::render_forms;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::call::tokens::{CountTokens, Encoding};
-use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::planning::input::{Block, Candidate, Offer, OfferLimit, OmittedItem, PlanInput};
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{Reason, RowKind, Scores, Source};
-use pleach::domain::planning::policy::Section;
+use pleach::domain::base::Hash;
+use pleach::domain::call::{CountTokens, Encoding};
+use pleach::domain::conversation::{Atom, MarkKind};
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::{
+    Block, Candidate, Mode, Offer, OfferLimit, OmittedItem, PlanInput, RowKind, Scores, Section, Source,
+};
 
 /// Memories take at most this fraction of the room.
 const SHARE: u32 = 2;

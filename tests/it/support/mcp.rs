@@ -2,7 +2,7 @@
 //! Not for: the whole protocol, only what a client must handle.
 #![allow(clippy::print_stderr, reason = "a server speaks there beside the protocol")]
 
-use pleach::domain::tool::mcp::{Origin, Secret, ServerSpec, ServerTransport};
+use pleach::domain::tool::{Origin, Secret, ServerSpec, ServerTransport};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;

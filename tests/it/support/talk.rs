@@ -5,21 +5,18 @@ use super::look;
 use pleach::context;
 use pleach::context::render::render_forms::{self, WireState};
 use pleach::context::render::{TextSource, tools_json};
-use pleach::domain::base::hash::{Fields, Hash};
-use pleach::domain::call::model::Dialect;
-use pleach::domain::call::tokens::{Certainty, CountTokens, Encoding, approximate};
-use pleach::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind, marks_digest};
-use pleach::domain::conversation::message::{Content, Part, Role};
-use pleach::domain::conversation::state;
-use pleach::domain::planning::facts::TurnFacts;
-use pleach::domain::planning::input::{
-    Block, CoveredTurn, Gap, InactiveMark, MessageInput, PartInput, PlanInput, RequestShape, SendBarrier, SummaryInput,
+use pleach::domain::base::{Fields, Hash};
+use pleach::domain::call::tokens::approximate;
+use pleach::domain::call::{Certainty, CountTokens, Dialect, Encoding};
+use pleach::domain::conversation::mark::marks_digest;
+use pleach::domain::conversation::{Actor, Atom, Content, LeaseTurns, Mark, MarkKind, Part, Role, state};
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::{
+    Anchor, Basis, Block, Budget, CoveredTurn, Form, Gap, InactiveMark, Layout, MessageInput, Mode, PartInput,
+    PlanInput, PolicySpec, RequestShape, RowKind, Scores, Section, SendBarrier, Source, SummaryInput, TurnFacts,
     TurnInput,
 };
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Scores, Source};
-use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
-use pleach::domain::tool::trace::ToolSpec;
+use pleach::domain::tool::ToolSpec;
 use std::collections::HashMap;
 use std::sync::Arc;
 

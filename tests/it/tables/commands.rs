@@ -2,9 +2,9 @@
 //! Not for: running anything.
 
 use super::same;
-use pleach::domain::tool::consent::{Command, Rule, ToolEffect, Verdict, chains, decide, matches};
-use pleach::domain::tool::visibility::{FileVisibility, covers};
-use pleach::domain::tool::{indirect_commands, shell};
+use pleach::domain::tool::consent::{chains, decide, matches};
+use pleach::domain::tool::visibility::covers;
+use pleach::domain::tool::{Command, FileVisibility, Rule, ToolEffect, Verdict, indirect_commands, shell};
 use std::fmt::Write as _;
 
 /// Command lines. Each one and each pair is checked.

@@ -1,6 +1,6 @@
 //! A sample conversation about a project over several days, with instructions, code, errors, numbers, and small talk.
 
-use pleach::domain::conversation::message::Role;
+use pleach::domain::conversation::Role;
 
 /// A message: the speaker, the minutes since the previous message, and the text.
 pub(crate) struct Line {

@@ -4,14 +4,10 @@
 use super::record::{Record, notice};
 use super::same;
 use crate::support::bench::{Bench, Client, Echo, Model, Say, draft, message, quirk_failure, text};
-use pleach::domain::base::damage::BackupAct;
-use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::call::model::Quirk;
-use pleach::domain::call::provider::ProviderErrorKind;
-use pleach::domain::call::race::Limits;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::planning::mode::Mode;
+use pleach::domain::base::{BackupAct, BranchId, NodeId};
+use pleach::domain::call::{Limits, ProviderErrorKind, Quirk};
+use pleach::domain::conversation::{Atom, MarkKind, Overrides};
+use pleach::domain::planning::Mode;
 use pleach::engine::api::{
     Act, Answer, AsideView, BranchRequest as B, CallRequest as C, CallSelector, DraftKind, Event, ItemName,
     PlanRequest, ProgramRequest as P, Request, SessionRequest as S, TurnEvent, TurnRequest as T,

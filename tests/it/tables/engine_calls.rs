@@ -4,13 +4,11 @@
 use super::record::Record;
 use super::same;
 use crate::support::bench::{Bench, Client, Echo, Model, Say, message, text};
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::race::Limits;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::summary::accepted::SummaryKind;
-use pleach::domain::summary::draft::SummaryAuthor;
+use pleach::domain::base::BranchId;
+use pleach::domain::call::Limits;
+use pleach::domain::conversation::{MarkKind, Overrides};
+use pleach::domain::planning::Mode;
+use pleach::domain::summary::{SummaryAuthor, SummaryKind};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, CallSelector, Event, Exact, ItemName, PlanRequest, ProgramRequest,
     Request, SessionEvent, SessionRequest, SummaryAct,

@@ -5,13 +5,11 @@ use super::record::{Record, notice};
 use super::same;
 use crate::support::bench::{Bench, Client, Echo, Model, Say, draft, message, text};
 use pleach::config::settings::Titles;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::provider::ProviderErrorKind;
-use pleach::domain::conversation::memory::MemoryKind;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::policy::StateBlock;
-use pleach::domain::summary::draft::SummaryAuthor;
-use pleach::domain::summary::versions::EditableKind;
+use pleach::domain::base::BranchId;
+use pleach::domain::call::ProviderErrorKind;
+use pleach::domain::conversation::{MemoryKind, Role};
+use pleach::domain::planning::StateBlock;
+use pleach::domain::summary::{EditableKind, SummaryAuthor};
 use pleach::engine::api::{
     Answer, BranchRequest as B, DraftKind, EditableAct, Event, ItemName, MemoryAct, MemoryRequest, MemoryScope,
     Request, SessionEvent, SessionRequest as S, TurnEvent,

@@ -4,15 +4,11 @@
 use super::record::{Consents, Record, notice};
 use super::same;
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::tool::consent::{Consent, Rule, RuleScope, Verdict};
-use pleach::domain::tool::mcp::{
-    ConfiguredServers, FolderFile, Origin, Secret, Server, ServerSpec, ServerState, ServerTool, ServerTransport,
-    ToolHints, ToolServers,
+use pleach::domain::base::{BranchId, Hash};
+use pleach::domain::tool::{
+    ConfiguredServers, Consent, FolderFile, Origin, RerunState, Rule, RuleScope, Secret, Server, ServerSpec,
+    ServerState, ServerTool, ServerTransport, ToolHints, ToolObserver, ToolOutput, ToolServers, ToolStatus, Verdict,
 };
-use pleach::domain::tool::rerun::RerunState;
-use pleach::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
 use pleach::engine::api::{
     Answer, BranchRequest, Event, ItemName, ProgramRequest, Request, RuleAct, ServerAct, SessionRequest, ToolEvent,
     ToolRequest as T, TraceAct, TraceWhole,

@@ -4,14 +4,11 @@
 use super::record::Record;
 use super::same;
 use crate::support::bench::{Bench, Client, Echo, Model, Say, draft, message, text};
-use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::call::run::RunCard;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::memory::MemoryKind;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::mode::{Mode, SearchChoice};
-use pleach::domain::summary::draft::SummaryAuthor;
+use pleach::domain::base::{BranchId, NodeId};
+use pleach::domain::call::RunCard;
+use pleach::domain::conversation::{MarkKind, MemoryKind, Overrides, Role};
+use pleach::domain::planning::{Mode, SearchChoice};
+use pleach::domain::summary::SummaryAuthor;
 use pleach::engine::api::{
     Act, Answer, BranchRequest as B, CallRequest, CallSelector, Draft, DraftKind, ItemName, MemoryAct, MemoryRequest,
     MemoryScope, PlanRequest, Request, SessionRequest as S, TagAct, TaskAct,

@@ -4,14 +4,12 @@
 use super::record::{Consents, Record};
 use super::same;
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::code::settings::CodeSettings;
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::summary::draft::SummaryAuthor;
-use pleach::domain::summary::versions::EditableKind;
-use pleach::domain::tool::consent::{Consent, Rule, RuleScope, Verdict};
+use pleach::domain::base::BranchId;
+use pleach::domain::code::CodeSettings;
+use pleach::domain::conversation::{MarkKind, Overrides};
+use pleach::domain::planning::Mode;
+use pleach::domain::summary::{EditableKind, SummaryAuthor};
+use pleach::domain::tool::{Consent, Rule, RuleScope, Verdict};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CodeAct, EditableAct, FileAct, ItemName, ModuleAct, PlanRequest, ProjectAct, Request,
     RuleAct, ServerAct, SessionRequest, ToolRequest, TraceAct,

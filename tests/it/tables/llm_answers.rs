@@ -2,8 +2,9 @@
 //! every name, and retries.
 
 use super::same;
-use pleach::domain::base::ids::RunId;
-use pleach::domain::call::provider::{Delta, ProviderError, ProviderErrorKind as Kind, Wire};
+use pleach::domain::base::RunId;
+use pleach::domain::call::provider::ProviderErrorKind as Kind;
+use pleach::domain::call::{Delta, ProviderError, Wire};
 use pleach::llm::chunk::read_usage;
 use pleach::llm::fault::{Fault, hint};
 use pleach::llm::models::encoding_of;

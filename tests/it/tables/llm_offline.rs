@@ -1,9 +1,9 @@
 //! Answers of the offline model and of recordings to many requests.
 
 use super::same;
-use pleach::domain::base::ids::RunId;
-use pleach::domain::call::provider::{Delta, Outcome, Provider, Wire};
-use pleach::domain::call::tokens::{CountTokens, Encoding, approximate};
+use pleach::domain::base::RunId;
+use pleach::domain::call::tokens::approximate;
+use pleach::domain::call::{CountTokens, Delta, Encoding, Outcome, Provider, Wire};
 use pleach::llm::offline::model::Offline;
 use pleach::llm::offline::scripted::Scripted;
 use serde_json::{Value, json};

@@ -2,9 +2,8 @@
 
 use super::same;
 use crate::support::server::{Request, Server, Step, end, head, json as answer, send, stream, words};
-use pleach::domain::base::ids::RunId;
-use pleach::domain::call::model::Profile;
-use pleach::domain::call::provider::{Delta, Outcome, Provider, Wire};
+use pleach::domain::base::RunId;
+use pleach::domain::call::{Delta, Outcome, Profile, Provider, Wire};
 use pleach::llm::models;
 use pleach::llm::openai::{OpenAi, Timing};
 use secrecy::SecretString;

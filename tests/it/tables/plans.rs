@@ -8,18 +8,14 @@ use pleach::context::explain::cause::{self, ChangesBetweenCalls};
 use pleach::context::explain::variant;
 use pleach::context::render::edited;
 use pleach::context::{already_in, plan, render};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::call::tokens::Encoding;
-use pleach::domain::conversation::mark::MarkKind;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::facts::{Flag, MessageFacts, Task, TaskRelation, TurnFacts};
-use pleach::domain::planning::input::{PlanInput, RequestShape, SendBarrier};
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{Anchor, ContextPlan, Form, Row};
-use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
+use pleach::domain::base::Hash;
+use pleach::domain::call::Encoding;
+use pleach::domain::conversation::{MarkKind, Role};
 use pleach::domain::planning::row_matching::{deltas, settings};
-use pleach::domain::planning::tuning::{Adaptive, Lanes, Levels, TurnSelection};
-use pleach::domain::planning::what_if::PlanFigures;
+use pleach::domain::planning::{
+    Adaptive, Anchor, ContextPlan, Flag, Form, Lanes, Layout, Levels, MessageFacts, Mode, PlanFigures, PlanInput,
+    PolicySpec, RequestShape, Row, Section, SendBarrier, Task, TaskRelation, TurnFacts, TurnSelection,
+};
 use std::fmt::Write as _;
 
 /// Deterministic pseudo-random numbers (`SplitMix64`).

@@ -4,23 +4,18 @@
 use super::same;
 use pleach::context::explain::cause::{self, ChangesBetweenCalls};
 use pleach::context::explain::transition;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::{BranchId, MemoryId, SessionId};
-use pleach::domain::call::retrieval_set::SkipReason;
-use pleach::domain::call::tokens::{Certainty, Encoding};
-use pleach::domain::conversation::branch::Overrides;
-use pleach::domain::conversation::mark::{Actor, Atom};
-use pleach::domain::conversation::memory::Memory;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::conversation::operation::{Change, Operation};
-use pleach::domain::conversation::transition::{ItemState, Subject, Transition};
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{
-    Basis, Budget, ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Source, Verdict,
+use pleach::domain::base::ids::MemoryId;
+use pleach::domain::base::{BranchId, Hash, SessionId};
+use pleach::domain::call::{Certainty, Encoding, SkipReason};
+use pleach::domain::conversation::{
+    Actor, Atom, Change, ItemState, Memory, Operation, Overrides, Role, Subject, Transition,
 };
-use pleach::domain::planning::policy::{Layout, Section};
+use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::reason::Remedy;
 use pleach::domain::planning::row_matching::deltas;
+use pleach::domain::planning::{
+    Basis, Budget, ContextPlan, Form, Item, Layout, Mode, Row, RowKind, Scores, Section, Source, Verdict,
+};
 use std::fmt::Write as _;
 use uuid::Uuid;
 

@@ -3,9 +3,8 @@
 //! Not for: unrequested events, whose order may vary.
 
 use crate::support::bench::{Bench, Client};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::tool::consent::{Consent, Rule, RuleScope};
+use pleach::domain::base::{BranchId, Hash};
+use pleach::domain::tool::{Consent, Rule, RuleScope};
 use pleach::engine::api::{Answer, Event, ProgramEvent, Request, ToolEvent, TurnRequest};
 use regex::{Captures, Regex};
 use std::collections::HashMap;

@@ -2,10 +2,10 @@
 //! their scores, and the cards that fit.
 
 use super::{corpus, same};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::call::retrieval_set::Gate;
+use pleach::domain::base::Hash;
+use pleach::domain::call::Gate;
 use pleach::domain::call::tokens::approximate;
-use pleach::domain::conversation::message::Role;
+use pleach::domain::conversation::Role;
 use pleach::retrieval::cluster::{Clusters, QuestionVector};
 use pleach::retrieval::fill::{CardRoom, Filled, fill};
 use pleach::retrieval::floor::Floor;

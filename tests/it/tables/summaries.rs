@@ -4,11 +4,10 @@
 use super::{corpus, same};
 use pleach::context::summary::survive::{RequiredFacts, lacks_facts};
 use pleach::context::summary::{Size, extract, keep, parts, ratio, sources};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::NodeId;
+use pleach::domain::base::{Hash, NodeId};
 use pleach::domain::call::tokens::approximate;
-use pleach::domain::conversation::message::Role;
-use pleach::domain::summary::draft::{KeepReason, MissingFact, SourceMessage, SourceTurn};
+use pleach::domain::conversation::Role;
+use pleach::domain::summary::{KeepReason, MissingFact, SourceMessage, SourceTurn};
 use std::fmt::Write as _;
 
 /// The conversation as closed turns, numbered from 1.

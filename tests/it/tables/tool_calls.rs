@@ -2,10 +2,8 @@
 //! changes that are applied completely, in part, or not at all.
 
 use super::same;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::tool::consent::{Rule, ToolEffect, Verdict};
-use pleach::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome};
-use pleach::domain::tool::visibility::FileVisibility;
+use pleach::domain::base::Hash;
+use pleach::domain::tool::{FileVisibility, Rule, RunTools, ToolEffect, ToolObserver, ToolOutcome, Verdict};
 use pleach::tools::{EffectOptions, Workspace, compared};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

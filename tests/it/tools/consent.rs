@@ -3,10 +3,11 @@
 
 use crate::support::bench::{Bench, Client, Model, Say, text};
 use crate::support::binary::Home;
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::tool::consent::{Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, ToolEffect, Verdict};
-use pleach::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome, ToolOutput, ToolSpec, ToolStatus};
+use pleach::domain::base::{BranchId, Hash};
+use pleach::domain::tool::{
+    Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, RunTools, ToolEffect, ToolObserver, ToolOutcome,
+    ToolOutput, ToolSpec, ToolStatus, Verdict,
+};
 use pleach::engine::api::{
     Answer, BranchRequest, Event, ItemName, Request, RuleAct, SessionRequest, ToolEvent, ToolRequest, TurnRequest,
 };

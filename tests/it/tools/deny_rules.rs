@@ -2,7 +2,7 @@
 
 use crate::support::bench::{Bench, Client, Model};
 use crate::support::binary::Home;
-use pleach::domain::tool::consent::{Rule, RuleScope, Verdict};
+use pleach::domain::tool::{Rule, RuleScope, Verdict};
 use pleach::engine::api::{Answer, CodeAct, FileAct, Request, RuleAct, ToolRequest};
 use pleach::tools::{EffectOptions, Workspace};
 use std::fs;

@@ -5,16 +5,14 @@ use crate::support::bench::{Bench, Client, Echo, Model, Say, message, text};
 use crate::support::binary::Home;
 use crate::support::mcp::{MODE, WORK, WORKS, serve, spec};
 use crate::support::server::{Server as Http, json as answer};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::tool::cards::{FileDecision, ServerCard, ToolCard, ToolList};
-use pleach::domain::tool::consent::{Consent, PendingApproval, Rule, ToolEffect, Verdict};
-use pleach::domain::tool::mcp::{
-    ConfiguredServers, FolderFile, Secret, Server, ServerSpec, ServerState, ServerTransport, ToolServers, offered_name,
+use pleach::domain::base::{BranchId, Hash};
+use pleach::domain::tool::mcp::offered_name;
+use pleach::domain::tool::trace::kept_path;
+use pleach::domain::tool::{
+    ConfiguredServers, Consent, FileDecision, FileVisibility, FolderFile, PendingApproval, Rule, Secret, Server,
+    ServerCard, ServerSpec, ServerState, ServerTransport, ToolCard, ToolEffect, ToolList, ToolObserver, ToolOutput,
+    ToolServers, ToolStatus, ToolTrace, Verdict, resolution,
 };
-use pleach::domain::tool::resolution;
-use pleach::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus, ToolTrace, kept_path};
-use pleach::domain::tool::visibility::FileVisibility;
 use pleach::engine::api::{
     Answer, BranchRequest, Event, ProgramEvent, Request, ServerAct, SessionRequest, ToolEvent, ToolRequest, TurnEvent,
     TurnRequest,

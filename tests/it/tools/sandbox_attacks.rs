@@ -4,8 +4,7 @@
 //! approval.
 
 use crate::tools::sandbox_commands::{Place, options, runs, sleeper};
-use pleach::domain::tool::trace::ToolObserver;
-use pleach::domain::tool::visibility::FileVisibility;
+use pleach::domain::tool::{FileVisibility, ToolObserver};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;

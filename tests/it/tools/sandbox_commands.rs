@@ -2,9 +2,9 @@
 //! Protections that this kernel lacks are printed, and the checks that need them are skipped.
 #![cfg(unix)]
 
-use pleach::domain::tool::consent::{Command, ToolEffect};
-use pleach::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome, ToolOutput, ToolStatus};
-use pleach::domain::tool::visibility::FileVisibility;
+use pleach::domain::tool::{
+    Command, FileVisibility, RunTools, ToolEffect, ToolObserver, ToolOutcome, ToolOutput, ToolStatus,
+};
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::json;
 use std::fs;

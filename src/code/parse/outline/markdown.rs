@@ -3,7 +3,7 @@
 //! Not for: settings (`toml`, `yaml`).
 
 use super::{Line, Outline, lines};
-use crate::domain::code::symbols::Kind;
+use crate::domain::code::Kind;
 
 /// Reads a document.
 pub(super) fn read(outline: &mut Outline<'_>, text: &[u8]) {

@@ -10,7 +10,7 @@ use super::file::Parsed;
 use super::words::{Analyzer, words_of};
 use crate::code::index::record::{Field, Words};
 use crate::code::symbol::{Span, Symbol, to_u32};
-use crate::domain::code::symbols::{Kind, Language};
+use crate::domain::code::{Kind, Language};
 use std::borrow::Cow;
 
 /// Maximum symbols of one text file.

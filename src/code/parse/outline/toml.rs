@@ -2,7 +2,7 @@
 //! Not for: the values of settings (`config`).
 
 use super::{Outline, lines};
-use crate::domain::code::symbols::Kind;
+use crate::domain::code::Kind;
 
 const TABLE: (Kind, usize) = (Kind::Section, 1);
 const KEY: (Kind, usize) = (Kind::Key, 2);

@@ -2,7 +2,7 @@
 //! Not for: keys inside lists, or values.
 
 use super::{Outline, lines};
-use crate::domain::code::symbols::Kind;
+use crate::domain::code::Kind;
 
 /// Reads a settings file.
 pub(super) fn read(outline: &mut Outline<'_>, text: &[u8]) {

@@ -3,30 +3,18 @@
 
 use super::super::acts::{Act, TagAct, TaskAct};
 use super::super::draft::ItemName;
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::conversation::branch::Overrides;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::Role;
-use crate::domain::summary::draft::SummaryAuthor;
+use crate::domain::base::{BranchId, NodeId};
+use crate::domain::conversation::{Atom, Overrides, Role};
+use crate::domain::summary::SummaryAuthor;
 use std::sync::Arc;
 
 /// A request about a branch.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BranchRequest {
     /// Store the unsent text of a branch, so that it survives a restart; empty text deletes it.
-    KeepDraft {
-        /// The branch.
-        branch: BranchId,
-        /// The text.
-        text: Arc<str>,
-    },
+    KeepDraft { branch: BranchId, text: Arc<str> },
     /// Store a message that was cleared before it was sent, so that it survives a restart.
-    KeepCleared {
-        /// The branch.
-        branch: BranchId,
-        /// The text.
-        text: Arc<str>,
-    },
+    KeepCleared { branch: BranchId, text: Arc<str> },
     /// Switch to another branch and store it as the session's last used.
     Switch {
         /// The branch to switch to.
@@ -43,23 +31,19 @@ pub enum BranchRequest {
         /// Whether to switch to the new branch.
         switch: bool,
     },
-    /// Rename a branch.
     Rename {
-        /// The branch.
         branch: BranchId,
         /// The new name.
         name: String,
     },
     /// Archive or unarchive a branch.
     Archive {
-        /// The branch.
         branch: BranchId,
         /// Whether to archive it.
         archived: bool,
     },
     /// Move to the next or previous sibling of a node on the path (undoable).
     Sibling {
-        /// The branch.
         branch: BranchId,
         /// The node. The nearest node with siblings is used: this one or an ancestor.
         node: NodeId,
@@ -68,16 +52,13 @@ pub enum BranchRequest {
     },
     /// Mark items (undone together).
     Mark {
-        /// The branch.
         branch: BranchId,
-        /// The items.
         items: Vec<ItemName>,
         /// The act on each item.
         act: Act,
     },
     /// Replace a branch's overrides (undoable).
     Override {
-        /// The branch.
         branch: BranchId,
         /// The complete new overrides.
         overrides: Overrides,
@@ -85,14 +66,12 @@ pub enum BranchRequest {
     /// Make stored settings take precedence over the settings from the command line, because a person chose them again.
     /// Stores nothing.
     Choose {
-        /// The branch.
         branch: BranchId,
         /// The chosen settings; `None` for the others.
         chosen: Overrides,
     },
     /// Replace a branch's state block with an edited one (undoable).
     EditState {
-        /// The branch.
         branch: BranchId,
         /// The new text.
         text: String,
@@ -100,7 +79,6 @@ pub enum BranchRequest {
     /// Restore the state block from the newest answer that has one, or have the model write it from the newest
     /// messages (undoable).
     RebuildState {
-        /// The branch.
         branch: BranchId,
         /// Where the text comes from: an answer, or the model.
         by: SummaryAuthor,
@@ -118,7 +96,6 @@ pub enum BranchRequest {
     Pick {
         /// The branch to copy from.
         from: BranchId,
-        /// The items.
         items: Vec<ItemName>,
         /// The branch to copy to.
         onto: BranchId,
@@ -139,21 +116,14 @@ pub enum BranchRequest {
         branch: BranchId,
         /// The message.
         item: ItemName,
-        /// The act.
         act: TagAct,
     },
     /// Archive several branches in one step (undoable).
-    PutAway {
-        /// The branches.
-        branches: Vec<BranchId>,
-    },
+    PutAway { branches: Vec<BranchId> },
     /// Append a message without calling a model.
     AddMessage {
-        /// The branch.
         branch: BranchId,
-        /// The role.
         role: Role,
-        /// The text.
         text: String,
         /// The priority from 0 to 100, for the policy `levels`; `None` means 50.
         priority: Option<u8>,
@@ -161,30 +131,22 @@ pub enum BranchRequest {
     /// Delete a turn's text permanently; its nodes stay in the tree. The caller has already asked the person to
     /// confirm.
     RemoveMessage {
-        /// The branch.
         branch: BranchId,
         /// The turn.
         item: ItemName,
     },
     /// Dismiss a suggested pin (undoable); it is not suggested again on this branch.
     Dismiss {
-        /// The branch.
         branch: BranchId,
         /// The suggested item.
         item: ItemName,
     },
     /// Start or end a task on a branch (undoable). Pins that the program set end with the task; an outcome becomes a
     /// memory.
-    Task {
-        /// The branch.
-        branch: BranchId,
-        /// The act.
-        act: TaskAct,
-    },
+    Task { branch: BranchId, act: TaskAct },
     /// List the state changes of a branch's items and memories, oldest first (made, leased, renewed, suggested,
     /// expired, dismissed, …).
     Steps {
-        /// The branch.
         branch: BranchId,
         /// Only the state changes of this item; for a turn, also the state changes of its messages. All if `None`.
         atom: Option<Atom>,

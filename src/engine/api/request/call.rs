@@ -3,11 +3,10 @@
 
 use super::super::acts::CallSelector;
 use super::super::draft::ItemName;
-use crate::domain::base::ids::{BranchId, RunId};
-use crate::domain::call::race::Limits;
-use crate::domain::conversation::branch::Overrides;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::draft::Draft;
+use crate::domain::base::{BranchId, RunId};
+use crate::domain::call::Limits;
+use crate::domain::conversation::{Atom, Overrides};
+use crate::domain::planning::Draft;
 
 /// A request about calls that were made.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,16 +15,12 @@ pub enum CallRequest {
     List,
     /// Show the figures of each call of a branch or of its whole session.
     Ledger {
-        /// The branch.
         branch: BranchId,
         /// Whether to include all branches of the session.
         whole: bool,
     },
     /// Show how the answer used the items of a call.
-    Uses {
-        /// The call.
-        run: RunId,
-    },
+    Uses { run: RunId },
     /// Show a stored plan.
     StoredPlan {
         /// A unique prefix of the plan's id or of a run's id.
@@ -41,7 +36,6 @@ pub enum CallRequest {
     },
     /// Show the text of a row of a stored plan, or of a message in it, as it was sent.
     SentText {
-        /// The call.
         run: RunId,
         /// The atom of the row or of the message.
         atom: Atom,
@@ -73,7 +67,6 @@ pub enum CallRequest {
     /// Plan a draft under each set of settings, then make one branch per set at a branch's head (undone together). No
     /// branch is made if a request does not fit its budget. The limits apply to the first question that is asked there.
     Race {
-        /// The branch.
         branch: BranchId,
         /// The settings of each new branch.
         arms: Vec<Overrides>,

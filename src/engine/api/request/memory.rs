@@ -3,7 +3,7 @@
 
 use super::super::acts::{MemoryAct, MemoryScope};
 use super::super::draft::NameOrId;
-use crate::domain::conversation::memory::MemoryKind;
+use crate::domain::conversation::MemoryKind;
 
 /// A request about memories.
 #[derive(Clone, PartialEq, Debug)]
@@ -18,19 +18,11 @@ pub enum MemoryRequest {
         scope: Option<MemoryScope>,
     },
     /// Store a person's own memory, confirmed from the start (undoable). Refused if it looks like a secret.
-    Remember {
-        /// The kind.
-        kind: MemoryKind,
-        /// The text.
-        text: String,
-        /// The scope.
-        scope: MemoryScope,
-    },
+    Remember { kind: MemoryKind, text: String, scope: MemoryScope },
     /// Confirm, edit, dismiss, or delete a memory (undoable).
     Change {
         /// The memory's id, a prefix of it, or the short id that lists show.
         id: String,
-        /// The act.
         act: MemoryAct,
     },
 }

@@ -12,8 +12,8 @@ mod turn;
 
 use super::acts::{EditableAct, SummaryAct};
 use super::servers::ServerAct;
+use crate::domain::base::BranchId;
 use crate::domain::base::families::from_families;
-use crate::domain::base::ids::BranchId;
 pub use branch::BranchRequest;
 pub use call::CallRequest;
 pub use memory::MemoryRequest;
@@ -46,12 +46,7 @@ pub enum Request {
     Program(ProgramRequest),
     /// A request about summaries. A draft is written in the background, and its request is answered when it is
     /// complete.
-    Summary {
-        /// The branch.
-        branch: BranchId,
-        /// The act.
-        act: SummaryAct,
-    },
+    Summary { branch: BranchId, act: SummaryAct },
 }
 
 from_families!(

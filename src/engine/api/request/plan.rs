@@ -3,10 +3,9 @@
 
 use super::super::acts::{Act, Exact};
 use super::super::draft::{ItemName, NameOrId};
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::branch::Overrides;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::draft::Draft;
+use crate::domain::base::BranchId;
+use crate::domain::conversation::{Atom, Overrides};
+use crate::domain::planning::Draft;
 
 /// A request about the next call.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,70 +13,44 @@ pub enum PlanRequest {
     /// Plan a draft on the planner's thread. The plan is also reported by
     /// [`Event::Planned`](crate::engine::api::Event::Planned). Only the newest generation of a branch is solved.
     Replan {
-        /// The branch.
         branch: BranchId,
         /// A counter of the caller that is returned with the plan.
         generation: u64,
-        /// The draft.
         draft: Draft,
     },
     /// Compare the next call with its variants under other settings: modes, policies, the other layout, models,
     /// budgets, and the given ones. Changes nothing; canceled when another draft of the branch is planned.
     WhatIf {
-        /// The branch.
         branch: BranchId,
-        /// The draft.
         draft: Draft,
         /// Additional variants; each changes only the values that are set.
         arms: Vec<Overrides>,
     },
     /// Preview an act on items: the items that it would add to the next call, and the items that it would displace.
     /// Changes nothing. A newer preview replaces an older one.
-    Preview {
-        /// The branch.
-        branch: BranchId,
-        /// The draft.
-        draft: Draft,
-        /// The items.
-        items: Vec<ItemName>,
-        /// The act.
-        act: Act,
-    },
+    Preview { branch: BranchId, draft: Draft, items: Vec<ItemName>, act: Act },
     /// Show the exact bytes of a request, or count or send an edited body.
-    Exact {
-        /// The branch.
-        branch: BranchId,
-        /// The act.
-        act: Exact,
-    },
+    Exact { branch: BranchId, act: Exact },
     /// Show the text of a row of the last plan drawn for a branch, as it will be sent.
     RowText {
-        /// The branch.
         branch: BranchId,
         /// The row's atom.
         atom: Atom,
     },
     /// Show the exact bytes of the last plan drawn for a branch.
-    WireText {
-        /// The branch.
-        branch: BranchId,
-    },
+    WireText { branch: BranchId },
     /// Follow an item through the calls of a branch: when it was sent, in which form, why, and who changed that.
     Why {
-        /// The branch.
         branch: BranchId,
-        /// The item.
         item: ItemName,
         /// Only this many of the newest calls; all if `None`.
         most: Option<u32>,
     },
     /// Search a branch's messages as a plan would. Sends nothing.
     Retrieve {
-        /// The session.
         session: NameOrId,
         /// The branch; the last used if `None`.
         branch: NameOrId,
-        /// The query.
         query: String,
         /// Ignore messages later than this (milliseconds since 1970).
         at: Option<i64>,

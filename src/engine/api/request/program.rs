@@ -1,8 +1,8 @@
 //! Requests about the program itself: its settings, its servers, its store.
 //! Not for: sessions and their contents (`session`).
 
-use crate::domain::base::damage::BackupAct;
-use crate::domain::call::model::Quirk;
+use crate::domain::base::BackupAct;
+use crate::domain::call::Quirk;
 
 /// A request about the program itself.
 #[derive(Clone, PartialEq, Debug)]

@@ -2,8 +2,8 @@
 //! Not for: one branch (`branch`).
 
 use super::super::draft::NameOrId;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::record::IncomingPieces;
+use crate::domain::base::{BranchId, NodeId, SessionId};
+use crate::domain::conversation::IncomingPieces;
 
 /// A request about sessions.
 #[derive(Clone, PartialEq, Debug)]
@@ -18,7 +18,6 @@ pub enum SessionRequest {
     /// Open a session. If `session` is `None`, opens the last used session, or a new one if there is none and `create`
     /// is set.
     Open {
-        /// The session.
         session: NameOrId,
         /// The branch to switch to; the last used one if `None`.
         branch: NameOrId,
@@ -27,21 +26,14 @@ pub enum SessionRequest {
     },
     /// Rename a session (undoable).
     Rename {
-        /// The session.
         session: NameOrId,
         /// The new title; if `None`, the model writes one.
         title: Option<String>,
     },
     /// Delete a session with all its messages permanently. The caller has already asked the person to confirm.
-    Delete {
-        /// The session.
-        session: NameOrId,
-    },
+    Delete { session: NameOrId },
     /// Find sessions whose title or messages contain these words.
-    Search {
-        /// The words.
-        words: String,
-    },
+    Search { words: String },
     /// Search the messages of all sessions by words and filters (see
     /// [`SearchFilter`](crate::domain::conversation::search::SearchFilter)) in the background. A newer search replaces
     /// an older one, whose request is answered as stale.
@@ -54,16 +46,12 @@ pub enum SessionRequest {
     /// Open a session on a branch that contains this message: the last used branch if it contains the message, or else
     /// another. If no branch contains it, opens the last used branch.
     OpenAt {
-        /// The session.
         session: SessionId,
         /// The message.
         node: NodeId,
     },
     /// Read the contents of nodes of an open session.
-    Bodies {
-        /// The nodes.
-        nodes: Vec<NodeId>,
-    },
+    Bodies { nodes: Vec<NodeId> },
     /// Undo the last operation of the session.
     Undo,
     /// Redo the last undone operation.
@@ -74,13 +62,9 @@ pub enum SessionRequest {
         reading: IncomingPieces,
     },
     /// Export a branch's path as Markdown, with likely secrets masked.
-    Markdown {
-        /// The branch.
-        branch: BranchId,
-    },
+    Markdown { branch: BranchId },
     /// Export a session as neutral records: the whole tree, or one branch's path.
     Transcript {
-        /// The session.
         session: NameOrId,
         /// Only the path of this branch; the whole tree if `None`.
         branch: Option<BranchId>,

@@ -5,7 +5,7 @@ use super::super::acts::{CodeAct, FileAct, FolderAct, RuleAct};
 use super::super::project::ProjectAct;
 use super::super::servers::ServerAct;
 use super::super::traces::TraceAct;
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::BranchId;
 
 /// A request about tools and the workspace.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,7 +30,6 @@ pub enum ToolRequest {
         /// The workspace's folder. If `None`, the program's own workspace; for a query, the last indexed workspace if
         /// the program's own is not indexed.
         root: Option<std::path::PathBuf>,
-        /// The act.
         act: CodeAct,
     },
     /// List or change rules, skills, and module summaries of the workspace.

@@ -1,10 +1,9 @@
 //! Requests about a turn and about side questions: send, wait, stop, approve.
 //! Not for: stored calls (`call`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, RunId};
-use crate::domain::planning::draft::Draft;
-use crate::domain::tool::consent::{Consent, Rule, RuleScope};
+use crate::domain::base::{BranchId, Hash, RunId};
+use crate::domain::planning::Draft;
+use crate::domain::tool::{Consent, Rule, RuleScope};
 use std::sync::Arc;
 
 /// A request about a running turn.
@@ -14,7 +13,6 @@ pub enum TurnRequest {
     /// request is refused and the new plan is reported. Without `plan`, the draft is planned, the plan is reported, and
     /// it is sent. Answered when the run is recorded, not when the model is done.
     Ask {
-        /// The branch.
         branch: BranchId,
         /// The draft to send.
         draft: Draft,
@@ -26,13 +24,9 @@ pub enum TurnRequest {
     /// Release a claim that is no longer needed.
     GiveBackClaim(BranchId),
     /// Stop the open turn of a branch and keep the text that has arrived.
-    Cancel {
-        /// The branch.
-        branch: BranchId,
-    },
+    Cancel { branch: BranchId },
     /// Decide on a tool call that waits for approval.
     Consent {
-        /// The branch.
         branch: BranchId,
         /// The index of the call in the answer.
         index: usize,

@@ -2,8 +2,7 @@
 //! with these instead of the card's text, so that the text of a removed message disappears from stored plans too.
 //! Not for: cards of whole turns, which are written again.
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::{Hash, NodeId};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 

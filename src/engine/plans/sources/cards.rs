@@ -5,13 +5,11 @@
 use super::card_text::CardSettings;
 use super::retrieval::{RetrievedCards, nothing, turn_at};
 use crate::context::render::render_forms;
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::call::retrieval_set::{Gate, MissReason, RetrievalSet, ScoreParts, SkipReason};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::NodeHead;
-use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit, OmittedItem};
-use crate::domain::planning::plan::{Reason, RowKind, Scores};
-use crate::domain::planning::policy::Section;
+use crate::domain::base::{Fields, Hash};
+use crate::domain::call::{Gate, MissReason, RetrievalSet, ScoreParts, SkipReason};
+use crate::domain::conversation::{Atom, NodeHead};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{Block, Candidate, Offer, OfferLimit, OmittedItem, RowKind, Scores, Section};
 use crate::engine::indexing::messages::{PathIndex, together};
 use crate::engine::plans::input_builder::BuiltInput;
 use crate::engine::plans::snapshot::Snapshot;

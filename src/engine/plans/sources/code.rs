@@ -17,18 +17,16 @@ use crate::code::find::cards::Sources as _;
 use crate::code::find::names;
 use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Fields;
 use crate::domain::base::secrets;
-use crate::domain::call::retrieval_set::{Gate, SkipReason};
-use crate::domain::code::settings::CodeLimits;
-use crate::domain::code::symbols::{CodeMap, CodeRef, NamedSymbol};
-use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit, OmittedItem};
-use crate::domain::planning::mode::{Mode, SearchChoice};
-use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
-use crate::domain::planning::policy::Section;
-use crate::domain::summary::module::{ModuleCard, Staleness};
+use crate::domain::base::{Failure, Fields};
+use crate::domain::call::{Gate, SkipReason};
+use crate::domain::code::{CodeLimits, CodeMap, CodeRef, NamedSymbol};
+use crate::domain::conversation::{Actor, Atom, LeaseTurns, Mark, MarkKind};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{
+    Block, Candidate, Mode, Offer, OfferLimit, OmittedItem, RowKind, Scores, SearchChoice, Section, Source,
+};
+use crate::domain::summary::{ModuleCard, Staleness};
 use crate::engine::indexing::code_indexer::source;
 use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, MapRequest, WorkspaceFiles};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};

@@ -5,10 +5,8 @@
 use super::code_search::{own_words, read_message};
 use crate::code::parse::words::Analyzer;
 use crate::context::activation::HORIZON;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::call::code_set::{CodeCandidate, CodeSet};
-use crate::domain::call::retrieval_set::Gate;
+use crate::domain::base::{Failure, Fields, Hash};
+use crate::domain::call::{CodeCandidate, CodeSet, Gate};
 use crate::engine::indexing::code_workspace::CodeWorkspace;
 use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::snapshot::Snapshot;

@@ -6,7 +6,7 @@ use crate::code::find::likeness::embedded_text;
 use crate::code::find::names;
 use crate::code::find::rank::Hit;
 use crate::code::index::records::SymbolId;
-use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::{Fields, Hash};
 use crate::engine::indexing::code_workspace::{LoadedWorkspace, WorkspaceFiles};
 use crate::engine::indexing::priority::Priority;
 use crate::engine::indexing::vectors::Vectors;

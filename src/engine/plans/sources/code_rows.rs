@@ -5,12 +5,12 @@ use super::cards::in_thousandths;
 use crate::context::render::render_forms;
 use crate::domain::base::secrets;
 use crate::domain::call::tokens::grouped;
-use crate::domain::code::symbols::{CodeMap, CodeRef, Parts};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::OmittedItem;
-use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
-use crate::domain::summary::module::ModuleCard;
-use crate::domain::tool::trace::ToolSpec;
+use crate::domain::code::{CodeMap, CodeRef, Parts};
+use crate::domain::conversation::Atom;
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{OmittedItem, RowKind, Scores, Source};
+use crate::domain::summary::ModuleCard;
+use crate::domain::tool::ToolSpec;
 use std::fmt::Write as _;
 
 /// The maximum number of module summaries and central symbols in the map.

@@ -10,14 +10,12 @@
 use super::memory_terms::{MemoryTerms, terms};
 use super::retrieval as found;
 use crate::context::render::render_forms;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Fields;
-use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
-use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
-use crate::domain::planning::input::{Block, Candidate, Offer, OfferLimit, OmittedItem};
-use crate::domain::planning::mode::SearchChoice;
-use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
-use crate::domain::planning::policy::Section;
+use crate::domain::base::{Failure, Fields};
+use crate::domain::conversation::{LeaseTurns, MarkKind, Memory, MemoryKind, Scope};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{
+    Block, Candidate, Offer, OfferLimit, OmittedItem, RowKind, Scores, SearchChoice, Section, Source,
+};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::labels::date;
 use crate::engine::plans::snapshot::Snapshot;

@@ -2,9 +2,8 @@
 //! changed.
 //! Not for: finding memories that match a message (`memory`).
 
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::SessionId;
-use crate::domain::conversation::memory::{Memory, MemoryStatus};
+use crate::domain::base::{Failure, SessionId};
+use crate::domain::conversation::{Memory, MemoryStatus};
 use crate::retrieval::index::stops::is_filler;
 use crate::retrieval::index::words::{Analyzer, Term};
 use crate::store::Store;

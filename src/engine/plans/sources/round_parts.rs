@@ -1,14 +1,13 @@
 //! The offers of a plan's sources, which the next round of its turn is made from.
 //! Not for: making the next round (`rounds`).
 
-use crate::domain::planning::input::{Block, Offer, OmittedItem};
+use crate::domain::planning::{Block, Offer, OmittedItem};
 
 /// The offers of a plan's sources.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RoundParts {
     /// The map of the code.
     pub(crate) map: Option<Offer>,
-    /// The touchpoints.
     pub(crate) touchpoints: Option<Offer>,
     /// The blocks of marked symbols.
     pub(crate) marked: Vec<Block>,

@@ -5,12 +5,10 @@
 //! Not for: the first round (the other sources), or the code of earlier turns (`code_history`).
 
 use crate::code::find::cards::Sources as _;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::NodeId;
-use crate::domain::conversation::mark::{Actor, Atom};
-use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem, TurnBefore};
-use crate::domain::planning::plan::{Form, Item, Reason, Row, Verdict};
-use crate::domain::planning::policy::Section;
+use crate::domain::base::{Hash, NodeId};
+use crate::domain::conversation::{Actor, Atom};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{Block, Candidate, Form, Item, Offer, OmittedItem, Row, Section, TurnBefore, Verdict};
 use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
 use crate::engine::plans::input_builder::BuiltInput;
 use crate::engine::plans::snapshot::{RoundBefore, Snapshot};

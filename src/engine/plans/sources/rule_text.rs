@@ -2,7 +2,7 @@
 //! files.
 //! Not for: which rules files apply (`tools::workspace`).
 
-use crate::domain::base::safe_text::Safe;
+use crate::domain::base::Safe;
 use crate::domain::base::secrets;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::workspace_rules::plain;

@@ -3,13 +3,11 @@
 
 use crate::code::find::cards::{SentLines, Sources};
 use crate::context::AlreadyIn;
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::domain::base::secrets;
-use crate::domain::conversation::attachment;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::{Content, Part, Role};
-use crate::domain::planning::input::PlanInput;
-use crate::domain::planning::plan::{Form, Item, Row, Warning};
+use crate::domain::conversation::{Atom, Content, Part, Role, attachment};
+use crate::domain::planning::plan::Warning;
+use crate::domain::planning::{Form, Item, PlanInput, Row};
 use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use serde::Deserialize;

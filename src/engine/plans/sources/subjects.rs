@@ -2,11 +2,9 @@
 //! Not for: clustering (`retrieval::cluster`), or how subjects are used (`turns::reflect`).
 
 use super::retrieval::limits;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::NodeId;
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::plan::Scores;
+use crate::domain::base::{Failure, Hash, NodeId};
+use crate::domain::conversation::Role;
+use crate::domain::planning::Scores;
 use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::cluster::{Clusters, QuestionPlace, QuestionVector};

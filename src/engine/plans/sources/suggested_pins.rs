@@ -5,14 +5,11 @@
 //! A suggestion waits while its answer and the message that it names are on the branch's path, nobody marked that
 //! message or its turn, and nobody dismissed it. It is never sent and never blocks a call.
 
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::code::symbols::CodeRef;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
-use crate::domain::conversation::message::{End, NodeHead};
-use crate::domain::conversation::state_suggestions::SuggestedPin;
-use crate::domain::planning::input::{OmittedItem, PlanInput};
-use crate::domain::planning::plan::{Reason, RowKind, Source};
+use crate::domain::base::{Fields, Hash};
+use crate::domain::code::CodeRef;
+use crate::domain::conversation::{Actor, Atom, Branch, End, Mark, MarkKind, NodeHead, SuggestedPin};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{OmittedItem, PlanInput, RowKind, Source};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::sessions::path::{PathView, position};
 use crate::engine::sessions::session::Session;

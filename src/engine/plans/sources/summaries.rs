@@ -3,19 +3,13 @@
 //! Not for: making summaries (`summaries::drafts`), or admitting them (`context`).
 
 use crate::context::render::render_forms;
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::mark::{Atom, Mark};
-use crate::domain::conversation::message::Role;
-use crate::domain::conversation::task::TaskSpan;
-use crate::domain::conversation::tree::{Slot, Tree};
-use crate::domain::planning::input::{CoveredTurn, Gap, OmittedItem};
-use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Reason, RowKind, Warning};
-use crate::domain::summary::accepted::{
-    MAX_SINCE, MessagesSince, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState,
-    SummaryUse,
+use crate::domain::base::Hash;
+use crate::domain::conversation::{Atom, Branch, Lane, Mark, Role, Slot, TaskSpan, Tree};
+use crate::domain::planning::plan::{Reason, Warning};
+use crate::domain::planning::{CoveredTurn, Gap, Mode, OmittedItem, RowKind};
+use crate::domain::summary::accepted::MAX_SINCE;
+use crate::domain::summary::{
+    MessagesSince, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState, SummaryUse,
 };
 use crate::engine::sessions::session::Session;
 use std::collections::{HashMap, HashSet};

@@ -2,9 +2,9 @@
 //! branch. Rows are rebuilt when branches change.
 //! Not for: other nodes (`screens::tree`).
 
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::plain_text;
-use crate::domain::conversation::tree::Slot;
+use crate::domain::base::{BranchId, NodeId, SessionId};
+use crate::domain::conversation::Slot;
 use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};
 
@@ -25,7 +25,6 @@ pub struct UnnamedEnd {
 /// A branch in the panel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// The branch.
     pub branch: BranchId,
     /// For each level above, whether a guide line passes this row.
     pub past: Vec<bool>,
@@ -38,7 +37,6 @@ pub struct Row {
 /// The branches panel.
 #[derive(Clone, Debug, Default)]
 pub struct BranchPanel {
-    /// Rows of branches.
     pub rows: Vec<Row>,
     /// Leaves without a branch, newest first, at most 24.
     pub ends: Vec<UnnamedEnd>,

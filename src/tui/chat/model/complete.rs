@@ -4,7 +4,7 @@
 //! Names come from sources. A source is a variant of [`CompletionSource`], a request that `update::completing` sends
 //! for the typed text, and items in the popup's list.
 
-use crate::domain::code::symbols::NamedSymbol;
+use crate::domain::code::NamedSymbol;
 
 /// The source of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -46,7 +46,6 @@ pub type TextPosition = (usize, usize);
 /// The completion popup.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CompletionPopup {
-    /// Position of the `@`.
     pub at: TextPosition,
     /// The text typed after the `@`.
     pub word: String,

@@ -3,13 +3,8 @@
 //! Not for: wrapping the visible messages (the view).
 
 use super::search::ConversationSearch;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
-use crate::domain::conversation::message::Role;
-use crate::domain::conversation::tree::{Slot, Tree};
+use crate::domain::base::{BranchId, Failure, Hash, NodeId};
+use crate::domain::conversation::{Atom, Branch, Mark, MarkKind, Role, Slot, Tree};
 use crate::tui::model::list::nearest;
 use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};

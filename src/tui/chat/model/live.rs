@@ -1,11 +1,10 @@
 //! An open turn of a branch: the sent message, the streamed text, and the tokens and cost so far.
 //! Not for: committed messages (nodes of the session's tree).
 
-use crate::domain::base::ids::{NodeId, RunId};
-use crate::domain::call::tokens::Certainty;
-use crate::domain::conversation::message::Role;
-use crate::domain::conversation::tree::Slot;
-use crate::domain::tool::consent::PendingApproval;
+use crate::domain::base::{NodeId, RunId};
+use crate::domain::call::Certainty;
+use crate::domain::conversation::{Role, Slot};
+use crate::domain::tool::PendingApproval;
 use crate::tui::model::session::Session;
 use std::sync::Arc;
 

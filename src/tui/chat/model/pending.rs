@@ -1,8 +1,8 @@
 //! The purposes of the chat's requests to the engine.
 //! Not for: requests of screens (each screen's `model`).
 
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::planning::draft::Draft;
+use crate::domain::base::{BranchId, NodeId, SessionId};
+use crate::domain::planning::Draft;
 
 /// How long a call waits for its plan before a notice says so, in milliseconds.
 pub const NOTIFY_AFTER_MS: u64 = 300;
@@ -12,9 +12,7 @@ pub const NOTIFY_AFTER_MS: u64 = 300;
 pub enum TurnPending {
     /// To send a message.
     Ask {
-        /// The branch.
         branch: BranchId,
-        /// The draft.
         draft: Draft,
         /// When it was submitted, in milliseconds since the program began.
         since: u64,

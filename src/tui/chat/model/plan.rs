@@ -1,11 +1,10 @@
 //! The displayed plan of the next call, and when the draft must be planned again.
 //! Not for: solving plans (the engine) or the rows of the request overlay (`screens::request::model`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::call::meter::Calibration;
-use crate::domain::planning::draft::{Draft, Planned};
-use crate::domain::planning::plan::{Blocked, ContextPlan};
+use crate::domain::base::{BranchId, Hash};
+use crate::domain::call::Calibration;
+use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::{ContextPlan, Draft, Planned};
 use std::sync::Arc;
 
 /// How long typing must rest before a plan is requested, in milliseconds.
@@ -16,9 +15,7 @@ pub const PLAN_DELAY_MS: u64 = 60;
 pub struct DisplayedPlan {
     /// Generation of the request that it answers.
     pub generation: u64,
-    /// The branch.
     pub branch: BranchId,
-    /// The draft.
     pub draft: Draft,
     /// The outcome.
     pub solved: Planned,
@@ -35,7 +32,6 @@ pub struct PlanState {
     pub due: Option<u64>,
     /// Whether the branch changed since; the engine is planning the draft again.
     pub outdated: bool,
-    /// The displayed plan.
     pub shown: Option<DisplayedPlan>,
     /// The longest prefix that any plan shared with the branch's last call, since that call.
     pub best: Option<ReusedPrefix>,
@@ -44,7 +40,6 @@ pub struct PlanState {
 /// The prefix that a plan shares with the last call of its branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReusedPrefix {
-    /// The branch.
     pub branch: BranchId,
     /// Estimated tokens of the prefix.
     pub tokens: u32,

@@ -1,8 +1,8 @@
 //! Messages that wait for the open turn of their branch to end, in sending order.
 //! Not for: sending them (`update::queueing`).
 
-use crate::domain::base::ids::BranchId;
-use crate::domain::planning::draft::Draft;
+use crate::domain::base::BranchId;
+use crate::domain::planning::Draft;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,7 +22,6 @@ pub enum QueueState {
 pub struct Queued {
     /// The draft to send.
     pub draft: Draft,
-    /// Its state.
     pub state: QueueState,
 }
 

@@ -2,8 +2,8 @@
 //! Not for: the search of all sessions (`screens::search`), or reading the messages' texts (the view).
 
 use super::conversation::ScrollAnchor;
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::tree::Slot;
+use crate::domain::base::Hash;
+use crate::domain::conversation::Slot;
 use std::collections::HashMap;
 use std::sync::Arc;
 

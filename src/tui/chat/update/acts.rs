@@ -2,11 +2,10 @@
 //! Not for: switching and configuring branches (`branches`).
 
 use super::{ask, questions};
-use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::base::{BranchId, NodeId};
 use crate::domain::call::tokens::counted;
-use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::conversation::message::{End, Role};
-use crate::domain::tool::cards::ToolCost;
+use crate::domain::conversation::{Atom, End, MarkKind, Role};
+use crate::domain::tool::ToolCost;
 use crate::engine::api::{Act, BranchRequest, Draft, DraftKind, ItemName, ServerAct, SessionRequest, ToolRequest};
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::model::pending::SessionPending;

@@ -3,12 +3,10 @@
 
 use super::{completing, planning, questions, queueing};
 use crate::config::commands::read;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::{BranchId, Failure, FailureKind, Hash};
 use crate::domain::call::tokens::grouped;
+use crate::domain::planning::SearchChoice;
 use crate::domain::planning::blocked::UNSENT;
-use crate::domain::planning::mode::SearchChoice;
 use crate::engine::api::{Answer, Draft, DraftKind, Request, TurnRequest};
 use crate::tui::chat::model::pending::{NOTIFY_AFTER_MS, TurnPending};
 use crate::tui::chat::model::slash::{self, SlashLine};

@@ -1,9 +1,9 @@
 //! Updates of branches and their settings: switching, renaming, archiving, mode, model, and budget.
 //! Not for: marks on messages (`acts`).
 
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::BranchId;
 use crate::domain::call::tokens::grouped;
-use crate::domain::conversation::branch::{Branch, Overrides};
+use crate::domain::conversation::{Branch, Overrides};
 use crate::engine::api::BranchRequest;
 use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};

@@ -13,17 +13,12 @@ use crate::config::commands::mark::MarkCommand;
 use crate::config::commands::read::{self, Typed};
 use crate::config::commands::setting::{Setting, SettingCommand};
 use crate::config::commands::system::{Traces, TracesCommand};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::NodeId;
-use crate::domain::call::race::Limits;
-use crate::domain::conversation::branch::Overrides;
-use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::message::Role;
+use crate::domain::base::{Failure, NodeId};
+use crate::domain::call::Limits;
 use crate::domain::conversation::resolve;
-use crate::domain::conversation::tree::{Slot, Tree};
+use crate::domain::conversation::{Lane, Overrides, Role, Slot, Tree};
 use crate::domain::planning::variant;
-use crate::domain::summary::accepted::SummaryKind;
-use crate::domain::summary::draft::{AutoSummaryOverride, SummaryAuthor};
+use crate::domain::summary::{AutoSummaryOverride, SummaryAuthor, SummaryKind};
 use crate::engine::api::{
     BranchRequest, CallRequest, Draft, DraftKind, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks,
 };

@@ -1,9 +1,9 @@
 //! Updates of the completion popup for names after an `@`, and the attachment of the named file or symbol.
 //! Not for: commands after a slash (`ask`).
 
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::domain::call::tokens::grouped;
-use crate::domain::code::symbols::NamedSymbol;
+use crate::domain::code::NamedSymbol;
 use crate::engine::api::{CodeAct, FileAct, FileList, ToolRequest};
 use crate::tui::chat::model::complete::{CompletionItem, CompletionPopup, CompletionSource, mention};
 use crate::tui::chat::model::pending::ComposerPending;

@@ -2,10 +2,8 @@
 //! Not for: sending the message (`ask`), or typing (`typing`).
 
 use super::completing;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::base::safe_text::Safe;
-use crate::domain::conversation::message::{Node, Role};
+use crate::domain::base::{BranchId, Failure, Safe};
+use crate::domain::conversation::{Node, Role};
 use crate::engine::api::{Answer, BranchRequest, SessionRequest};
 use crate::tui::chat::model::composer;
 use crate::tui::chat::model::pending::ComposerPending;

@@ -1,10 +1,10 @@
 //! Copies parts of a message chosen from a list: its code blocks, the message, its turn, or the whole branch.
 //! Not for: copying the selected message directly (`acts`), or accessing a clipboard (`shell`).
 
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::NodeId;
 use crate::domain::call::tokens::{counted, grouped};
-use crate::domain::conversation::message::{End, Node, Role};
 use crate::domain::conversation::state;
+use crate::domain::conversation::{End, Node, Role};
 use crate::engine::api::SessionRequest;
 use crate::tui::chat::model::excerpts::code_blocks;
 use crate::tui::chat::model::pending::MessagePending;

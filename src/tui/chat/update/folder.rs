@@ -1,8 +1,8 @@
 //! The folder's own settings file: showing its changes, and asking whether to use it.
 //! Not for: the folder's MCP servers (`screens::tools::update`), or trust in the folder (`questions`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
+use crate::domain::base::Hash;
+use crate::domain::tool::{FolderSettings, SettingChange, SettingsFileStatus};
 use crate::engine::api::{FolderAct, ToolRequest};
 use crate::tui::model::pending::ProgramPending;
 use crate::tui::screens::question::model::{Act, Question};

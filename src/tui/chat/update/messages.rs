@@ -2,10 +2,8 @@
 //! Not for: requesting them (`acts`, `copying`).
 
 use super::{acts, copying};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::NodeId;
-use crate::domain::base::safe_text::Safe;
-use crate::domain::conversation::message::Node;
+use crate::domain::base::{Failure, NodeId, Safe};
+use crate::domain::conversation::Node;
 use crate::engine::api::Answer;
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::update::effects::show_answer;

@@ -1,8 +1,7 @@
 //! The displayed plan: requested when typing rests, shown when it arrives.
 //! Not for: solving plans (the engine) or sending (`ask`).
 
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::{BranchId, Failure, FailureKind};
 use crate::domain::planning::plan::Warning;
 use crate::engine::api::{Answer, PlanRequest, Planned};
 use crate::tui::chat::model::pending::TurnPending;

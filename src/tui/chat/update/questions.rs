@@ -1,10 +1,8 @@
 //! Questions about trust in the folder, about imported instructions, and about a message that cannot be sent now.
 //! Not for: the effect of a choice (`screens::question`).
 
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::{End, NodeHead, Role};
+use crate::domain::base::{BranchId, Failure};
+use crate::domain::conversation::{Atom, End, NodeHead, Role};
 use crate::domain::planning::plan::{Blocked, BlockedRemedy};
 use crate::engine::api::Draft;
 use crate::tui::screens::question::model::{Act, Question};

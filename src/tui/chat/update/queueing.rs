@@ -2,8 +2,7 @@
 //! Not for: sending by Enter (`ask`).
 
 use super::{ask, composing, questions};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::{BranchId, Failure};
 use crate::engine::api::{Answer, BranchRequest, Draft, DraftKind, TurnRequest};
 use crate::tui::chat::model::pending::{ComposerPending, TurnPending};
 use crate::tui::screens::question::model::Act;

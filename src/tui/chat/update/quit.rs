@@ -2,7 +2,7 @@
 //! Not for: writing the file (`shell`).
 
 use super::{composing, questions};
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::BranchId;
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::state;
 use crate::tui::model::Model;

@@ -2,8 +2,8 @@
 //! Not for: extracting it from an answer (the engine).
 
 use super::questions;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::summary::draft::SummaryAuthor;
+use crate::domain::base::{Failure, FailureKind};
+use crate::domain::summary::SummaryAuthor;
 use crate::engine::api::{Answer, BranchRequest};
 use crate::tui::model::status::WRITING_STATE;
 use crate::tui::screens::question::model::Act;

@@ -2,7 +2,7 @@
 //! Not for: going to a message (`screens::search::update`).
 
 use super::acts;
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::NodeId;
 use crate::engine::api::{BranchRequest, ItemName, TagAct};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};

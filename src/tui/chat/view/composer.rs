@@ -1,9 +1,9 @@
 //! Draws the composer: facts about the message, its text, the keys, the completions above it, and the notice.
 //! Not for: editing (`chat::model::composer`).
 
-use crate::domain::base::safe_text::Safe;
-use crate::domain::code::symbols::NamedSymbol;
-use crate::domain::planning::draft::DraftKind;
+use crate::domain::base::Safe;
+use crate::domain::code::NamedSymbol;
+use crate::domain::planning::DraftKind;
 use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::Model;

@@ -4,7 +4,7 @@
 use super::block::Block;
 use super::empty;
 use super::message::BlockBuilder;
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::NodeId;
 use crate::tui::chat::model::conversation::ScrollAnchor;
 use crate::tui::chat::model::search::ConversationSearch;
 use crate::tui::model::Model;

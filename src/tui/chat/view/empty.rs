@@ -1,7 +1,7 @@
 //! Draws the empty conversation: the purpose of the program, the first steps, and the model servers found.
 //! Not for: empty panels, which draw their own text.
 
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::tui::model::session::Session;
 use crate::tui::view::prelude::*;
 

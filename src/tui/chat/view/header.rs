@@ -4,9 +4,9 @@
 
 use super::next_request;
 use crate::domain::base::chart::filled;
-use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::Lane;
 use crate::domain::conversation::lane_use;
-use crate::domain::planning::draft::Planned;
+use crate::domain::planning::Planned;
 use crate::tui::view::prelude::*;
 
 /// Width of the small meter.

@@ -3,19 +3,13 @@
 
 use super::block::Block;
 use super::tools;
-use crate::domain::base::hash::Fields;
-use crate::domain::base::ids::BranchId;
 use crate::domain::base::money::money;
-use crate::domain::base::time;
-use crate::domain::call::run::RunCard;
-use crate::domain::call::tokens::Certainty;
-use crate::domain::call::usage::Usage;
-use crate::domain::conversation::mark::MarkKind;
-use crate::domain::conversation::message::{Content, End, NodeHead, Part, Role};
+use crate::domain::base::{BranchId, Fields, time};
+use crate::domain::call::{Certainty, RunCard, Usage};
 use crate::domain::conversation::state;
-use crate::domain::conversation::tree::Slot;
+use crate::domain::conversation::{Content, End, MarkKind, NodeHead, Part, Role, Slot};
+use crate::domain::tool::ToolStatus;
 use crate::domain::tool::resolution::argument;
-use crate::domain::tool::trace::ToolStatus;
 use crate::tui::chat::model::live::Live;
 use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;

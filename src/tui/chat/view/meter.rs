@@ -10,14 +10,13 @@
 //! Not for: the rest of the panel (`next_request`).
 
 use crate::domain::base::chart::{filled, shares};
-use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
-use crate::domain::planning::policy::Section;
+use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::{ContextPlan, Row, Section};
 use crate::tui::view::prelude::*;
 
 /// A part of the bar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
-    /// A section.
     Section(Section),
     /// The message overhead.
     Framing,

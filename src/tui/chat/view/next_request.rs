@@ -5,11 +5,10 @@
 use super::empty;
 use super::meter::{self, Part};
 use crate::domain::base::money::money;
-use crate::domain::conversation::mark::MarkKind;
-use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::domain::planning::plan::{Blocked, ContextPlan, Reason, Row, Verdict, Warning};
-use crate::domain::planning::policy::Section;
-use crate::domain::planning::reason::DecidedBy;
+use crate::domain::conversation::MarkKind;
+use crate::domain::planning::level_use::level_uses;
+use crate::domain::planning::plan::{Blocked, Reason, Warning};
+use crate::domain::planning::{ContextPlan, DecidedBy, LevelUse, Row, Section, Verdict};
 use crate::tui::chat::model::plan::ReusedPrefix;
 use crate::tui::model::focus::Focus;
 use crate::tui::screens::request::model_counts::RowCounts;

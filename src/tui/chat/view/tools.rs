@@ -4,7 +4,7 @@
 
 use crate::domain::tool::consent::{CANCELED, DENIED_BY_PERSON};
 use crate::domain::tool::resolution::argument;
-use crate::domain::tool::trace::{ToolStatus, ToolTrace};
+use crate::domain::tool::{ToolStatus, ToolTrace};
 use crate::tui::chat::model::live::Live;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;

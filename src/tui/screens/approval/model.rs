@@ -1,11 +1,11 @@
 //! State of the approval screen: the pending tool call, its hunks with their selection, and the scroll position.
 //! Not for: the effect of the call (`domain::tool::consent`) or sending the decision (`update`).
 
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::BranchId;
-use crate::domain::tool::consent::{PendingApproval, Rule, ToolEffect, Verdict, chains};
+use crate::domain::base::{BranchId, Fields, Hash};
+use crate::domain::tool::consent::chains;
 use crate::domain::tool::indirect_commands::indirect;
 use crate::domain::tool::mcp::PREFIX;
+use crate::domain::tool::{PendingApproval, Rule, ToolEffect, Verdict};
 use crate::tui::model::list::{Scroll, shift};
 use std::sync::Arc;
 

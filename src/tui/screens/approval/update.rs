@@ -2,11 +2,9 @@
 //! Not for: the effect of a call (`domain::tool::consent`).
 
 use super::model::ApprovalScreen;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, RunId};
-use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, Verdict};
-use crate::domain::tool::mcp;
-use crate::domain::tool::rerun::RerunState;
+use crate::domain::base::{BranchId, Failure, RunId};
+use crate::domain::tool::consent::BESIDE;
+use crate::domain::tool::{Consent, PendingApproval, RerunState, Rule, RuleScope, Verdict, mcp};
 use crate::engine::api::{Answer, Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
 use crate::tui::chat::update::questions;
 use crate::tui::model::status::ASKING;

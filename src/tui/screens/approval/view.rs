@@ -2,9 +2,9 @@
 //! Not for: the list of tool calls (`tools`).
 
 use super::model::ApprovalScreen;
-use crate::domain::tool::consent::{FileChange, ToolEffect};
-use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
+use crate::domain::tool::folded_text::{folded, folded_difference, length};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
+use crate::domain::tool::{FileChange, Row, ToolEffect};
 use crate::tui::screens::traces::view::{AROUND, pretty};
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::layout;

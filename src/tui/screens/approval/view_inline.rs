@@ -3,9 +3,9 @@
 
 use super::model::ApprovalScreen;
 use super::view;
-use crate::domain::base::hash::Fields;
-use crate::domain::tool::consent::{FileChange, PendingApproval, ToolEffect};
+use crate::domain::base::Fields;
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
+use crate::domain::tool::{FileChange, PendingApproval, ToolEffect};
 use crate::tui::model::focus::Focus;
 use crate::tui::screens::traces::view::{AROUND, pretty};
 use crate::tui::view::cache::CacheKey;

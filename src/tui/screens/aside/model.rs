@@ -1,9 +1,8 @@
 //! State of the side question's pane.
 //! Not for: asking the question (`update`).
 
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, RunId};
-use crate::domain::call::run::RunCard;
+use crate::domain::base::{BranchId, Failure, RunId};
+use crate::domain::call::RunCard;
 use crate::tui::model::list::Scroll;
 
 /// A side question and its answer, next to the chat.

@@ -2,7 +2,7 @@
 //! Not for: messages on a branch (`chat::update::ask`).
 
 use super::model::AsidePane;
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::engine::api::{Answer, AsideView, TurnRequest};
 use crate::tui::chat::model::pending::ComposerPending;
 use crate::tui::model::pending::SessionPending;

@@ -11,7 +11,7 @@
 //! Not for: the keys (`update`).
 
 use super::model::AsidePane;
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
 use crate::domain::base::money::money;
 use crate::domain::conversation::state;
 use crate::tui::view::cache::CacheKey;

@@ -1,9 +1,9 @@
 //! State of the call history, of the comparison of two calls, and of an item's history.
 //! Not for: the keys (`update`).
 
-use crate::domain::base::ids::RunId;
-use crate::domain::call::run::RunCard;
-use crate::domain::planning::diff::{DiffKind, ItemDiff, ItemHistory, PlanDiff};
+use crate::domain::base::RunId;
+use crate::domain::call::RunCard;
+use crate::domain::planning::{DiffKind, ItemDiff, ItemHistory, PlanDiff};
 use crate::tui::model::list::{ListCursor, Scroll};
 
 /// The list of calls.
@@ -150,7 +150,6 @@ impl DiffView {
 /// The history of an item over the calls of a branch.
 #[derive(Clone, Debug)]
 pub struct HistoryScreen {
-    /// The history.
     pub history: Box<ItemHistory>,
     /// The scroll position.
     pub scroll: Scroll,
@@ -159,7 +158,6 @@ pub struct HistoryScreen {
 /// The purpose of a request of these screens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CallsPending {
-    /// To list the calls.
     List,
     /// To compare two calls.
     Diff,

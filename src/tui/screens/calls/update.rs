@@ -2,10 +2,9 @@
 //! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::{Calls, CallsPending, DiffView, HistoryScreen};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::RunId;
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::mark::Atom;
+use crate::domain::base::{Failure, RunId};
+use crate::domain::call::RunCard;
+use crate::domain::conversation::Atom;
 use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest};
 use crate::tui::chat::update::acts;
 use crate::tui::model::list::Scroll;

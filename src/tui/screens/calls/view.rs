@@ -4,7 +4,7 @@
 use super::model::Calls;
 use crate::domain::base::money::money;
 use crate::domain::base::time;
-use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::call::{RunCard, RunStatus};
 use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 

@@ -13,7 +13,7 @@
 
 use super::model::{DiffView, Entry, HistoryScreen};
 use crate::domain::base::time;
-use crate::domain::planning::diff::{
+use crate::domain::planning::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
 use crate::tui::chat::view::composer;

@@ -1,9 +1,9 @@
 //! State of the comparison of two branches.
 //! Not for: the keys (`update`).
 
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::compare::{Comparison, Turn};
-use crate::domain::conversation::mark::Atom;
+use crate::domain::base::BranchId;
+use crate::domain::conversation::compare::Turn;
+use crate::domain::conversation::{Atom, Comparison};
 use crate::tui::model::list::shift;
 use std::collections::BTreeSet;
 

@@ -2,9 +2,8 @@
 //! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::CompareView;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::branch::Branch;
+use crate::domain::base::{BranchId, Failure};
+use crate::domain::conversation::Branch;
 use crate::domain::conversation::resolve;
 use crate::engine::api::{Answer, BranchRequest, ItemName};
 use crate::tui::screens::calls::model::DiffView;

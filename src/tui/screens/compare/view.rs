@@ -13,8 +13,7 @@
 
 use super::model::CompareView;
 use crate::domain::base::money::money;
-use crate::domain::conversation::compare::{Comparison, Side};
-use crate::domain::conversation::message::Role;
+use crate::domain::conversation::{Comparison, Role, Side};
 use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 use std::fmt::Write as _;

@@ -5,7 +5,7 @@ pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
 
-use crate::domain::summary::versions::EditableKind;
+use crate::domain::summary::EditableKind;
 use crate::tui::screens::screen::prelude::*;
 use model::EditorScreen;
 

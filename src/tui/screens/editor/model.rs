@@ -1,9 +1,9 @@
 //! State of the editor: the items of one kind, their versions, and the differences between versions.
 //! Not for: the text area (`text_editor`) or the keys (`update`).
 
-use crate::domain::base::ids::BranchId;
-use crate::domain::planning::what_if::WhatIf;
-use crate::domain::summary::versions::{Editable, EditableKind, Version};
+use crate::domain::base::BranchId;
+use crate::domain::planning::WhatIf;
+use crate::domain::summary::{Editable, EditableKind, Version};
 use crate::tui::model::list::{Scroll, shift};
 use std::sync::Arc;
 

@@ -3,11 +3,8 @@
 //! (`screens::summaries::update`, `screens::memories::update`).
 
 use super::model::{EditorPending, EditorScreen, PolicyTrial};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
-use crate::domain::summary::accepted::SummarySource;
-use crate::domain::summary::draft::SummaryAuthor;
-use crate::domain::summary::versions::{Editability, EditableKind, PolicyFault};
+use crate::domain::base::{Failure, FailureKind, Hash};
+use crate::domain::summary::{Editability, EditableKind, PolicyFault, SummaryAuthor, SummarySource};
 use crate::engine::api::{
     Answer, BranchRequest, EditableAct, FileAct, MemoryAct, MemoryRequest, ModuleAct, ProjectAct, Request,
     SessionRequest, SummaryAct, ToolRequest,

@@ -12,8 +12,8 @@
 
 use super::model::{EditorScreen, PolicyTrial, VersionComparison};
 use crate::domain::base::money::money;
-use crate::domain::planning::what_if::PlanFigures;
-use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
+use crate::domain::planning::PlanFigures;
+use crate::domain::summary::{Editability, Editable, EditableKind, Version};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
 use crate::tui::screens::traces::view::AROUND;
 use crate::tui::view::MAX_HINTS;

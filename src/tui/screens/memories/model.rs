@@ -4,7 +4,6 @@
 /// The purpose of a request about memories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemoriesPending {
-    /// To list the memories.
     List,
     /// To change a memory; the list is loaded again afterward.
     Change,

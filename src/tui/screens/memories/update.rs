@@ -2,9 +2,9 @@
 //! Not for: moving in the list (`tui::update::travel`) or setting pins (`chat::update::acts`).
 
 use super::model::MemoriesPending;
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::domain::base::ids::MemoryId;
-use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
+use crate::domain::conversation::{Memory, MemoryKind, MemoryStatus, Scope};
 use crate::engine::api::{Answer, MemoryAct, MemoryRequest, MemoryScope, Request};
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};

@@ -1,9 +1,10 @@
 //! State of a list that is filtered by typing.
 //! Not for: the effect of choosing an entry (`update`).
 
-use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::tool::consent::{Rule, RuleScope};
+use crate::domain::base::ids::MemoryId;
+use crate::domain::base::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::conversation::Atom;
+use crate::domain::tool::{Rule, RuleScope};
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::fuzzy::{Fuzzy, Literal, Score, Words};
 use crate::tui::model::keys::Action;
@@ -12,15 +13,12 @@ use std::sync::Arc;
 /// The kind of a list, by its contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Sessions.
     Sessions,
-    /// Models.
     Models,
     /// Models to repeat a stored call with.
     ReplayModels(RunId),
     /// Items to leave out when a stored call is repeated.
     ReplayItems,
-    /// Memories.
     Memories,
     /// Labeled and starred messages.
     Labels,
@@ -118,7 +116,6 @@ pub fn fitting(labels: usize, wanted: [usize; 6], room: usize) -> (usize, [usize
 /// A row of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PickerRow {
-    /// A heading.
     Heading(&'static str),
     /// An entry, by its index in `shown`.
     Entry(usize),

@@ -2,12 +2,11 @@
 //! Not for: loading the entries of other lists (the `update` of their screens).
 
 use super::model::{Choice, Columns, Entry, Kind, Picker, PickerPending};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::SessionId;
 use crate::domain::base::time;
-use crate::domain::call::model::ModelInfo;
+use crate::domain::base::{Failure, SessionId};
+use crate::domain::call::ModelInfo;
 use crate::domain::call::tokens::{counted, short};
-use crate::domain::conversation::branch::SessionCard;
+use crate::domain::conversation::SessionCard;
 use crate::engine::api::{Answer, MemoryAct, ProgramRequest, SessionRequest};
 use crate::tui::chat::model::slash::CommandRow;
 use crate::tui::chat::update::{branches, copying};

@@ -1,7 +1,8 @@
 //! State of a prompt for one line of text, and the purpose of the line.
 //! Not for: longer texts (`text_editor`).
 
-use crate::domain::base::ids::{BranchId, MemoryId, NodeId, SessionId};
+use crate::domain::base::ids::MemoryId;
+use crate::domain::base::{BranchId, NodeId, SessionId};
 
 /// The purpose of a typed line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,7 +30,6 @@ pub enum Purpose {
 /// A prompt for one line of text.
 #[derive(Clone, Debug)]
 pub struct Prompt {
-    /// Title of the prompt.
     pub title: String,
     /// The typed text.
     pub text: String,

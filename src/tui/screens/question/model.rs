@@ -1,11 +1,10 @@
 //! State of a question: its text and the effect of each choice.
 //! Not for: carrying out a choice (`update`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::draft::Draft;
-use crate::domain::tool::consent::{Rule, RuleScope};
+use crate::domain::base::{BranchId, Hash, NodeId, RunId, SessionId};
+use crate::domain::conversation::Atom;
+use crate::domain::planning::Draft;
+use crate::domain::tool::{Rule, RuleScope};
 use crate::tui::model::keys::Action;
 use crate::tui::model::list::Scroll;
 
@@ -16,7 +15,6 @@ pub enum Act {
     SaveUnsaved,
     /// Quits, even if text is lost.
     Leave,
-    /// Leaves the tour.
     LeaveTour,
     /// Closes the question.
     Close,
@@ -67,7 +65,6 @@ pub enum Act {
 /// A question.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Title of the question.
     pub title: String,
     /// Paragraphs of the question's text.
     pub words: Vec<String>,

@@ -2,8 +2,8 @@
 //! Not for: opening a question (each caller).
 
 use super::model::{Act, Question};
-use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::tool::consent::Consent;
+use crate::domain::conversation::{Atom, MarkKind};
+use crate::domain::tool::Consent;
 use crate::engine::api::{self, BranchRequest, DraftKind, ItemName, SessionRequest, ToolRequest};
 use crate::tui::chat::update::{ask, branches, commands, folder, queueing, quit};
 use crate::tui::model::pending::SessionPending;

@@ -5,7 +5,7 @@ pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
 
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::BranchId;
 use crate::tui::screens::screen::prelude::*;
 use model::RaceScreen;
 

@@ -1,10 +1,9 @@
 //! State of the answers side by side: a stored call and its repetition, or the branches of a race.
 //! Not for: previews of the next call under other settings (`screens::what_if::model`).
 
-use crate::domain::base::ids::{BranchId, NodeId, RunId};
-use crate::domain::conversation::branch::Overrides;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::draft::Draft;
+use crate::domain::base::{BranchId, NodeId, RunId};
+use crate::domain::conversation::{Atom, Overrides};
+use crate::domain::planning::Draft;
 use crate::tui::chat::model::live::Live;
 use crate::tui::model::list::Scroll;
 use crate::tui::model::session::Session;

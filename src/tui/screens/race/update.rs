@@ -3,16 +3,13 @@
 //! Not for: previews of the next call under other settings (`screens::what_if::update`).
 
 use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::RunId;
-use crate::domain::call::race::Limits;
+use crate::domain::base::{Failure, RunId};
+use crate::domain::call::Limits;
 use crate::domain::call::run::CAUTION;
 use crate::domain::call::tokens::grouped;
-use crate::domain::conversation::branch::{Branch, Overrides};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::plan::{ContextPlan, Row};
-use crate::domain::planning::policy::Section;
+use crate::domain::conversation::{Atom, Branch, Overrides};
 use crate::domain::planning::variant;
+use crate::domain::planning::{ContextPlan, Row, Section};
 use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, TurnRequest};
 use crate::tui::chat::update::branches;
 use crate::tui::screens;

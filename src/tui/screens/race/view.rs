@@ -2,9 +2,8 @@
 //! Not for: the keys (`update`).
 
 use super::model::{AnswerRelations, Column, RaceScreen};
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::NodeId;
 use crate::domain::base::money::money;
+use crate::domain::base::{Hash, NodeId};
 use crate::domain::call::run::CAUTION;
 use crate::domain::conversation::state;
 use crate::tui::view::cache::CacheKey as Rows;

@@ -1,10 +1,10 @@
 //! State of the exact request: its foldable blocks, the search, and an edit by hand that is not sent yet.
 //! Not for: breaking bytes into rows (`view`) or the keys (`update`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::call::request::{self, Block, BlockKind, RawPart, RawRequest};
-use crate::domain::planning::draft::Draft;
+use crate::domain::base::{BranchId, Hash};
+use crate::domain::call::request;
+use crate::domain::call::{Block, BlockKind, RawPart, RawRequest};
+use crate::domain::planning::Draft;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,11 +46,9 @@ pub struct EditedRequest {
 /// The exact request.
 #[derive(Clone, Debug)]
 pub struct RawRequestScreen {
-    /// The branch of the request.
     pub branch: BranchId,
     /// The draft that the request sends.
     pub draft: Draft,
-    /// Body of the request.
     pub body: Arc<str>,
     /// BLAKE3 hash of the body.
     pub digest: Hash,
@@ -273,9 +271,7 @@ impl RawRequestScreen {
 pub enum RawRequestPending {
     /// To show the exact request, or to edit it.
     Body {
-        /// The branch.
         branch: BranchId,
-        /// The draft.
         draft: Draft,
         /// Some to edit it, as JSON if true and as texts otherwise; None to show it.
         edit: Option<bool>,
@@ -284,7 +280,6 @@ pub enum RawRequestPending {
     Count(Hash),
     /// To send an edited request.
     Send {
-        /// The branch.
         branch: BranchId,
         /// The draft that the request sends.
         draft: Draft,

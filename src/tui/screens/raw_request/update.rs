@@ -2,12 +2,9 @@
 //! Not for: the format of the body (`domain::call::request`), or counting and sending it (the engine).
 
 use super::model::{EditedRequest, RawRequestPending, RawRequestScreen};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::base::safe_text::Safe;
-use crate::domain::call::request::{self, BodyFault};
-use crate::domain::call::run::RunCard;
+use crate::domain::base::{BranchId, Failure, Hash, Safe};
+use crate::domain::call::request;
+use crate::domain::call::{BodyFault, RunCard};
 use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanRequest, RawRequest};
 use crate::tui::chat::update::ask;
 use crate::tui::screens::text_editor::model::{Edited, Editor};

@@ -3,7 +3,7 @@
 //! Not for: changing the bytes.
 
 use super::model::{RawRequestScreen, Row};
-use crate::domain::base::safe_text::Safe;
+use crate::domain::base::Safe;
 use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! State of the reader: its text and scroll position.
 //! Not for: texts that are edited (`text_editor`).
 
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
 use crate::tui::model::list::Scroll;
 use std::sync::Arc;
 

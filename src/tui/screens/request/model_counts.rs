@@ -3,7 +3,8 @@
 //! Not for: drawing them (`view`).
 
 use crate::domain::call::tokens::short;
-use crate::domain::planning::plan::{Reason, Row, RowKind, Verdict};
+use crate::domain::planning::plan::Reason;
+use crate::domain::planning::{Row, RowKind, Verdict};
 use std::collections::HashMap;
 
 /// Counts over the rows of a plan.

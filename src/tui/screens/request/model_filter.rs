@@ -1,7 +1,7 @@
 //! Filter, order, and grouping of the rows in the request overlay.
 //! Not for: the lines of the list (`model`).
 
-use crate::domain::planning::plan::{Row, RowKind, Verdict};
+use crate::domain::planning::{Row, RowKind, Verdict};
 use std::cmp::Reverse;
 
 /// The order of rows under a heading.

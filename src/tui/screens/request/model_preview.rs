@@ -2,10 +2,9 @@
 //! Not for: requesting it (`update`) or computing it (the engine).
 
 use super::model::{Content, RequestScreen};
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::planning::plan::Verdict;
-use crate::domain::planning::what_if::ActPreview;
+use crate::domain::base::Hash;
+use crate::domain::conversation::{Atom, MarkKind};
+use crate::domain::planning::{ActPreview, Verdict};
 use crate::tui::model::keys::Action;
 
 /// An action whose outcome is computed before a person triggers it.
@@ -27,7 +26,6 @@ pub type PreviewKey = (Hash, Option<Atom>, u64);
 /// The preview of an action: its request while the engine computes it, then its outcome.
 #[derive(Clone, Debug, Default)]
 pub struct ActionPreview {
-    /// The key of the preview.
     pub key: Option<PreviewKey>,
     /// When to request it, in milliseconds of the model's clock.
     pub due: Option<u64>,

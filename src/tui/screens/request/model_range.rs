@@ -1,15 +1,14 @@
 //! The turns that one row of the request overlay represents, if a plan names a range of older turns in one row.
 //! Not for: rows of single turns (`model`).
 
-use crate::domain::base::ids::NodeId;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::tree::{self, Tree};
-use crate::domain::planning::plan::Row;
+use crate::domain::base::NodeId;
+use crate::domain::conversation::tree;
+use crate::domain::conversation::{Atom, Tree};
+use crate::domain::planning::Row;
 
 /// A turn that a range's row represents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RangeTurn {
-    /// The turn.
     pub atom: Atom,
     /// Number of the turn on the path, from 1.
     pub number: u32,

@@ -3,11 +3,9 @@
 
 use super::model::{Content, RequestScreen, is_question};
 use super::model_counts::RowCounts;
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::RunId;
-use crate::domain::call::item_use::ItemUse;
-use crate::domain::call::sent_request::SentRequest;
-use crate::domain::planning::plan::Row;
+use crate::domain::base::{Hash, RunId};
+use crate::domain::call::{ItemUse, SentRequest};
+use crate::domain::planning::Row;
 use std::collections::HashMap;
 
 /// A call whose request the overlay shows.

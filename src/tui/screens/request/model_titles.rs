@@ -2,8 +2,8 @@
 //! Not for: the titles of other lists (`domain::base::plain_text`).
 
 use crate::domain::base::plain_text::line;
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::plan::{Item, Row, RowKind};
+use crate::domain::conversation::Role;
+use crate::domain::planning::{Item, Row, RowKind};
 use std::borrow::Cow;
 
 /// The title of a row.

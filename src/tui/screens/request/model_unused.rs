@@ -2,8 +2,8 @@
 //! Not for: finding unused rows (`domain::call::item_use`).
 
 use super::model::{Entry, RequestScreen};
-use crate::domain::call::item_use::UnusedItem;
-use crate::domain::planning::plan::Row;
+use crate::domain::call::UnusedItem;
+use crate::domain::planning::Row;
 
 impl RequestScreen {
     /// Stores which rows no answer used, and lists them if there are any.

@@ -3,10 +3,9 @@
 //! Not for: the list itself (`update`), or the next request.
 
 use super::model::{RequestPending, RequestScreen};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::RunId;
-use crate::domain::call::run::RunCard;
-use crate::domain::conversation::message::Role;
+use crate::domain::base::{Failure, RunId};
+use crate::domain::call::RunCard;
+use crate::domain::conversation::Role;
 use crate::engine::api::{Answer, CallRequest, CallSelector};
 use crate::tui::model::session::Session;
 use crate::tui::screens::{calls, race, raw_request, search};

@@ -3,10 +3,9 @@
 //! Not for: searches of older messages, whose results have separate rows.
 
 use super::model::RequestScreen;
-use crate::domain::call::code_set::{CodeCandidate, CodeOutcome, CodeSet};
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::draft::Planned;
-use crate::domain::planning::plan::Row;
+use crate::domain::call::{CodeCandidate, CodeOutcome, CodeSet};
+use crate::domain::conversation::Atom;
+use crate::domain::planning::{Planned, Row};
 use crate::tui::view::prelude::*;
 
 /// The code search of the plan on the screen, if the row represents it. Without details, only the decision and the

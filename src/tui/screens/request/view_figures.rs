@@ -4,8 +4,8 @@
 use super::model::{Content, RequestScreen};
 use super::view_sent;
 use crate::domain::base::money::money;
-use crate::domain::planning::draft::Planned;
-use crate::domain::planning::level_use::{LevelUse, level_uses};
+use crate::domain::planning::level_use::level_uses;
+use crate::domain::planning::{LevelUse, Planned};
 use crate::tui::view::prelude::*;
 use std::fmt::Write as _;
 

@@ -4,11 +4,8 @@
 use super::model::RequestScreen;
 use super::model_filter::Group;
 use super::model_titles::row_title;
-use crate::domain::conversation::mark::MarkKind;
-use crate::domain::planning::draft::Planned;
-use crate::domain::planning::plan::{Row, RowKind, Verdict};
-use crate::domain::planning::policy::Section;
-use crate::domain::planning::reason::DecidedBy;
+use crate::domain::conversation::MarkKind;
+use crate::domain::planning::{DecidedBy, Planned, Row, RowKind, Section, Verdict};
 use crate::tui::chat::view::next_request;
 use crate::tui::view::prelude::*;
 

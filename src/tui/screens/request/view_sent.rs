@@ -5,10 +5,8 @@
 use super::model::RequestScreen;
 use super::model_sent::SentCall;
 use crate::domain::base::money::money;
-use crate::domain::call::meter::ShortRead;
-use crate::domain::call::run::{RunCard, RunStatus};
-use crate::domain::call::sent_request::SentRequest;
-use crate::domain::planning::plan::{Row, Verdict};
+use crate::domain::call::{RunCard, RunStatus, SentRequest, ShortRead};
+use crate::domain::planning::{Row, Verdict};
 use crate::tui::view::prelude::*;
 
 /// `Request of turn 12, round 2 of 4`

@@ -1,8 +1,8 @@
 //! State of the search over all messages, and the places that a person can return to.
 //! Not for: searching (the engine) or the keys (`update`).
 
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::search::{FoundMessage, FoundMessages};
+use crate::domain::base::{BranchId, NodeId, SessionId};
+use crate::domain::conversation::{FoundMessage, FoundMessages};
 use crate::tui::chat::model::conversation::ScrollAnchor;
 
 /// How many places are kept.
@@ -11,9 +11,7 @@ const MAX_PLACES: usize = 50;
 /// A place that a person can return to after a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReturnPoint {
-    /// The session.
     pub session: SessionId,
-    /// The branch.
     pub branch: BranchId,
     /// The selected message; None if the composer had the focus.
     pub node: Option<NodeId>,
@@ -36,7 +34,6 @@ pub fn remember(places: &mut Vec<ReturnPoint>, spot: ReturnPoint) {
 pub struct SearchScreen {
     /// The typed query.
     pub line: String,
-    /// The messages found.
     pub found: FoundMessages,
     /// Index of the message under the cursor.
     pub cursor: usize,

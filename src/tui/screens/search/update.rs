@@ -2,9 +2,8 @@
 //! Not for: lists that are filtered by typing (`picker`).
 
 use super::model::{ReturnPoint, SearchPending, SearchScreen, remember};
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::NodeId;
-use crate::domain::conversation::search::FoundMessages;
+use crate::domain::base::{Failure, FailureKind, NodeId};
+use crate::domain::conversation::FoundMessages;
 use crate::engine::api::{Answer, SessionRequest};
 use crate::tui::chat::update::branches;
 use crate::tui::update::effects::{show_answer, show_failure};

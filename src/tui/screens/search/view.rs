@@ -11,8 +11,8 @@
 //! Not for: searching.
 
 use super::model::SearchScreen;
-use crate::domain::conversation::message::Role;
-use crate::domain::conversation::search::{FILTERS, FoundMessage};
+use crate::domain::conversation::search::FILTERS;
+use crate::domain::conversation::{FoundMessage, Role};
 use crate::tui::view::prelude::*;
 
 /// Height of a message in the list, in rows.

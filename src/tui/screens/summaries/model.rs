@@ -1,9 +1,10 @@
 //! State of the summaries: drafts that wait or are being written, the screen of a draft, and the list of summaries.
 //! Not for: the keys (`update`).
 
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::BranchId;
 use crate::domain::call::tokens::{counted, grouped};
-use crate::domain::summary::draft::{MissingFact, SALIENT, SummaryAuthor, SummaryCard, SummaryDraft};
+use crate::domain::summary::draft::SALIENT;
+use crate::domain::summary::{MissingFact, SummaryAuthor, SummaryCard, SummaryDraft};
 use crate::tui::model::list::shift;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,7 +14,6 @@ use std::sync::Arc;
 pub struct PendingSummary {
     /// Numbers of its first and last turn.
     pub turns: (u32, u32),
-    /// The author of the summary.
     pub by: SummaryAuthor,
     /// How many parts are written, and of how many.
     pub parts: (u32, u32),
@@ -28,7 +28,6 @@ pub struct PendingModuleSummary {
     pub branch: BranchId,
     /// The folder or file.
     pub path: String,
-    /// The author of the summary.
     pub by: SummaryAuthor,
     /// How many files are read, and of how many.
     pub files: (usize, usize),
@@ -91,7 +90,6 @@ pub enum Item {
 /// The screen of a draft next to its sources.
 #[derive(Clone, Debug)]
 pub struct DraftScreen {
-    /// The branch of the draft.
     pub branch: BranchId,
     /// The draft; None while the first one is being written.
     pub draft: Option<Arc<SummaryDraft>>,
@@ -225,7 +223,6 @@ impl DraftScreen {
 /// The list of a branch's summaries.
 #[derive(Clone, Debug)]
 pub struct SummaryList {
-    /// The branch.
     pub branch: BranchId,
     /// The summaries, each followed by the summaries that it replaced.
     pub cards: Vec<SummaryCard>,
@@ -265,7 +262,6 @@ pub enum SummaryPending {
     Draft(BranchId),
     /// To save the edited text of a draft.
     Edit {
-        /// The branch.
         branch: BranchId,
         /// Number of the draft.
         number: u64,

@@ -2,10 +2,8 @@
 //! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::{DraftScreen, Item, Part, SummaryList, SummaryPending};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::summary::accepted::{SummaryKind, SummarySource, SummaryState};
-use crate::domain::summary::draft::{SummaryAuthor, SummaryCard, SummaryDraft};
+use crate::domain::base::{BranchId, Failure};
+use crate::domain::summary::{SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState};
 use crate::engine::api::{Answer, Request, SummaryAct};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;

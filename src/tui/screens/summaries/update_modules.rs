@@ -2,9 +2,8 @@
 //! Not for: finished module summaries (`screens::editor::update`) or summaries of turns (`update`).
 
 use super::model::PendingModuleSummary;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::summary::draft::SummaryAuthor;
+use crate::domain::base::{BranchId, Failure};
+use crate::domain::summary::SummaryAuthor;
 use crate::engine::api::{Answer, ModuleAct, ProjectAct, ToolRequest};
 use crate::tui::screens::editor::model::EditorPending;
 use crate::tui::screens::summaries::model::SummaryPending;

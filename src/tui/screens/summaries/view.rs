@@ -10,10 +10,9 @@
 //! Not for: the list of summaries in use (`view_accepted`).
 
 use super::model::{DraftScreen, Item, Part};
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::message::Role;
-use crate::domain::summary::accepted::{Summary, SummarySource};
-use crate::domain::summary::draft::{KeepReason, SourceTurn, SummaryAuthor, SummaryDraft};
+use crate::domain::base::Hash;
+use crate::domain::conversation::Role;
+use crate::domain::summary::{KeepReason, SourceTurn, Summary, SummaryAuthor, SummaryDraft, SummarySource};
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
 

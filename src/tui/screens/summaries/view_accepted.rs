@@ -3,10 +3,9 @@
 
 use super::model::SummaryList;
 use super::view::{tokens_words, writer};
-use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::Lane;
 use crate::domain::conversation::lane_use;
-use crate::domain::summary::accepted::SummaryState;
-use crate::domain::summary::draft::SummaryCard;
+use crate::domain::summary::{SummaryCard, SummaryState};
 use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, buf: &mut Buffer) {

@@ -1,10 +1,8 @@
 //! State of the text editor: the text, and the item that it belongs to.
 //! Not for: items with versions (`editor`), or the message that is being written (`chat`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::base::safe_text::Safe;
-use crate::domain::planning::draft::Draft;
+use crate::domain::base::{BranchId, Hash, Safe};
+use crate::domain::planning::Draft;
 use crate::tui::chat::model::composer;
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +15,6 @@ pub enum Edited {
     State(BranchId),
     /// The draft of a summary.
     Draft {
-        /// The branch.
         branch: BranchId,
         /// Number of the draft.
         number: u64,
@@ -26,12 +23,10 @@ pub enum Edited {
     Memory(String),
     /// An accepted summary.
     Summary {
-        /// The branch.
         branch: BranchId,
         /// Id of the summary.
         summary: Hash,
     },
-    /// A policy.
     Policy {
         /// Name of the policy.
         name: String,
@@ -51,7 +46,6 @@ pub enum Edited {
     },
     /// A request, edited by hand for one call.
     Request {
-        /// The branch.
         branch: BranchId,
         /// The draft that the request sends.
         draft: Draft,
@@ -84,9 +78,7 @@ pub fn editable(text: &str) -> String {
 /// The text editor.
 #[derive(Clone)]
 pub struct Editor {
-    /// Title of the editor.
     pub title: String,
-    /// The text area.
     pub area: TextArea<'static>,
     /// The item whose text is edited.
     pub what: Edited,

@@ -1,8 +1,8 @@
 //! State of the tools screen: the selected line, the folded servers, and the scroll position of the details.
 //! Not for: the state of tools and servers (`domain::tool::cards`) or drawing (`view`).
 
-use crate::domain::base::ids::BranchId;
-use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, ToolList};
+use crate::domain::base::BranchId;
+use crate::domain::tool::{FileCard, FileDecision, ServerCard, ToolCard, ToolList};
 use crate::tui::model::list::Scroll;
 use std::collections::BTreeSet;
 

@@ -2,9 +2,8 @@
 //! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::{ListEntry, ToolsPending, ToolsScreen};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
-use crate::domain::tool::cards::{FileCard, ToolList};
+use crate::domain::base::{Failure, Hash};
+use crate::domain::tool::{FileCard, ToolList};
 use crate::engine::api::{Answer, ServerAct, ToolRequest};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;

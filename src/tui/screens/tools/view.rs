@@ -11,8 +11,8 @@
 //! Not for: the state of tools and servers (`domain::tool::cards`).
 
 use super::model::{ListEntry, ToolsScreen};
-use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, ToolList};
-use crate::domain::tool::mcp::{OUTSIDE, Origin, ServerState};
+use crate::domain::tool::mcp::OUTSIDE;
+use crate::domain::tool::{FileCard, FileDecision, Origin, ServerCard, ServerState, ToolCard, ToolList};
 use crate::tui::view::prelude::*;
 
 /// The largest number of tools that OpenAI accepts in a request.

@@ -1,11 +1,9 @@
 //! State of the tour: the current step, and the branches as they were when the step began.
 //! Not for: the steps (`model_steps`), or advancing from one to the next (`update`).
 
-use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::conversation::branch::{Branch, Overrides};
-use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::planning::draft::Planned;
+use crate::domain::base::{BranchId, Hash, NodeId};
+use crate::domain::conversation::{Atom, Branch, MarkKind, Overrides};
+use crate::domain::planning::Planned;
 use crate::tui::chat::model::plan::DisplayedPlan;
 use crate::tui::model::Model;
 use crate::tui::model::keys::{Action, When};
@@ -40,7 +38,6 @@ pub(crate) type Shape = Vec<BranchShape>;
 /// The plan of an unsent message before the person changed anything.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct FirstPlan {
-    /// The branch.
     pub(crate) branch: BranchId,
     /// Text of the message.
     pub(crate) text: Arc<str>,

@@ -3,11 +3,9 @@
 //! Not for: advancing from one to the next (`update`). `assets/guides/tour.md` describes the same steps.
 
 use super::model::{BranchShape, Part, Step, Tour, planned, shape};
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
-use crate::domain::conversation::message::Role;
-use crate::domain::planning::plan::RowKind;
+use crate::domain::base::BranchId;
+use crate::domain::conversation::{Atom, Branch, Mark, MarkKind, Role};
+use crate::domain::planning::RowKind;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action as A, When as W};
@@ -227,7 +225,6 @@ const UNDO: [Part; 1] = [part(
 
 /// The part of the current step to go back to.
 pub(crate) struct Back {
-    /// The part.
     pub(crate) part: usize,
     /// The message about what happened.
     pub(crate) seen: &'static str,

@@ -5,7 +5,7 @@ pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
 
-use crate::domain::base::ids::RunId;
+use crate::domain::base::RunId;
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::model::session::Session;
 use crate::tui::screens::screen::prelude::*;

@@ -3,12 +3,10 @@
 //! (`screens::approval::update`).
 
 use super::model::{Texts, TracePending, Traces};
-use crate::domain::base::failure::Failure;
-use crate::domain::base::hash::Hash;
+use crate::domain::base::{Failure, Hash};
 use crate::domain::tool::consent::BESIDE;
-use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution;
-use crate::domain::tool::trace::ToolTrace;
+use crate::domain::tool::{Rerun, RerunState, ToolTrace};
 use crate::engine::api::{Answer, ToolRequest, TraceAct, TraceWhole};
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;

@@ -3,15 +3,11 @@
 //! Not for: the tools panel (`chat::view::tools`).
 
 use super::model::{Row, Traces};
-use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::NodeId;
 use crate::domain::base::time;
-use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
-use crate::domain::tool::consent::FileChange;
+use crate::domain::base::{Fields, Hash, NodeId};
+use crate::domain::conversation::{Atom, LeaseTurns, MarkKind};
 use crate::domain::tool::mcp::display_name;
-use crate::domain::tool::rerun::{Rerun, RerunState};
-use crate::domain::tool::resolution;
-use crate::domain::tool::trace::ToolTrace;
+use crate::domain::tool::{FileChange, Rerun, RerunState, ToolTrace, resolution};
 use crate::tui::chat::view::{composer, tools};
 use crate::tui::model::session::Session;
 use crate::tui::view::cache::CacheKey;

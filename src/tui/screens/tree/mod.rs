@@ -6,7 +6,7 @@ pub mod model_rows;
 pub(crate) mod update;
 pub(crate) mod view;
 
-use crate::domain::base::ids::RunId;
+use crate::domain::base::RunId;
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::chat::update::acts;
 use crate::tui::model::session::Session;

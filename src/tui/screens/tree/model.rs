@@ -3,11 +3,9 @@
 //! (`chat::model::branches`).
 
 pub use super::model_rows::Row;
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::NodeId;
 use crate::domain::base::plain_text;
-use crate::domain::conversation::message::Role;
-use crate::domain::conversation::tag::TagFilter;
-use crate::domain::conversation::tree::{Slot, Tree};
+use crate::domain::conversation::{Role, Slot, TagFilter, Tree};
 use crate::tui::model::list::ListCursor;
 use crate::tui::model::session::Session;
 use std::borrow::Cow;

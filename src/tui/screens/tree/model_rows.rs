@@ -6,10 +6,8 @@
 //! the indentation; other continuations come before it, indented by one step, also those of a branch that starts at the
 //! end of another branch. Therefore the depth counts forks, not messages.
 
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::MarkKind;
-use crate::domain::conversation::tree::{Slot, Tree};
+use crate::domain::base::BranchId;
+use crate::domain::conversation::{Branch, MarkKind, Slot, Tree};
 use crate::tui::model::session::Session;
 use std::collections::{BTreeMap, HashSet};
 

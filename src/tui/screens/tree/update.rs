@@ -2,7 +2,7 @@
 //! Not for: the segments (`model_rows`) or the branches panel.
 
 use super::model::{Row, TreeScreen};
-use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::base::{BranchId, NodeId};
 use crate::engine::api::BranchRequest;
 use crate::tui::chat::update::branches;
 use crate::tui::model::pending::SessionPending;

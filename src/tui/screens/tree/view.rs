@@ -10,10 +10,9 @@
 //! Not for: building the segments (`model_rows`).
 
 use super::model::{Row, TreeScreen, is_title_complete, title};
-use crate::domain::base::hash::Hash;
+use crate::domain::base::Hash;
 use crate::domain::base::plain_text;
-use crate::domain::conversation::tag::Tag;
-use crate::domain::conversation::tree::Slot;
+use crate::domain::conversation::{Slot, Tag};
 use crate::tui::model::session::Session;
 use crate::tui::view::hints_line;
 use crate::tui::view::prelude::*;

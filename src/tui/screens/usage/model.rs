@@ -1,14 +1,13 @@
 //! State of the usage charts: the visible columns and the selected call.
 //! Not for: the figures (`domain::call::ledger`) or drawing (`view`).
 
-use crate::domain::base::ids::{BranchId, RunId};
-use crate::domain::call::ledger::{CallCost, Ledger};
+use crate::domain::base::{BranchId, RunId};
+use crate::domain::call::{CallCost, Ledger};
 use crate::tui::model::list::shift;
 
 /// Charts of the calls of a branch or a session.
 #[derive(Clone, Debug)]
 pub struct UsageScreen {
-    /// The branch.
     pub branch: BranchId,
     /// Whether the calls of all branches of the session are shown.
     pub whole: bool,

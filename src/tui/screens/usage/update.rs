@@ -2,8 +2,7 @@
 //! Not for: moving the selection (`tui::update::travel`).
 
 use super::model::UsageScreen;
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::{BranchId, Failure};
 use crate::engine::api::{Answer, CallRequest};
 use crate::tui::chat::update::printed;
 use crate::tui::screens;

@@ -14,8 +14,8 @@
 use super::model::UsageScreen;
 use crate::domain::base::chart::{UNKNOWN, ZERO, cell, eighths};
 use crate::domain::base::money::money;
-use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed_percent};
-use crate::domain::call::run::RunStatus;
+use crate::domain::call::ledger::{percent, signed_percent};
+use crate::domain::call::{CallCost, Ledger, RunStatus, Sum, Totals};
 use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 

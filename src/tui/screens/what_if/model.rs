@@ -1,17 +1,14 @@
 //! State of the what-if screen: the next call under other settings, as a list to choose from.
 //! Not for: planning the variants (the engine).
 
-use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::branch::Overrides;
-use crate::domain::planning::draft::Draft;
-use crate::domain::planning::what_if::{PlanFigures, WhatIf};
+use crate::domain::base::{BranchId, Failure};
+use crate::domain::conversation::Overrides;
+use crate::domain::planning::{Draft, PlanFigures, WhatIf};
 use std::sync::Arc;
 
 /// Previews of the next call under other settings.
 #[derive(Clone, Debug)]
 pub struct WhatIfScreen {
-    /// The branch.
     pub branch: BranchId,
     /// The draft that is planned.
     pub draft: Draft,

@@ -2,10 +2,8 @@
 //! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::WhatIfScreen;
-use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::ids::BranchId;
-use crate::domain::planning::variant;
-use crate::domain::planning::what_if::WhatIf;
+use crate::domain::base::{BranchId, Failure, FailureKind};
+use crate::domain::planning::{WhatIf, variant};
 use crate::engine::api::{Answer, PlanRequest, ProgramRequest};
 use crate::tui::chat::update::branches;
 use crate::tui::update::effects::{show_answer, show_failure};

@@ -12,9 +12,9 @@
 //! Not for: planning (the engine) or applying settings (`update`).
 
 use super::model::WhatIfScreen;
-use crate::domain::base::failure::Failure;
+use crate::domain::base::Failure;
 use crate::domain::base::money::money;
-use crate::domain::planning::what_if::{MovedItem, PlanFigures};
+use crate::domain::planning::{MovedItem, PlanFigures};
 use crate::tui::view::prelude::*;
 
 /// Largest width of the table; in a wider table, the figures would be too far from their titles.

@@ -2,9 +2,8 @@
 //! and unchanged.
 
 use super::*;
-use pleach::domain::base::failure::FailureKind;
-use pleach::domain::base::ids::BranchId;
-use pleach::domain::conversation::branch::Branch;
+use pleach::domain::base::{BranchId, FailureKind};
+use pleach::domain::conversation::Branch;
 use pleach::engine::api::DraftKind;
 
 /// A program that runs one command: the workbench's engine, but it waits for all of its work.

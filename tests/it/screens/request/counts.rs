@@ -3,11 +3,10 @@
 
 use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::planning::blocked::{Blocked, BlockedRemedy, Warning};
-use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Verdict};
-use pleach::domain::planning::policy::Section;
+use pleach::domain::base::Hash;
+use pleach::domain::conversation::{Atom, MarkKind};
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::{Blocked, BlockedRemedy, ContextPlan, RowKind, Section, Verdict, Warning};
 use pleach::engine::api::{Answer, Event, PlanRequest, Planned, Request};
 
 /// One count: the title of the overlay, its separator, and the panel.

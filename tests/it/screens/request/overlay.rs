@@ -4,20 +4,16 @@
 use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN};
 use crate::screens::pictures::pictures;
-use pleach::domain::base::failure::{Failure, FailureKind};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::RunId;
-use pleach::domain::call::code_set::{CodeCandidate, CodeOutcome, CodeSet};
-use pleach::domain::call::item_use::{UnusedItem, UseCount, UseTotals};
-use pleach::domain::call::ledger::{Ledger, Totals};
-use pleach::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
-use pleach::domain::call::tokens::Certainty;
-use pleach::domain::code::symbols::{CodeRef, Kind, Parts};
-use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{Budget, ContextPlan, Reason, RowKind, Verdict};
-use pleach::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
-use pleach::domain::tool::cards::ToolCost;
+use pleach::domain::base::{Failure, FailureKind, Hash, RunId};
+use pleach::domain::call::{
+    Certainty, CodeCandidate, CodeOutcome, CodeSet, Gate, Ledger, PassReason, SkipReason, Totals, UnusedItem, UseCount,
+    UseTotals,
+};
+use pleach::domain::code::{CodeRef, Kind, Parts};
+use pleach::domain::conversation::{Atom, MarkKind};
+use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::{ActPreview, Budget, ContextPlan, Mode, MovedItem, PlanFigures, RowKind, Verdict};
+use pleach::domain::tool::ToolCost;
 use pleach::engine::api::{
     Act, Answer, BodyCount, BranchRequest, CallRequest, Event, Exact, ItemName, PlanRequest, Planned, RawPart,
     RawRequest, Request, ServerAct, ToolRequest, TurnEvent,

@@ -5,13 +5,10 @@ use super::overlay;
 use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN, run_id};
 use crate::screens::pictures::picture;
-use pleach::domain::base::failure::{Failure, FailureKind};
-use pleach::domain::base::hash::Hash;
-use pleach::domain::base::ids::RunId;
-use pleach::domain::call::item_use::{CallUses, ItemUse, UseCount, UseKind, counts};
-use pleach::domain::call::run::RunStatus;
-use pleach::domain::call::usage::Usage;
-use pleach::domain::planning::plan::{ContextPlan, RowKind, Verdict};
+use pleach::domain::base::{Failure, FailureKind, Hash, RunId};
+use pleach::domain::call::item_use::counts;
+use pleach::domain::call::{CallUses, ItemUse, RunStatus, Usage, UseCount, UseKind};
+use pleach::domain::planning::{ContextPlan, RowKind, Verdict};
 use pleach::engine::api::{
     Answer, BranchRequest, CallRequest, CallSelector, Event, PlanRequest, RawRequest, Request, SentRequest,
     SessionEvent, TurnEvent,

@@ -4,7 +4,7 @@
 
 use super::text::{ReplacedDraft, Saved, visible};
 use super::{Composer, DraftKind, area};
-use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::base::{BranchId, NodeId};
 use crate::tui::chat::model::queue::joined;
 use std::sync::Arc;
 use tui_textarea::CursorMove;
