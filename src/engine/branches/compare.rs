@@ -44,7 +44,7 @@ impl DiffContext<'_> {
         Ok(Answer::Compared(Box::new(Comparison { ancestor, sides, plans })))
     }
 
-    /// Returns a branch from a position of its path on.
+    /// Returns the part of a branch that starts at a position of its path.
     fn side(&self, session: &SessionSnapshot, branch: &Branch, from: usize) -> Result<Side, Failure> {
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let mut turns = Vec::new();

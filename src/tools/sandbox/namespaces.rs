@@ -1,5 +1,5 @@
-//! A command's own namespaces: mounts that are read-only except where the command may write, processes, so that it
-//! neither sees nor reaches others, and shared memory.
+//! The namespaces of a command: mounts (read-only except where the command may write), processes (it sees no others),
+//! and shared memory.
 //! Not for: which files it may open (`landlock`), or which system calls it may make (`seccomp`).
 
 use super::{Instructions, Namespaces};

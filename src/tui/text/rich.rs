@@ -54,7 +54,7 @@ impl RichText {
         }
     }
 
-    /// Makes links of addresses in the text.
+    /// Turns the addresses in the text into links.
     pub(super) fn find_addresses(&mut self) {
         if !self.text.contains("://") {
             return;

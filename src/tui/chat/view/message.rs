@@ -1,4 +1,4 @@
-//! Builds the rows of one message: its header, its body, and its footer; and of the open turn.
+//! Builds the rows of a message (header, body, footer) and of the open turn.
 //! Not for: scrolling (`conversation`).
 
 use super::block::Block;

@@ -89,7 +89,7 @@ pub(crate) fn later_request(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Says where an item's history opens.
+/// Says how to open an item's history.
 pub(crate) fn explain_history(model: &mut Model) {
     let (compare, request) =
         (model.keys.key_in(Action::Open, When::Panel), model.keys.key_in(Action::Details, When::Calls));

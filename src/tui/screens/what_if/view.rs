@@ -207,8 +207,8 @@ fn describe_current(known: &PlanFigures) -> String {
     let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.room)));
     let items = text::counted(u64::from(known.items), "item");
     format!(
-        "Current: {items}, {est} of {room} tokens. Nothing changes until you apply another row. The budgets in the \
-        table are less their safety margins."
+        "Current: {items}, {est} of {room} tokens. Nothing changes until you apply another row. Budgets \
+        here exclude the safety margin."
     )
 }
 
