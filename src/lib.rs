@@ -123,7 +123,8 @@
 //!   use both
 //! * an action that several screens have: a method of [`tui::screens::screen::Screen`] that passes by default, and an
 //!   implementation in each screen that has it; `tui::update::shared` offers the action to the topmost screen, and a
-//!   notice follows if that screen passes. `tests/it/screens/bound_keys.rs` presses every key that a screen binds
+//!   notice follows if that screen passes. `tests/it/screens/every_screen/bound_keys.rs` presses every key that a
+//!   screen binds
 //! * a command: a variant in `config::commands::command` (or in the file of its family) with its sentence and its
 //!   example, its group in `config::commands::table`, an arm in `cli`, and an arm in `tui::chat::update::commands`;
 //!   help, completion, `--plain`, and the manual page use the table. `Print` there means that the code of the

@@ -2,9 +2,9 @@
 //! one meaning in one place, and nothing is destroyed without undo or a question.
 
 use crate::screens::Stage;
-use crate::screens::branching;
+use crate::screens::aside;
 use crate::screens::fixture::{self, MAIN, RETRY};
-use crate::screens::request;
+use crate::screens::raw_request;
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use pleach::config::commands::read::read;
@@ -43,7 +43,7 @@ pub(crate) const SCREENS: &[(&str, Open)] = &[
         stage.press("tab w");
         stage.reply(
             |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })),
-            Answer::Raw(request::overlay::raw()),
+            Answer::Raw(raw_request::raw()),
         );
     }),
     ("Traces", |stage| {
@@ -120,7 +120,7 @@ pub(crate) const SCREENS: &[(&str, Open)] = &[
     }),
     ("AsidePane", |stage| {
         stage.type_text("/aside What is it?").press("enter");
-        stage.event(branching::aside("It is", None));
+        stage.event(aside::aside("It is", None));
     }),
     ("UsageScreen", |stage| {
         stage.press("f10");

@@ -122,7 +122,7 @@ const TERMINAL: &[Row] = &[
     ("into the background", "tests/it/pty/shell.rs", &["suspend_and_resume", "stopped_program_ends_with_its_terminal"]),
     ("closed", "tests/it/pty/terminal_lost.rs", &["window_is_closed_during_an_answer", "in_tmux"]),
     ("sizes", "tests/it/pty/sizes.rs", &["many_size_changes", "tiny_and_huge_sizes"]),
-    ("sizes", "tests/it/screens/properties.rs", &["nothing_panics"]),
+    ("sizes", "tests/it/screens/every_screen/properties.rs", &["nothing_panics"]),
     (
         "pastes",
         "tests/it/pty/journeys.rs",
@@ -325,7 +325,7 @@ const TOOLS: &[Row] = &[
     ("files that steer the program", "tests/it/tools/consent.rs", &["control_files_are_approved_one_by_one"]),
     (
         "a yes to what was not seen",
-        "tests/it/screens/consent.rs",
+        "tests/it/screens/approval.rs",
         &[
             "text_after_blank_lines_is_visible",
             "approval_counts_once_the_end_was_visible",

@@ -1,28 +1,35 @@
-//! Screens: the workbench driven by keys and engine events, rendered as text at several sizes.
+//! Screens: the workbench driven by keys and engine events, rendered as text at several sizes. The tests of a
+//! screen are in the file or folder with the name that the screen has in `src/tui/screens`, those of the chat in `chat`,
+//! and rules for all of them in `every_screen`; `fixture` and `pictures` are for all tests.
+//! Not for: the program in a terminal, with the tour (`pty`).
 
-mod bound_keys;
-pub(crate) mod branching;
+mod approval;
+pub(crate) mod aside;
 mod calls;
-mod comfort;
-mod composing;
-mod consent;
+mod chat;
+mod compare;
+mod conversation_search;
 mod editor;
-mod empty_lists;
+mod every_screen;
 pub(crate) mod fixture;
-mod journeys;
-mod keys;
+mod help;
 mod memories;
+mod picker;
 mod pictures;
-mod project;
-mod properties;
-pub(crate) mod request;
-mod search_and_tree;
+mod prompt;
+mod question;
+mod race;
+pub(crate) mod raw_request;
+mod reader;
+mod request;
+mod search;
 mod summaries;
+mod text_editor;
 mod tools;
 mod traces;
+mod tree;
 mod usage;
 mod what_if;
-mod writing;
 
 use pleach::config::keys::keymap::{Chord, Keymap};
 use pleach::domain::base::NodeId;

@@ -1,6 +1,6 @@
 //! The request of a call that was made, through the whole engine: the rows of its stored plan, its rounds, the calls
 //! before and after it, and the texts as they were sent, also after messages or plans were deleted.
-//! Not for: how the screen shows it (`screens::sent_request`).
+//! Not for: how the screen shows it (`screens::request::sent`).
 
 use crate::support::bench::{Bench, Client, Echo, Model, Say, message, run_sql, text};
 use pleach::domain::base::{BranchId, RunId};

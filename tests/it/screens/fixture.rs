@@ -1,6 +1,7 @@
 //! A session as the engine would send it, and its plan.
 
 use super::Stage;
+use pleach::config::themes::BUILT_IN;
 use pleach::domain::base::{BranchId, Hash, NodeId, RunId, SessionId};
 use pleach::domain::call::{
     Calibration, Certainty, Encoding, ModelInfo, PromptCost, RunCard, RunStatus, Supports, Usage,
@@ -17,6 +18,7 @@ use pleach::domain::tool::{ToolStatus, ToolTrace};
 use pleach::engine::api::{
     Answer, Event, PlanRequest, Planned, Request, SessionEvent, SessionRequest, SessionView, Settings,
 };
+use pleach::tui::theme::Themes;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -346,6 +348,18 @@ pub(crate) fn opened() -> Stage {
     view.runs.push(run(1, &nodes[0], &nodes[3]));
     view.traces.push(trace(&nodes[2], Some(ToolStatus::Ok)));
     open(nodes, view)
+}
+
+/// The session with the built-in themes to choose from and with the mouse.
+pub(crate) fn opened_with_themes() -> Stage {
+    let mut stage = opened();
+    stage.model.display.themes = Themes::default().list();
+    stage.model.display.themes.extend(BUILT_IN.iter().map(|(name, text)| {
+        ((*name).to_owned(), text.lines().next().unwrap_or_default().trim_start_matches("# ").to_owned())
+    }));
+    stage.model.display.theme = "auto".into();
+    stage.model.facts.mouse = true;
+    stage
 }
 
 pub(crate) fn trace(node: &Node, status: Option<ToolStatus>) -> ToolTrace {

@@ -1,11 +1,11 @@
-//! The list of memories, and suggested pins in the overlay: requests.
+//! The list of memories: requests.
+//! Not for: versions of a memory (`editor`).
 
-use super::Stage;
-use super::fixture::{self, MAIN};
+use super::{Stage, fixture};
 use pleach::domain::base::ids::MemoryId;
 use pleach::domain::conversation::memory::Origin;
-use pleach::domain::conversation::{Actor, Atom, Memory, MemoryKind, MemoryStatus, Scope};
-use pleach::engine::api::{Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request};
+use pleach::domain::conversation::{Actor, Memory, MemoryKind, MemoryStatus, Scope};
+use pleach::engine::api::{Answer, MemoryAct, MemoryRequest, MemoryScope, Request};
 use uuid::Uuid;
 
 fn memory(n: u128, text: &str, status: MemoryStatus) -> Memory {
@@ -76,29 +76,4 @@ fn command_adds_a_memory() {
         stage.type_text(typed).press("enter");
         assert_eq!(*stage.last(), Request::Memory(MemoryRequest::Remember { kind, text: text.into(), scope }));
     }
-}
-
-#[test]
-fn suggested_pin_is_dismissed_with_one_key() {
-    let mut stage = fixture::opened();
-    stage.press("ctrl-o");
-    let screen = stage.screen(120, 30);
-    assert!(screen.contains("Suggested pins 1"), "{screen}");
-    let dismissed = |stage: &Stage| {
-        stage.sent.iter().rev().find_map(|(_, request)| match request {
-            Request::Branch(BranchRequest::Dismiss { branch, item }) => Some((*branch, item.clone())),
-            _ => None,
-        })
-    };
-    stage.press("g d");
-    assert_eq!(dismissed(&stage), None, "only suggestions can be dismissed");
-    let overlay = stage.model.layers.top::<pleach::tui::screens::request::model::RequestScreen>().unwrap();
-    let rows = overlay.entries.len();
-    for _ in 0..rows {
-        if dismissed(&stage).is_none() {
-            stage.press("j d");
-        }
-    }
-    let atom = Atom::Section { text: pleach::domain::base::hash::Hash::of(b"sug") };
-    assert_eq!(dismissed(&stage), Some((MAIN, ItemName::Atom(atom))));
 }

@@ -1,16 +1,15 @@
-//! Usage charts: snapshots at several sizes and counts, and keys. Also: the meter above its limit.
+//! Usage charts: snapshots at several sizes and counts, and keys.
+//! Not for: the meter of the next request (`chat::next_request`).
 
 use super::Stage;
 use super::fixture::{self, MAIN, NOON, run_id};
 use super::pictures::{picture, pictures};
 use pleach::domain::call::{CallCost, Ledger, RunCard, RunStatus, Totals, Usage, UseTotals};
-use pleach::domain::planning::Blocked;
-use pleach::engine::api::{Answer, CallRequest, Event, Planned, Request, TurnEvent};
+use pleach::engine::api::{Answer, CallRequest, Event, Request, TurnEvent};
 use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::msg::{Input, Msg};
 use pleach::tui::screens::calls::model::Calls;
 use pleach::tui::theme::Theme;
-use std::sync::Arc;
 
 fn card(n: u32) -> RunCard {
     let nodes = fixture::story();
@@ -134,23 +133,4 @@ fn running_call_is_not_zero() {
     stage.reply(asked, Answer::Ledger(found));
     let screen = stage.screen(120, 35);
     assert!(screen.contains('◌') && screen.contains("open"), "{screen}");
-}
-
-#[test]
-fn meter_shows_the_excess() {
-    let mut stage = fixture::opened();
-    let nodes = fixture::story();
-    let plan = fixture::plan(&nodes);
-    let blocked = Blocked {
-        basis: plan.basis,
-        needed: 9_600,
-        budget: plan.budget,
-        choices: Vec::new(),
-        rows: plan.included().cloned().collect(),
-        left_out: Vec::new(),
-    };
-    stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: Planned::Blocked(Arc::new(blocked)) });
-    let screen = stage.screen(120, 35);
-    assert!(screen.contains("! Over budget") && screen.contains("1,600") && screen.contains("120%"), "{screen}");
-    picture("meter_over", (120, 35), &mut stage);
 }

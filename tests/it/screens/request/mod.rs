@@ -1,5 +1,5 @@
 //! The screen of the request: its rows and tokens, and the requests that were sent.
 
 mod counts;
-pub(crate) mod overlay;
+mod overlay;
 pub(crate) mod sent;

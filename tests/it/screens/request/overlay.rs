@@ -1,10 +1,12 @@
-//! The overlay's list (selecting several rows, filters, order, groups, previews) and the exact request (parts, search,
-//! editing once): snapshots and requests.
+//! The overlay's list: selecting several rows, filters, order, groups, previews, marks, and suggested pins. Snapshots and
+//! requests.
+//! Not for: the exact request (`raw_request`).
 
 use crate::screens::Stage;
-use crate::screens::fixture::{self, MAIN};
+use crate::screens::chat::sending::{ask, withdrawn};
+use crate::screens::fixture::{self, MAIN, node_id};
 use crate::screens::pictures::pictures;
-use pleach::domain::base::{Failure, FailureKind, Hash, RunId};
+use pleach::domain::base::{Failure, FailureKind, Hash};
 use pleach::domain::call::{
     Certainty, CodeCandidate, CodeOutcome, CodeSet, Gate, Ledger, PassReason, SkipReason, Totals, UnusedItem, UseCount,
     UseTotals,
@@ -15,15 +17,11 @@ use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::{ActPreview, Budget, ContextPlan, Mode, MovedItem, PlanFigures, RowKind, Verdict};
 use pleach::domain::tool::ToolCost;
 use pleach::engine::api::{
-    Act, Answer, BodyCount, BranchRequest, CallRequest, Event, Exact, ItemName, PlanRequest, Planned, RawPart,
-    RawRequest, Request, ServerAct, ToolRequest, TurnEvent,
+    Act, Answer, BranchRequest, CallRequest, DraftKind, Event, ItemName, PlanRequest, Planned, Request, ServerAct,
+    ToolRequest, TurnEvent,
 };
-use pleach::tui::msg::{Done, Msg};
-use pleach::tui::screens::reader::model::Reader;
 use pleach::tui::screens::request::model::RequestScreen;
-use pleach::tui::screens::text_editor::model::Editor;
 use pleach::tui::screens::tools::model::ToolsScreen;
-use uuid::Uuid;
 
 fn plan() -> ContextPlan {
     fixture::plan(&fixture::story())
@@ -263,149 +261,6 @@ fn rows_are_filtered_ordered_and_grouped() {
 }
 
 #[test]
-fn single_row_opens_its_full_text() {
-    let mut stage = fixture::opened();
-    stage.press("ctrl-o");
-    stage.reply(
-        |r| matches!(r, Request::Plan(PlanRequest::RowText { .. })),
-        Answer::Text("You are a helpful assistant.\u{200b}".into()),
-    );
-    stage.press("enter");
-    assert!(stage.model.layers.on::<Reader>());
-    assert!(stage.screen(80, 24).contains("assistant.⟨U+200B⟩"));
-}
-
-const BODY: &str = "{\"model\":\"gpt-4.1-mini\",\"messages\":[{\"role\":\"system\",\"content\":\"You are a helpful assistant.\\n\\nGoal: fix login\"},{\"role\":\"user\",\"content\":\"Why does login\u{a0}fail?  \\nAfter the refresh\u{200b}\"},{\"role\":\"assistant\",\"content\":\"The token is rotated.\"},{\"role\":\"user\",\"content\":\"And with two tabs?\"}],\"stream\":true}";
-
-#[allow(clippy::unnecessary_box_returns, reason = "the answer holds it so")]
-pub(crate) fn raw() -> Box<RawRequest> {
-    let part = |message, bytes, title: &str, tokens| RawPart { message, bytes, title: title.into(), tokens };
-    let parts = vec![
-        part(0, 32, "system", 210),
-        part(0, 15, "state", 88),
-        part(1, 60, "recent turns, turn 2", 40),
-        part(2, 21, "recent turns, turn 2", 12),
-        part(3, 18, "your message", 9),
-    ];
-    Box::new(RawRequest { body: BODY.into(), digest: Hash::of(BODY.as_bytes()), parts, tokens: 5_213, room: 8_000 })
-}
-
-fn shown() -> Stage {
-    let mut stage = fixture::opened();
-    stage.press("ctrl-o w");
-    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })), Answer::Raw(raw()));
-    stage
-}
-
-#[test]
-fn exact_request_is_read_by_parts() {
-    let mut stage = shown();
-    pictures("raw", &mut stage);
-    let screen = stage.screen(120, 35);
-    assert!(screen.contains("login⟨U+00A0⟩fail?··\\n") && screen.contains("refresh⟨U+200B⟩"), "{screen}");
-    stage.press("t");
-    assert!(stage.screen(120, 35).contains("1 state"), "parted by section");
-    stage.press("z");
-    assert_eq!(stage.screen(120, 35).matches("helpful").count(), 0, "all folded");
-    stage.press("/").type_text("ROTATED").press("enter");
-    let screen = stage.screen(120, 35);
-    assert!(screen.contains("1 of 1") && screen.contains("The token is rotated."), "a hit opens its part: {screen}");
-    stage.press("esc z z g j enter y");
-    assert_eq!(stage.copied, [BODY], "the exact bytes");
-    stage.press("w");
-    assert!(stage.model.layers.on::<RequestScreen>(), "the same key closes it");
-}
-
-fn editor_text(stage: &Stage) -> String {
-    stage.model.layers.top::<Editor>().unwrap().text()
-}
-
-fn exact(stage: &Stage) -> &Exact {
-    match stage.last() {
-        Request::Plan(PlanRequest::Exact { act, .. }) => act,
-        other => panic!("{other:?}"),
-    }
-}
-
-#[test]
-fn request_is_edited_reviewed_and_sent() {
-    let mut stage = shown();
-    stage.press("E");
-    assert!(editor_text(&stage).contains("=== 2 user\nWhy does login\u{a0}fail?  \nAfter the refresh⟨U+200B⟩"));
-    pictures("edit_request", &mut stage);
-    stage.press("ctrl-g");
-    assert!(stage.composed[0].contains("refresh\u{200b}"), "another editor receives the exact characters");
-    let edited = stage.composed[0].replace("rotated", "kept\ttwice\u{7}");
-    stage.msg(Msg::Done(Done::Edited(Ok(edited))));
-    assert!(editor_text(&stage).contains("kept\ttwice⟨U+0007⟩"));
-    stage.press("ctrl-d");
-    let body = BODY.replace("rotated", "kept\\ttwice\\u0007");
-    let Exact::Weigh { body: weighed, .. } = exact(&stage) else { panic!() };
-    assert_eq!(**weighed, *body, "only the changed message differs");
-    let digest = Hash::of(body.as_bytes());
-    let found = BodyCount { digest, tokens: 5_300, room: 8_000, changed: 1 };
-    stage.reply(
-        |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Weigh { .. }, .. })),
-        Answer::Weighed(found),
-    );
-    pictures("edited", &mut stage);
-    stage.press("esc");
-    stage.press("E");
-    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })), Answer::Raw(raw()));
-    assert!(stage.screen(120, 35).contains("restored"), "edited text is not lost");
-    stage.press("S");
-    let Exact::Send { body: sent, .. } = exact(&stage) else { panic!() };
-    assert_eq!(**sent, *body, "the displayed body is sent");
-    let sent = stage.sent.len();
-    stage.press("S");
-    assert_eq!(stage.sent.len(), sent, "one act is one call");
-    let ticket = stage.sent.last().unwrap().0;
-    let over = Failure::new(FailureKind::Blocked, "The edited request needs 9,000 tokens (estimated).");
-    stage.event(Event::Answer { ticket, result: Err(over) });
-    assert!(stage.screen(120, 35).contains("needs 9,000"), "refused, and still in the editor");
-    stage.press("S");
-    stage.reply(
-        |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Send { .. }, .. })),
-        Answer::Asked { run: RunId(Uuid::from_u128(5)) },
-    );
-    assert!(stage.model.layers.is_empty());
-}
-
-#[test]
-fn invalid_request_stays_in_the_editor() {
-    let mut stage = shown();
-    stage.press("e");
-    assert_eq!(editor_text(&stage), BODY.replace('\u{200b}', "⟨U+200B⟩"));
-    let before = stage.sent.len();
-    stage.msg(Msg::Done(Done::Edited(Ok("{\n \"model\": x\n}".into())))).press("ctrl-d");
-    assert!(stage.screen(120, 35).contains("Line 2, column 11"), "{}", stage.screen(120, 35));
-    let Some(editor) = stage.model.layers.top::<Editor>() else { panic!() };
-    assert_eq!(editor.area.cursor(), (1, 10));
-    assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "the text is kept");
-    assert_eq!(stage.sent.len(), before, "nothing was sent");
-    stage.press("esc");
-    assert!(stage.screen(120, 35).contains("Your text is kept; e opens it again"));
-    stage.press("e");
-    assert_eq!(editor_text(&stage), "{\n \"model\": x\n}", "unchanged");
-    stage.press("esc E");
-    stage.msg(Msg::Done(Done::Edited(Ok("=== 7 user\nx".into())))).press("ctrl-d");
-    assert!(stage.screen(120, 35).contains("there is no message 7"));
-}
-
-#[test]
-fn edited_calls_are_marked() {
-    let mut stage = fixture::opened();
-    let nodes = fixture::story();
-    let mut run = fixture::run(1, &nodes[0], &nodes[3]);
-    run.edited = true;
-    stage.event(Event::Turn(TurnEvent::Run(Box::new(run.clone()))));
-    assert!(stage.screen(160, 50).contains("edited by hand"), "under the message");
-    stage.press("f9");
-    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(vec![run]));
-    assert!(stage.screen(120, 35).contains("(edited by hand)"), "in the list of calls");
-}
-
-#[test]
 fn tools_are_listed_with_costs_and_switched() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o j j x");
@@ -490,4 +345,89 @@ fn the_row_of_the_code_search_shows_its_set() {
     {
         assert!(screen.contains(words), "{words} in {screen}");
     }
+}
+
+#[test]
+fn rows_at_five_sizes() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o j j j enter");
+    stage.reply(
+        |request| matches!(request, Request::Plan(PlanRequest::RowText { .. })),
+        Answer::Text("user: Why does login fail after the refresh?\n\nassistant: Let me look.\u{200b}".into()),
+    );
+    pictures("overlay", &mut stage);
+}
+
+#[test]
+fn overlay_acts_on_rows_and_their_messages() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o j j j");
+    stage.press("x");
+    let marks = |stage: &Stage| {
+        stage.sent.iter().rev().find_map(|(_, r)| match r {
+            Request::Branch(BranchRequest::Mark { items, .. }) => Some(items.clone()),
+            _ => None,
+        })
+    };
+    let rows = fixture::plan(&fixture::story()).rows;
+    assert_eq!(marks(&stage), Some(vec![ItemName::Atom(rows[3].atom)]));
+    stage.press("enter j j j x");
+    let tool = fixture::story()[2].head.key;
+    assert_eq!(
+        marks(&stage),
+        Some(vec![ItemName::Atom(pleach::domain::conversation::mark::Atom::Message { node: tool })])
+    );
+    stage.press("]");
+    let raised = stage.sent.iter().rev().find_map(|(_, r)| match r {
+        Request::Branch(BranchRequest::Override { overrides, .. }) => overrides.budget,
+        _ => None,
+    });
+    assert_eq!(raised, None, "9,000 is the most that this window leaves");
+    assert!(stage.screen(120, 35).contains("The prompt budget stays at 9,000 tokens."));
+    stage.press("e");
+    assert!(stage.model.layers.is_empty());
+    assert_eq!(stage.model.composer.first_line(), "Why does login fail after the refresh?");
+    stage.press("enter");
+    assert_eq!(ask(&stage).0.kind, DraftKind::Edit(node_id(1)));
+    stage.press("esc");
+    withdrawn(&mut stage);
+    stage.press("esc");
+    assert!(stage.model.composer.is_empty());
+}
+
+/// Esc ends the filter of the request overlay; the cursor stays on the row that the filter found.
+#[test]
+fn the_cursor_stays_on_the_found_row_when_the_filter_ends() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o /").type_text("older turn about").press("enter");
+    let found = |stage: &Stage| stage.model.layers.top::<RequestScreen>().unwrap().selected_atom();
+    let row = found(&stage);
+    assert!(row.is_some());
+    stage.press("esc");
+    assert_eq!(found(&stage), row);
+}
+
+#[test]
+fn suggested_pin_is_dismissed_with_one_key() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o");
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("Suggested pins 1"), "{screen}");
+    let dismissed = |stage: &Stage| {
+        stage.sent.iter().rev().find_map(|(_, request)| match request {
+            Request::Branch(BranchRequest::Dismiss { branch, item }) => Some((*branch, item.clone())),
+            _ => None,
+        })
+    };
+    stage.press("g d");
+    assert_eq!(dismissed(&stage), None, "only suggestions can be dismissed");
+    let overlay = stage.model.layers.top::<pleach::tui::screens::request::model::RequestScreen>().unwrap();
+    let rows = overlay.entries.len();
+    for _ in 0..rows {
+        if dismissed(&stage).is_none() {
+            stage.press("j d");
+        }
+    }
+    let atom = Atom::Section { text: pleach::domain::base::hash::Hash::of(b"sug") };
+    assert_eq!(dismissed(&stage), Some((MAIN, ItemName::Atom(atom))));
 }

@@ -1,10 +1,10 @@
 //! The request of a call that was made: opened from its messages and from the call history, read-only, with the steps
 //! to other calls. Snapshots and requests.
 
-use super::overlay;
 use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN, run_id};
 use crate::screens::pictures::picture;
+use crate::screens::raw_request;
 use pleach::domain::base::{Failure, FailureKind, Hash, RunId};
 use pleach::domain::call::item_use::counts;
 use pleach::domain::call::{CallUses, ItemUse, RunStatus, Usage, UseCount, UseKind};
@@ -263,7 +263,7 @@ fn a_request_that_was_edited_by_hand_says_so_and_shows_its_bytes() {
     both("sent_request_edited", &mut stage);
     stage.press("w");
     let is_bytes = |request: &Request| matches!(request, Request::Call(CallRequest::ReplayDryRun { .. }));
-    let rendered = |digest| RawRequest { digest, ..*overlay::raw() };
+    let rendered = |digest| RawRequest { digest, ..*raw_request::raw() };
     let same = Box::new(rendered(card.request_digest));
     stage.reply(is_bytes, Answer::Replayed { run: Box::new(card.clone()), request: same });
     both("sent_request_raw", &mut stage);

@@ -1,8 +1,9 @@
 //! Rules, skills, and module summaries in the editor: snapshots, excluding and restoring rules, writing them, attaching
 //! a skill, and making a summary again.
+//! Not for: texts that live in the session (`editor`).
 
-use super::Stage;
-use super::fixture::{self, MAIN, NOON};
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN, NOON};
 use pleach::domain::base::{Failure, Hash};
 use pleach::domain::summary::{Editability, Editable, EditableKind, SummaryAuthor, SummarySource, Version};
 use pleach::engine::api::{
@@ -16,7 +17,7 @@ const SIZES: [(u16, u16); 5] = [(60, 16), (80, 24), (120, 35), (160, 40), (200, 
 fn pictures(name: &str, stage: &mut Stage) {
     for (width, height) in SIZES {
         let screen = stage.screen(width, height);
-        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+        insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../../snapshots" }, {
             insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);
         });
     }
@@ -37,7 +38,7 @@ fn now(text: &str) -> Version {
 const RULES: &str = "# Rules of this repository\n\n- Run `cargo test` before you say that it is done.\n- No `unwrap` \
     outside tests.\n\u{1b}[31mhidden\n";
 
-pub(super) fn rules() -> Vec<Editable> {
+pub(crate) fn rules() -> Vec<Editable> {
     let thing = |path: &str, note: &str, in_use: bool, editing: Editability, text: &str| Editable {
         kind: EditableKind::Rules,
         id: path.into(),

@@ -1,7 +1,8 @@
 //! Empty lists: each says what will be listed and how, and its keys are only those that do something there.
+//! Not for: lists with rows.
 
-use super::Stage;
-use super::fixture::{self, MAIN};
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN};
 use pleach::domain::summary::EditableKind;
 use pleach::engine::api::{
     Answer, CallRequest, EditableAct, MemoryRequest, Request, RuleAct, SessionRequest, SummaryAct, ToolRequest,

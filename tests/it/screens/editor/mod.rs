@@ -1,9 +1,12 @@
 //! State, summaries, memories, and policies with their versions: snapshots, and the journey of a policy.
+//! Not for: one text without versions (`text_editor`).
 
-use super::Stage;
-use super::fixture::{self, MAIN, NOON};
-use super::pictures::pictures;
-use super::what_if::found;
+pub(crate) mod project;
+
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN, NOON};
+use crate::screens::pictures::pictures;
+use crate::screens::what_if::found;
 use pleach::config::policies;
 use pleach::domain::base::Failure;
 use pleach::domain::conversation::Overrides;
@@ -16,11 +19,11 @@ use pleach::tui::msg::{Done, Msg};
 const PRESET: &str = "# What fits, the newest first.\nabout = \"The default.\"\nuser_cap = 32000\nwindow_turns = 0\n\n\
                       # When it is full, drop to so much at once.\nanchored = true\nrefill_percent = 70\n\n[activation]\non = true\n";
 
-pub(super) fn version(what: &str, text: &str, current: bool, from: Option<usize>) -> Version {
+pub(crate) fn version(what: &str, text: &str, current: bool, from: Option<usize>) -> Version {
     Version { what: what.into(), at: Some(NOON), text: text.into(), current, from }
 }
 
-pub(super) fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
+pub(crate) fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
     Editable {
         kind,
         id: id.into(),
@@ -33,7 +36,7 @@ pub(super) fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Edi
     }
 }
 
-pub(super) fn policies_there(own: Option<(&str, bool)>) -> Vec<Editable> {
+pub(crate) fn policies_there(own: Option<(&str, bool)>) -> Vec<Editable> {
     let preset = |name: &str| Editable {
         editing: Editability::Copy,
         in_use: name == "layered" && own.is_none_or(|(_, in_use)| !in_use),
@@ -64,7 +67,7 @@ fn reads(request: &Request) -> bool {
     matches!(request, Request::Editable(EditableAct::List { .. }))
 }
 
-pub(super) fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
+pub(crate) fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
     stage.reply(reads, Answer::Editables(kind, things));
 }
 

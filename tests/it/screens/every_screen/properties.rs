@@ -1,7 +1,10 @@
 //! Whatever happens, at any size: no panic, no control character in a cell, and nothing written beyond a row.
+//! Not for: what a screen shows.
 
-use super::Stage;
-use super::fixture::{self, MAIN, RETRY, SESSION, node_id, run_id};
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN, RETRY, SESSION, node_id, run_id};
+use crate::screens::tree::names;
+use crate::screens::{aside, search, summaries, what_if};
 use pleach::config::keys::keymap::{Chord, Key};
 use pleach::domain::base::{Failure, FailureKind};
 use pleach::domain::call::Certainty;
@@ -91,10 +94,10 @@ fn event(stage: &mut Stage, n: u8, words: String) {
             Event::Session(SessionEvent::Branch(Box::new(fixture::branch(MAIN, &words, fixture::story().get(3), None))))
         }
         9 => Event::Turn(TurnEvent::Retrying { branch: MAIN, attempt: 2, wait_ms: 900, why: words }),
-        12 => Event::Summary(SummaryEvent::Draft { branch, draft: Some(super::summaries::hostile(&words)) }),
+        12 => Event::Summary(SummaryEvent::Draft { branch, draft: Some(summaries::hostile(&words)) }),
         13 => Event::Summary(SummaryEvent::Draft { branch, draft: None }),
-        15 => super::branching::named(&words),
-        16 | 17 => super::branching::beside(&words, n == 17),
+        15 => names::named(&words),
+        16 | 17 => aside::beside(&words, n == 17),
         14 => Event::Summary(SummaryEvent::Progress {
             branch,
             turns: (1, 4),
@@ -127,13 +130,9 @@ fn answer_newest(stage: &mut Stage, n: u8, words: &str) {
             Request::Plan(PlanRequest::RowText { .. } | PlanRequest::WireText { .. }) => {
                 Ok(Answer::Text(words.to_owned()))
             }
-            Request::Summary { act: SummaryAct::List, .. } => {
-                Ok(Answer::Summaries(super::summaries::hostile_list(words)))
-            }
-            Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(super::what_if::found(words))),
-            Request::Session(SessionRequest::Find { .. }) => {
-                Ok(Answer::Found(Box::new(super::search_and_tree::found(words))))
-            }
+            Request::Summary { act: SummaryAct::List, .. } => Ok(Answer::Summaries(summaries::hostile_list(words))),
+            Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(what_if::found(words))),
+            Request::Session(SessionRequest::Find { .. }) => Ok(Answer::Found(Box::new(search::found(words)))),
             Request::Session(SessionRequest::List) => Ok(Answer::Sessions(vec![fixture::card(words)])),
             _ if n == 10 => Ok(Answer::Done(words.to_owned())),
             _ => Err(failed(words)),
@@ -238,7 +237,7 @@ fn escapes_are_shown_in_every_field() {
 #[test]
 fn escapes_are_shown_in_summaries() {
     let mut stage = fixture::opened();
-    stage.event(Event::Summary(SummaryEvent::Draft { branch: MAIN, draft: Some(super::summaries::hostile(HOSTILE)) }));
+    stage.event(Event::Summary(SummaryEvent::Draft { branch: MAIN, draft: Some(summaries::hostile(HOSTILE)) }));
     stage.press("f5");
     assert!(stage.screen(250, 80).contains("⟨U+001B⟩"), "the escape is shown");
     for keys in ["tab", "tab", "j enter", "e", "esc esc f6", "enter", "esc esc"] {

@@ -1,10 +1,13 @@
 //! Every key that a screen binds in its own section of the key table does something there: the frame changes, a request
 //! or an effect follows, or a notice says what is missing.
+//! Not for: what the key does, which the tests of the screen check.
 
-use super::Stage;
-use super::fixture::{self, MAIN, RETRY};
-use super::{branching, calls, consent, editor, memories, project, request, summaries, tools, traces, usage, what_if};
 use crate::discoverability::{SCREENS, top};
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN, RETRY};
+use crate::screens::{
+    approval, aside, calls, compare, editor, memories, race, request, summaries, tools, traces, usage, what_if,
+};
 use pleach::config::keys::keymap::{Binding, Keymap, When};
 use pleach::domain::call::RunCard;
 use pleach::domain::summary::{EditableKind, SummaryState};
@@ -92,17 +95,17 @@ const FILLED: &[(&str, Fill)] = &[
     }),
     ("RaceScreen", || {
         let mut stage = typed("/race mode:off mode:heavy Why?");
-        let arms = [what_if::branch(50, "race-1"), what_if::branch(51, "race-2")];
+        let arms = [race::branch(50, "race-1"), race::branch(51, "race-2")];
         stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(arms.to_vec()));
         for (n, arm) in (40..).zip(&arms) {
-            what_if::answered(&mut stage, arm, n, &LONG.repeat(40));
+            race::answered(&mut stage, arm, n, &LONG.repeat(40));
         }
         stage
     }),
     ("AsidePane", || {
         let (mut stage, story) = (typed("/aside What does *rotate* mean here?"), fixture::story());
         let card = RunCard { user: None, answer: None, aside: true, ..fixture::run(1, &story[0], &story[3]) };
-        stage.event(branching::aside(&LONG.repeat(40), Some(card)));
+        stage.event(aside::aside(&LONG.repeat(40), Some(card)));
         stage
     }),
     ("UsageScreen", || usage::opened(23)),
@@ -115,7 +118,7 @@ const FILLED: &[(&str, Fill)] = &[
     }),
     ("EditorScreen", || {
         let mut stage = typed("/project");
-        editor::fill(&mut stage, EditableKind::Rules, project::rules());
+        editor::fill(&mut stage, EditableKind::Rules, editor::project::rules());
         stage
     }),
     ("EditorScreen", || {
@@ -127,17 +130,17 @@ const FILLED: &[(&str, Fill)] = &[
     }),
     ("CompareView", || {
         let mut stage = typed("/compare retry");
-        let compared = Answer::Compared(calls::compared(&LONG.repeat(9)));
+        let compared = Answer::Compared(compare::compared(&LONG.repeat(9)));
         stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { a: MAIN, b: RETRY })), compared);
         stage
     }),
     ("ApprovalScreen", || {
-        let mut stage = consent::asks("edit_file", consent::change());
+        let mut stage = approval::asks("edit_file", approval::change());
         stage.press("alt-y");
         stage
     }),
     ("ApprovalScreen", || {
-        let mut stage = consent::asks("run", consent::run(&LONG.repeat(60)));
+        let mut stage = approval::asks("run", approval::run(&LONG.repeat(60)));
         stage.press("alt-y");
         stage
     }),

@@ -1,91 +1,17 @@
-//! Reading and writing: Markdown, folds, copying parts, names after an `@`, queued messages, and the composer's keys.
+//! Writing: queued messages, names after an `@`, the focus on code, and undo in the composer.
+//! Not for: drafts that survive restarts (`chat::composing`).
 
-use super::Stage;
-use super::fixture::{self, MAIN, run_id, text_node};
-use super::pictures::pictures;
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN, run_id};
+use crate::screens::pictures::pictures;
 use pleach::domain::base::{Failure, FailureKind};
 use pleach::domain::call::Certainty;
 use pleach::domain::code::{Kind, NamedSymbol, SymbolSource};
-use pleach::domain::conversation::Role;
 use pleach::engine::api::{
-    Answer, BranchRequest, CodeAct, Event, FileAct, FileList, ProgramEvent, Request, SessionEvent, SessionRequest,
-    ToolRequest, TurnEvent, TurnRequest,
+    Answer, BranchRequest, CodeAct, Event, FileAct, FileList, Request, SessionEvent, ToolRequest, TurnEvent,
+    TurnRequest,
 };
 use pleach::tui::chat::model::queue::QueueState;
-use pleach::tui::msg::{Done, Msg};
-use pleach::tui::theme::{Ink, Theme};
-
-const ANSWER: &str = "## What happens\n\nThe token is *rotated* before the old one is **stored**, see `auth.rs`:\n\n\
-    ```rust\n/// Stores, then rotates.\nfn refresh(&mut self) -> Result<Token, Error> {\n    let next = self.store.rotate(\"now\")?; // 1\n    Ok(next)\n}\n```\n\n\
-    1. store it\n2. rotate it\n   - under a lock\n   - once\n\n> Never log a token.\n> > Not even a part.\n\n\
-    | Case | Seconds | 日本語 |\n|:-----|--------:|:------:|\n| one tab | 1 | `ok` |\n| two tabs at once | 12,000 | fails |\n\n\
-    - [x] found\n- [ ] fixed\n\n---\n\nMore in [the handbook](https://docs.example/auth?x=1) and at https://b.example/page.";
-
-fn reading(answer: &str) -> Stage {
-    let one = text_node(1, None, Role::User, "Explain the fault, with code.");
-    let two = text_node(2, Some(&one), Role::Assistant, answer);
-    let nodes = vec![one, two];
-    let main = fixture::branch(MAIN, "main", nodes.last(), None);
-    let view = fixture::view(&nodes, vec![main]);
-    fixture::open(nodes, view)
-}
-
-#[test]
-fn answer_in_markdown() {
-    pictures("markdown", &mut reading(ANSWER));
-    let mut stage = reading(ANSWER);
-    stage.theme = Theme::built_in("dark", false);
-    let buf = stage.buffer(100, 40);
-    let keyword = stage.theme.style(Ink::Keyword).fg.unwrap();
-    let cells = buf.content().iter().filter(|cell| cell.fg == keyword).map(ratatui::buffer::Cell::symbol);
-    let words: String = cells.collect();
-    assert!(words.contains("fn") && words.contains("let"), "{words}");
-    let ascii = {
-        stage.theme = Theme::built_in("none", true);
-        stage.screen(60, 45)
-    };
-    assert!(ascii.replace("日本語", "").is_ascii(), "{ascii}");
-}
-
-#[test]
-fn long_code_is_folded() {
-    let code = (0..200).map(|n| format!("let line{n} = {n};\n")).collect::<Vec<_>>().concat();
-    let mut stage = reading(&format!("Here:\n\n```rust\n{code}```\n\nDone."));
-    let screen = stage.screen(160, 60);
-    assert!(screen.contains("▸ 170 more lines of code; z on the message opens it"), "{screen}");
-    assert!(screen.contains("let line29") && !screen.contains("let line30"));
-    stage.press("tab z");
-    assert!(!stage.screen(160, 60).contains("more lines"));
-    stage.press("tab tab tab tab").press("pagedown pagedown pagedown pagedown");
-    let screen = stage.screen(160, 60);
-    assert!(screen.contains("let line199"), "{screen}");
-    stage.press("tab");
-    stage.press("z");
-    assert!(stage.screen(160, 60).contains("170 more lines"));
-}
-
-#[test]
-fn parts_of_a_message_are_copied() {
-    let mut stage = reading(&format!("{ANSWER}\n\n~~~\nsecond\n~~~\n---STATE---\nGoal: x\n---END STATE---"));
-    stage.press("tab Y");
-    let screen = stage.screen(100, 30);
-    for words in
-        ["code 1 rust: /// Stores, then rotates.", "code 2: second", "the message", "this turn", "the whole branch"]
-    {
-        assert!(screen.contains(words), "{words}: {screen}");
-    }
-    pictures("copies", &mut stage);
-    stage.press("down enter");
-    assert_eq!(stage.copied, ["second\n"]);
-    stage.press("Y").type_text("messa").press("enter");
-    assert!(stage.copied[1].starts_with("## What happens") && !stage.copied[1].contains("STATE"));
-    stage.press("Y").type_text("turn").press("enter");
-    assert!(stage.copied[2].starts_with("## you\n\nExplain the fault, with code.\n\n## gpt-4.1-mini\n\n## What"));
-    stage.press("Y").type_text("branch").press("enter");
-    assert!(matches!(stage.last(), Request::Session(SessionRequest::Markdown { branch: MAIN })));
-    stage.reply(|r| matches!(r, Request::Session(SessionRequest::Markdown { .. })), Answer::Text("# all".into()));
-    assert_eq!(stage.copied[3], "# all");
-}
 
 fn asks(stage: &Stage) -> Vec<String> {
     let texts = stage.sent.iter().filter_map(|(_, request)| match request {
@@ -96,7 +22,7 @@ fn asks(stage: &Stage) -> Vec<String> {
 }
 
 /// A stage on which an answer is streaming.
-pub(super) fn answering() -> Stage {
+pub(crate) fn answering() -> Stage {
     let mut stage = fixture::opened();
     let after = stage.model.branch().unwrap().head;
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Why?".into(), after }));
@@ -243,7 +169,7 @@ fn completely_typed_name_is_attached() {
     assert_eq!(stage.model.composer.first_line(), "see @src/auth.rs, then");
     // Items that are already resolved are not requested again, and neither are unknown ones. An unknown name is
     // reported once it looks like a path.
-    let reads = |stage: &super::Stage| {
+    let reads = |stage: &Stage| {
         stage.sent.iter().filter(|(_, r)| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Read { .. })))).count()
     };
     stage.press("ctrl-left ctrl-left").press("end");
@@ -418,49 +344,4 @@ fn message_waits_for_another_process() {
         let given_back = stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn(TurnRequest::GiveBackClaim(_))));
         assert_eq!((asks(&stage).len(), given_back), if taken_back { (1, true) } else { (2, false) });
     }
-}
-
-/// Quitting while the store cannot be written says what would be lost, and saves it where there is room.
-#[test]
-fn quitting_with_a_full_disk_asks_first() {
-    let mut stage = answering();
-    stage.type_text("half a thought").wait(2_000);
-    stage.reply(|r| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. })), Answer::Done(String::new()));
-    stage.event(Event::Program(ProgramEvent::StorageFailure(Some("The store can't be written (no room).".into()))));
-    assert!(stage.screen(100, 30).contains("The store can't be written"));
-    stage.press("ctrl-x q");
-    let screen = stage.screen(120, 30);
-    assert!(screen.contains("the question on main: 1 word (user)"), "{screen}");
-    assert!(screen.contains("the answer on main: 5 words (assistant)"), "{screen}");
-    assert!(!screen.contains("your message"), "the store has the draft: {screen}");
-    stage.press("n").type_text(" more").wait(2_000);
-    let ticket =
-        stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. }))).unwrap().0;
-    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Store, "The store can't grow.")) });
-    let tries = |stage: &Stage| {
-        stage.sent.iter().filter(|(_, r)| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. }))).count()
-    };
-    let before = tries(&stage);
-    stage.wait(2_000);
-    assert_eq!(tries(&stage), before + 1, "a refused draft is tried again");
-    let ticket =
-        stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. }))).unwrap().0;
-    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Store, "The store can't grow.")) });
-    stage.press("ctrl-x q s").type_text("x").press("enter");
-    let file = stage.kept.last().unwrap().clone();
-    assert!(file.starts_with("x\n{\"role\":\"user\",\"content\":\"Why?\""), "{file}");
-    assert!(file.contains("Because the two requests race.") && file.contains("half a thought more"), "{file}");
-    assert!(!stage.model.quit);
-    stage.msg(Msg::Done(Done::Saved("x".into(), Err("No space left on device".into()))));
-    assert!(stage.screen(120, 30).contains("That file could not be written: No space left on device"));
-    stage.press("enter").msg(Msg::Done(Done::Saved("x".into(), Ok(()))));
-    assert!(stage.model.quit);
-
-    let mut stage = answering();
-    stage.event(Event::Program(ProgramEvent::StorageFailure(Some("The store can't be written (no room).".into()))));
-    stage.event(Event::Program(ProgramEvent::StorageFailure(None)));
-    let screen = stage.screen(100, 30);
-    assert!(screen.contains("Disk space is available again") && !screen.contains("can't be written"), "{screen}");
-    stage.press("ctrl-x q");
-    assert!(stage.model.quit, "and nothing is asked");
 }

@@ -1,10 +1,11 @@
 //! Approving tool calls: snapshots, the keys' answers, and no accidental approval.
+//! Not for: the list of approval rules (`picker::lists`).
 
 use super::Stage;
 use super::fixture::{self, MAIN, RETRY};
 use super::pictures::pictures;
 use pleach::domain::tool::{Command, Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, ToolEffect, Verdict};
-use pleach::engine::api::{Answer, Event, Request, RuleAct, ToolEvent, ToolRequest, TurnEvent, TurnRequest};
+use pleach::engine::api::{Event, Request, ToolEvent, TurnEvent, TurnRequest};
 use pleach::tui::model::focus::Focus;
 use pleach::tui::model::status::Severity;
 use std::sync::Arc;
@@ -322,17 +323,4 @@ fn calls_of_other_branches_are_listed() {
     assert!(stage.screen(100, 30).contains("run needs approval"));
     stage.event(Event::Tool(ToolEvent::Approval { branch: RETRY, pending: None }));
     assert!(!stage.screen(100, 30).contains("Run this command"));
-}
-
-#[test]
-fn rules_are_listed_and_removed() {
-    let mut stage = fixture::opened();
-    stage.type_text("/rules").press("enter");
-    let rule = Rule { tool: "run".into(), on: Some("cargo test*".into()), verdict: Verdict::Allow };
-    let all = vec![(RuleScope::Folder, rule.clone())];
-    stage.reply(|request| *request == Request::Tool(ToolRequest::Rule(RuleAct::List)), Answer::Rules(all));
-    assert!(stage.screen(100, 30).contains("allow run \"cargo test*\""));
-    stage.press("alt-d");
-    let gone = Request::Tool(ToolRequest::Rule(RuleAct::Set { scope: RuleScope::Folder, rule, on: false }));
-    assert!(stage.sent.iter().any(|(_, request)| *request == gone));
 }

@@ -1,0 +1,171 @@
+//! Commands that are typed in the composer, and their output.
+//! Not for: commands in the palette (`picker::palette`).
+
+use super::sending::ask;
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN};
+use crate::screens::pictures::pictures;
+use pleach::config::commands::Printed;
+use pleach::domain::conversation::{MarkKind, Overrides};
+use pleach::domain::planning::Mode;
+use pleach::engine::api::{Act, BranchRequest, Event, ItemName, Request, SessionEvent, SessionRequest, TaskAct};
+use pleach::tui::msg::{Done, Msg};
+
+#[test]
+fn commands() {
+    let mut stage = fixture::opened();
+    stage.type_text("/bud");
+    pictures("commands", &mut stage);
+}
+
+#[test]
+fn lane_is_set_and_shown_in_the_title() {
+    let mut stage = fixture::opened();
+    assert!(!stage.screen(120, 30).contains("lane"), "the root lane is not mentioned");
+    stage.type_text("/lane login bug").press("enter");
+    let lane = |r: &Request| match r {
+        Request::Branch(BranchRequest::Override { overrides, .. }) => overrides.lane.clone(),
+        _ => None,
+    };
+    assert_eq!(stage.sent.iter().rev().find_map(|(_, r)| lane(r)).as_deref(), Some("login bug"));
+    let mut branch = stage.model.branch().unwrap().clone();
+    branch.overrides.lane = Some("login bug".into());
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(branch))));
+    assert!(stage.screen(120, 30).contains("lane login bug"));
+    stage.type_text("/lane").press("enter");
+    assert!(stage.screen(120, 30).contains("goes to lane login bug"));
+    let root = fixture::story()[0].head.clone();
+    let mut branch = stage.model.branch().unwrap().clone();
+    branch.overrides.lane = Some(format!("reply:{}", root.key));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(branch))));
+    let beginning: String = root.preview.chars().take(6).collect();
+    assert!(stage.screen(160, 40).contains(&format!("lane replies to \"{beginning}")), "{}", stage.screen(160, 40));
+    stage.type_text("/lane root").press("enter");
+    assert_eq!(stage.sent.iter().rev().find_map(|(_, r)| lane(r)).as_deref(), Some(""));
+}
+
+#[test]
+fn commands_with_words() {
+    let mut stage = fixture::opened();
+    stage.type_text("/budget 6,000").press("enter");
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Override { overrides, .. }) if overrides.budget == Some(6_000)))
+    );
+    stage.type_text("/note keep it short").press("enter");
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Mark { items, .. }) if items[0] == ItemName::Note("keep it short".into())))
+    );
+    stage.type_text("/fork other").press("enter");
+    assert!(
+        stage
+            .sent
+            .iter()
+            .any(|(_, r)| matches!(r, Request::Branch(BranchRequest::Fork { name: Some(n), .. }) if n == "other"))
+    );
+    stage.type_text("/nonsense").press("enter");
+    assert!(stage.screen(120, 30).contains("Unknown command /nonsense"));
+    stage.press("ctrl-c").type_text("//etc is a folder").press("enter");
+    assert_eq!(&*ask(&stage).0.text, "/etc is a folder");
+}
+
+/// The overrides that were sent last.
+fn overridden(stage: &Stage) -> Option<&Overrides> {
+    stage.sent.iter().rev().find_map(|(_, request)| match request {
+        Request::Branch(BranchRequest::Override { overrides, .. }) => Some(overrides),
+        _ => None,
+    })
+}
+
+#[test]
+fn commands_match_the_command_line() {
+    let mut stage = fixture::opened();
+    stage.type_text("/context window 3").press("enter");
+    assert_eq!(overridden(&stage).unwrap().window, Some(3));
+    stage.type_text("/mode heavy").press("enter");
+    assert_eq!(overridden(&stage).unwrap().mode, Some(Mode::Heavy));
+    let chosen = Overrides { mode: Some(Mode::Heavy), ..Overrides::default() };
+    stage.type_text("/mode heavy").press("enter");
+    let again = Request::Branch(BranchRequest::Choose { branch: MAIN, chosen });
+    assert_eq!(*stage.last(), again, "a choice takes precedence over the command line even if it is stored already");
+    stage.type_text("/task start fix the login").press("enter");
+    let task = |r: &Request| matches!(r, Request::Branch(BranchRequest::Task { act: TaskAct::Start(name), .. }) if name == "fix the login");
+    assert!(stage.sent.iter().any(|(_, r)| task(r)));
+    stage.type_text("/exclude 2 --once").press("enter");
+    let item = ItemName::Named { text: "2".into(), message: false };
+    let act = Act::Set { kind: MarkKind::ExcludeOnce, toggle: false };
+    let wanted = Request::Branch(BranchRequest::Mark { branch: MAIN, items: vec![item], act });
+    assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
+    stage.type_text("/fork early --at 1").press("enter");
+    let fork = |r: &Request| matches!(r, Request::Branch(BranchRequest::Fork { at: Some(_), name: Some(n), .. }) if n == "early");
+    assert!(stage.sent.iter().any(|(_, r)| fork(r)), "turns are named by number");
+}
+
+#[test]
+fn refused_command_is_cleared_and_recalled_from_the_history() {
+    let mut stage = fixture::opened();
+    for line in [
+        "/context window 3 4",
+        "/context windw 3",
+        "/mode loud",
+        "/fork x --at 99",
+        "/plan hi --store /x",
+        "/state edit -",
+    ] {
+        let sent = stage.sent.len();
+        stage.type_text(line).press("enter").type_text("h");
+        assert_eq!(stage.model.composer.first_line(), "h", "the next message does not continue {line}");
+        assert_eq!((stage.sent.len(), stage.kept.len()), (sent, 0), "{line}");
+        let shown = stage.model.status.shown().map(|message| message.text.clone()).unwrap_or_default();
+        assert!(shown.ends_with("↑ restores the line."), "{line} says why: {shown}");
+        stage.press("backspace").press("up");
+        assert_eq!(stage.model.composer.first_line(), line, "it can be corrected");
+        stage.press("ctrl-c");
+    }
+}
+
+#[test]
+fn command_output_is_shown() {
+    let mut stage = fixture::opened();
+    stage.type_text("/plans why 1").press("enter");
+    assert_eq!(stage.kept, ["run /plans why 1"]);
+    let printed = |code: u8, out: &str, err: &str| Printed { code, out: out.into(), err: err.into() };
+    stage.msg(Msg::Done(Done::Printed("/plans why 1".into(), printed(0, "one line\nanother line\n", ""))));
+    assert!(stage.screen(120, 30).contains("another line"));
+    stage.press("esc").msg(Msg::Done(Done::Printed("/task list".into(), printed(0, "", "no task is running\n"))));
+    assert!(stage.model.layers.is_empty() && stage.screen(120, 30).contains("no task is running"));
+    stage.msg(Msg::Done(Done::Printed("/plans why 99".into(), printed(1, "", "There is no turn 99.\n"))));
+    assert!(stage.screen(120, 30).contains("There is no turn 99."));
+    stage.type_text("/message remove 2").press("enter");
+    assert_eq!(stage.kept.len(), 1, "it asks first");
+    stage.press("y");
+    assert_eq!(stage.kept[1], "run /message remove 2 --yes");
+}
+
+#[test]
+fn an_export_without_a_file_says_how_to_write_one() {
+    let mut stage = fixture::opened();
+    for line in ["/export", "/export --all"] {
+        let printed = Printed { code: 0, out: "# Talk\n\nFirst.\n".into(), err: String::new() };
+        stage.msg(Msg::Done(Done::Printed(line.into(), printed)));
+        let screen = stage.screen(120, 30);
+        assert!(screen.contains("/export talk.md") && screen.contains("# Talk"), "{screen}");
+        stage.press("esc");
+    }
+    let printed = Printed { code: 0, out: String::new(), err: "2 messages written to talk.md".into() };
+    stage.msg(Msg::Done(Done::Printed("/export talk.md".into(), printed)));
+    assert!(stage.screen(120, 30).contains("2 messages written to talk.md"));
+}
+
+#[test]
+fn clear_starts_a_new_session() {
+    let mut stage = fixture::opened();
+    stage.type_text("/clear").press("enter");
+    assert!(matches!(stage.last(), Request::Session(SessionRequest::New { .. })));
+    assert_eq!(stage.model.input.clear_at, None, "it is not the key that quits");
+}

@@ -1,0 +1,166 @@
+//! Reading messages: Markdown, folds, copying parts, scrolling, and headers.
+//! Not for: searching the conversation (`conversation_search`).
+
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN, text_node};
+use crate::screens::pictures::pictures;
+use pleach::domain::call::UseCount;
+use pleach::domain::conversation::Role;
+use pleach::engine::api::{Answer, Event, Request, SessionRequest, TurnEvent};
+use pleach::tui::theme::{Ink, Theme};
+
+const ANSWER: &str = "## What happens\n\nThe token is *rotated* before the old one is **stored**, see `auth.rs`:\n\n\
+    ```rust\n/// Stores, then rotates.\nfn refresh(&mut self) -> Result<Token, Error> {\n    let next = self.store.rotate(\"now\")?; // 1\n    Ok(next)\n}\n```\n\n\
+    1. store it\n2. rotate it\n   - under a lock\n   - once\n\n> Never log a token.\n> > Not even a part.\n\n\
+    | Case | Seconds | 日本語 |\n|:-----|--------:|:------:|\n| one tab | 1 | `ok` |\n| two tabs at once | 12,000 | fails |\n\n\
+    - [x] found\n- [ ] fixed\n\n---\n\nMore in [the handbook](https://docs.example/auth?x=1) and at https://b.example/page.";
+
+fn reading(answer: &str) -> Stage {
+    let one = text_node(1, None, Role::User, "Explain the fault, with code.");
+    let two = text_node(2, Some(&one), Role::Assistant, answer);
+    let nodes = vec![one, two];
+    let main = fixture::branch(MAIN, "main", nodes.last(), None);
+    let view = fixture::view(&nodes, vec![main]);
+    fixture::open(nodes, view)
+}
+
+#[test]
+fn answer_in_markdown() {
+    pictures("markdown", &mut reading(ANSWER));
+    let mut stage = reading(ANSWER);
+    stage.theme = Theme::built_in("dark", false);
+    let buf = stage.buffer(100, 40);
+    let keyword = stage.theme.style(Ink::Keyword).fg.unwrap();
+    let cells = buf.content().iter().filter(|cell| cell.fg == keyword).map(ratatui::buffer::Cell::symbol);
+    let words: String = cells.collect();
+    assert!(words.contains("fn") && words.contains("let"), "{words}");
+    let ascii = {
+        stage.theme = Theme::built_in("none", true);
+        stage.screen(60, 45)
+    };
+    assert!(ascii.replace("日本語", "").is_ascii(), "{ascii}");
+}
+
+#[test]
+fn long_code_is_folded() {
+    let code = (0..200).map(|n| format!("let line{n} = {n};\n")).collect::<Vec<_>>().concat();
+    let mut stage = reading(&format!("Here:\n\n```rust\n{code}```\n\nDone."));
+    let screen = stage.screen(160, 60);
+    assert!(screen.contains("▸ 170 more lines of code; z on the message opens it"), "{screen}");
+    assert!(screen.contains("let line29") && !screen.contains("let line30"));
+    stage.press("tab z");
+    assert!(!stage.screen(160, 60).contains("more lines"));
+    stage.press("tab tab tab tab").press("pagedown pagedown pagedown pagedown");
+    let screen = stage.screen(160, 60);
+    assert!(screen.contains("let line199"), "{screen}");
+    stage.press("tab");
+    stage.press("z");
+    assert!(stage.screen(160, 60).contains("170 more lines"));
+}
+
+#[test]
+fn parts_of_a_message_are_copied() {
+    let mut stage = reading(&format!("{ANSWER}\n\n~~~\nsecond\n~~~\n---STATE---\nGoal: x\n---END STATE---"));
+    stage.press("tab Y");
+    let screen = stage.screen(100, 30);
+    for words in
+        ["code 1 rust: /// Stores, then rotates.", "code 2: second", "the message", "this turn", "the whole branch"]
+    {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    pictures("copies", &mut stage);
+    stage.press("down enter");
+    assert_eq!(stage.copied, ["second\n"]);
+    stage.press("Y").type_text("messa").press("enter");
+    assert!(stage.copied[1].starts_with("## What happens") && !stage.copied[1].contains("STATE"));
+    stage.press("Y").type_text("turn").press("enter");
+    assert!(stage.copied[2].starts_with("## you\n\nExplain the fault, with code.\n\n## gpt-4.1-mini\n\n## What"));
+    stage.press("Y").type_text("branch").press("enter");
+    assert!(matches!(stage.last(), Request::Session(SessionRequest::Markdown { branch: MAIN })));
+    stage.reply(|r| matches!(r, Request::Session(SessionRequest::Markdown { .. })), Answer::Text("# all".into()));
+    assert_eq!(stage.copied[3], "# all");
+}
+
+/// Of a last message longer than the screen, `G` and `j` show the end, and `g` goes to the beginning of the conversation.
+#[test]
+fn the_end_of_a_long_last_message_is_reached() {
+    let first = fixture::text_node(1, None, Role::User, "The question");
+    let text = (1..=90).map(|n| format!("- line {n}\n")).collect::<Vec<_>>().concat();
+    let nodes = vec![first.clone(), fixture::text_node(2, Some(&first), Role::Assistant, &text)];
+    let view = fixture::view(&nodes, vec![fixture::branch(fixture::MAIN, "main", nodes.last(), None)]);
+    let mut stage = fixture::open(nodes, view);
+    stage.screen(100, 30);
+    for (keys, shown, hidden) in [
+        ("tab g", "The question", "line 90"),
+        ("G", "line 90", "line 1\n"),
+        ("j", "line 90", "line 1\n"),
+        ("k", "The question", "line 90"),
+        ("j j", "line 90", "line 1\n"),
+    ] {
+        let screen = stage.press(keys).screen(100, 30);
+        let lines: Vec<&str> = screen.lines().map(str::trim_end).collect();
+        let has = |words: &str| lines.iter().any(|line| line.contains(words));
+        assert!(has(shown) && !screen.contains(hidden), "{keys}: {screen}");
+    }
+}
+
+/// An imported message without a text, which only keeps a position in the tree, takes no row and no step.
+#[test]
+fn an_empty_hidden_message_is_not_shown() {
+    let mut root = fixture::node(1, None, Role::System, Vec::new());
+    (root.head.hidden, root.head.imported) = (true, true);
+    let question = fixture::text_node(2, Some(&root), Role::User, "Why does login fail?");
+    let answer = fixture::text_node(3, Some(&question), Role::Assistant, "The token is rotated.");
+    let nodes = vec![root, question, answer];
+    let view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", nodes.last(), None)]);
+    let mut stage = fixture::open(nodes, view);
+    let screen = stage.screen(100, 30);
+    assert!(!screen.contains("instructions") && !screen.contains("hidden"), "{screen}");
+    stage.press("tab g");
+    assert_eq!(stage.model.conversation.cursor, 1, "the first message that is shown");
+    stage.press("k");
+    assert_eq!(stage.model.conversation.cursor, 1);
+}
+
+/// The header of the selected answer says how much of its context was used; that of another message does not.
+#[test]
+fn a_selected_answer_shows_used_items() {
+    let mut stage = fixture::opened();
+    let nodes = fixture::story();
+    let mut card = fixture::run(2, &nodes[4], &nodes[5]);
+    card.uses = Some(UseCount { shown: 12, used: 3, shown_tokens: 4_100, used_tokens: 900 });
+    stage.event(Event::Turn(TurnEvent::Run(Box::new(card))));
+    assert!(!stage.screen(120, 35).contains("items used"));
+    stage.press("tab");
+    assert!(stage.screen(120, 35).contains(" · 3 of 12 items used"), "{}", stage.screen(120, 35));
+    stage.press("k");
+    assert!(!stage.screen(120, 35).contains("items used"));
+}
+
+#[test]
+fn key_press_does_not_wrap_ten_thousand_messages() {
+    let mut nodes = Vec::new();
+    for n in 1..=10_000_u128 {
+        let role = if n % 2 == 1 { Role::User } else { Role::Assistant };
+        let text = "word ".repeat(1_000);
+        let node = fixture::text_node(n, nodes.last(), role, &text);
+        nodes.push(node);
+    }
+    let head = fixture::branch(MAIN, "main", nodes.last(), None);
+    let view = fixture::view(&nodes, vec![head]);
+    let mut stage = fixture::open(nodes, view);
+    stage.screen(120, 40);
+    let before = stage.cache.misses;
+    stage.type_text("a").screen(120, 40);
+    assert_eq!(stage.cache.misses, before, "a key wraps nothing again");
+    stage.press("tab g").screen(120, 40);
+    stage.press("G").screen(120, 40);
+    assert!(stage.cache.misses < before + 30, "{} messages were wrapped", stage.cache.misses - before);
+    assert!(stage.model.bodies.bytes() < 1_000_000, "only what was near the view was loaded");
+    let begin = std::time::Instant::now();
+    for _ in 0..50 {
+        stage.type_text("x").buffer(120, 40);
+    }
+    let each = begin.elapsed() / 200;
+    assert!(each.as_millis() < 80, "a frame takes {each:?} even without optimization");
+}

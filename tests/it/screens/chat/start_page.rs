@@ -1,0 +1,115 @@
+//! The chat of a session without messages.
+//! Not for: the guided tour.
+
+use crate::screens::Stage;
+use crate::screens::fixture::{self, MAIN};
+use crate::screens::pictures::pictures;
+use pleach::domain::base::{Failure, FailureKind};
+use pleach::domain::planning::plan::Warning;
+use pleach::engine::api::{Answer, Event, Finding, ProgramRequest, Request, SessionEvent, SessionRequest};
+
+#[test]
+fn first_start() {
+    let mut stage = fixture::open(Vec::new(), fixture::view(&[], vec![fixture::branch(MAIN, "main", None, None)]));
+    stage.model.facts.first_start = true;
+    let mut settings = fixture::settings();
+    let failure = Failure::new(FailureKind::Config, "No model server is set up yet.");
+    settings.ready = Err(failure.todo("Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own."));
+    stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(settings) }));
+    let finding = |subject: &str, ok, text: &str| Finding {
+        subject: subject.into(),
+        ok,
+        text: text.into(),
+        todo: String::new(),
+        facts: Vec::new(),
+    };
+    let findings = vec![
+        finding("store", Some(true), "/home/me/.local/share/pleach/store.db"),
+        finding("profile openai", Some(false), "OPENAI_API_KEY is not set"),
+        finding("profile ollama", Some(false), "nothing listens on http://localhost:11434"),
+    ];
+    stage.reply(|request| matches!(request, Request::Program(ProgramRequest::Doctor)), Answer::Doctor(findings));
+    pictures("first_start", &mut stage);
+    let ready = SessionEvent::Settings { branch: MAIN, settings: Box::new(fixture::settings()) };
+    for stage in [
+        &mut stage,
+        &mut fixture::open(Vec::new(), fixture::view(&[], vec![fixture::branch(MAIN, "main", None, None)])),
+    ] {
+        let screen = stage.screen(40, 12);
+        for words in ["pleach shows every request", "take the tour", "choose a model", "send a message"] {
+            assert!(screen.contains(words), "{words}: {screen}");
+        }
+        stage.event(Event::Session(ready.clone()));
+        assert!(!stage.screen(40, 12).contains("No model server"), "with a model");
+        assert!(stage.screen(40, 12).contains("take the tour"), "with a model");
+    }
+}
+
+/// A stage whose session has no messages.
+fn start_page() -> Stage {
+    fixture::open(Vec::new(), fixture::view(&[], vec![fixture::branch(MAIN, "main", None, None)]))
+}
+
+/// A notice takes rows from the pane, but the page stays where it is.
+#[test]
+fn the_start_page_stays_in_its_place_beside_a_notice() {
+    for (width, height) in [(80, 24), (120, 35), (200, 50)] {
+        let mut stage = start_page();
+        let row = |stage: &mut Stage| {
+            let screen = stage.screen(width, height);
+            screen.lines().position(|line| line.contains("take the tour")).unwrap_or_else(|| panic!("{screen}"))
+        };
+        let before = row(&mut stage);
+        stage.press("alt-q");
+        assert!(stage.model.status.shown().is_some(), "there is a notice");
+        assert_eq!(row(&mut stage), before, "at {width}x{height}");
+    }
+}
+
+#[test]
+fn the_start_page_says_once_that_the_folder_is_not_trusted() {
+    let mut stage = start_page();
+    let mut plan = fixture::plan(&fixture::story());
+    plan.warnings.push(Warning::RulesUntrusted { count: 1 });
+    let generation = stage.model.plan.generation;
+    stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(plan) });
+    for size in [(120, 35), (120, 14), (200, 50)] {
+        let screen = stage.screen(size.0, size.1);
+        assert_eq!(screen.matches("not trusted").count(), 1, "{screen}");
+    }
+    stage.press("ctrl-o esc").model.focus = pleach::tui::model::focus::Focus::Context;
+    let narrow = stage.screen(80, 24);
+    assert!(narrow.contains("this folder is not trusted"), "where the page is not visible: {narrow}");
+}
+
+#[test]
+fn the_start_page_says_that_the_profile_has_no_such_model() {
+    let mut stage = start_page();
+    let asked =
+        |r: &Request| matches!(r, Request::Program(ProgramRequest::Models { profile: Some(p), .. }) if p == "openai");
+    assert_eq!(stage.sent.iter().filter(|(_, request)| asked(request)).count(), 1);
+    let text = "The profile openai has no model gpt-4.1-mini. F4 lists its models.";
+    assert!(!stage.screen(120, 35).contains(text), "nothing is known yet");
+    let other = pleach::domain::call::model::ModelInfo { name: "gpt-4.1".into(), ..fixture::settings().model };
+    stage.reply(asked, Answer::Models(vec![("openai".into(), Ok(vec![other.clone()]))]));
+    for size in [(120, 35), (120, 14)] {
+        let screen = stage.screen(size.0, size.1);
+        assert!(screen.contains(text), "{screen}");
+    }
+    let settings = pleach::engine::api::Settings { model: other, ..fixture::settings() };
+    stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(settings) }));
+    assert!(!stage.screen(120, 35).contains("has no model"));
+    assert_eq!(stage.sent.iter().filter(|(_, request)| asked(request)).count(), 1, "it is asked once");
+}
+
+#[test]
+fn a_new_session_says_how_the_one_before_opens() {
+    let mut stage = fixture::opened();
+    stage.type_text("/clear").press("enter");
+    let view = fixture::view(&[], vec![fixture::branch(MAIN, "main", None, None)]);
+    stage.reply(
+        |request| matches!(request, Request::Session(SessionRequest::New { .. })),
+        Answer::Opened(std::sync::Arc::new(view)),
+    );
+    assert!(stage.screen(120, 35).contains("New session. F3 opens the one before."), "{}", stage.screen(120, 35));
+}
