@@ -39,10 +39,14 @@ impl Core {
                 skipped.stranding.push(format!("its branch is archived ({})", uncapitalized(&op.what)));
                 continue;
             }
-            // An older change cannot be undone before a skipped operation that later changed the same target.
-            let is_changed = |change: &Change| self.ensure_unchanged_since(change, true).is_err();
-            if !skipped.stranding.is_empty() && changes.iter().any(is_changed) {
-                skipped.stranding.push(format!("later actions changed it ({})", uncapitalized(&op.what)));
+            // What changed since stays, and the operations before it can be undone. An answer that is arriving is not
+            // such a change: the undo is refused until it has ended.
+            let is_changed = |change: &&Change| {
+                self.ensure_unchanged_since(change, true).is_err_and(|failure| failure.kind == FailureKind::Stale)
+            };
+            let passes = self.turns.live.is_empty() || !skipped.stranding.is_empty();
+            if let Some(change) = changes.iter().find(is_changed).filter(|_| passes) {
+                skipped.stranding.push(self.sessions.changed_since(&op, change));
                 continue;
             }
             self.carry_out(&op, &changes, true)?;
@@ -75,10 +79,18 @@ impl Core {
         Ok(Answer::Done(skipped.nothing_left("redo")))
     }
 
+    /// Names the operation in the failure of an undo or redo whose `change` cannot be made.
+    fn refusal(&self, failure: Failure, op: &Operation, change: &Change, undone: bool) -> Failure {
+        if failure.kind != FailureKind::Stale {
+            return failure;
+        }
+        let done = if undone { "undone" } else { "redone" };
+        Failure { what: format!("Not {done}: {}.", self.sessions.changed_since(op, change)), ..failure }
+    }
+
     fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<(), Failure> {
         for change in changes {
-            self.ensure_unchanged_since(change, undone)
-                .map_err(|failure| self.sessions.refusal(failure, op, change, undone))?;
+            self.ensure_unchanged_since(change, undone).map_err(|failure| self.refusal(failure, op, change, undone))?;
         }
         let anchors = anchors_to_restore(&self.store, changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();

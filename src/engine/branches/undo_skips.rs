@@ -2,7 +2,7 @@
 //! marks that calls have used up. Also the sentence that names them.
 //! Not for: carrying out undo and redo (`undo`).
 
-use crate::domain::base::{BranchId, Failure, FailureKind, NodeId};
+use crate::domain::base::{BranchId, NodeId};
 use crate::domain::conversation::{Change, Operation, Role, Slot};
 use crate::engine::sessions::session::{Session, capital};
 use crate::engine::sessions::state::Sessions;
@@ -97,13 +97,10 @@ impl Sessions {
         Some(format!("{name} has later messages ({})", uncapitalized(&op.what)))
     }
 
-    /// Returns the failure of an undo or redo whose `change` cannot be made: for a branch that went on, where the earlier
-    /// version is.
-    pub(super) fn refusal(&self, failure: Failure, op: &Operation, change: &Change, undone: bool) -> Failure {
-        if failure.kind != FailureKind::Stale {
-            return failure;
-        }
-        let done = if undone { "undone" } else { "redone" };
+    /// Returns why a `change` of an operation cannot be reversed, as a part of a sentence. For a branch that went on, it
+    /// says where the earlier version is.
+    pub(super) fn changed_since(&self, op: &Operation, change: &Change) -> String {
+        let what = uncapitalized(&op.what);
         if let Change::Head { branch, before, after } = change
             && let Ok(session) = self.current()
             && let Ok(branch) = session.branch(*branch)
@@ -111,17 +108,14 @@ impl Sessions {
         {
             let slot = |id: Option<NodeId>| id.and_then(|id| session.tree.slot(id));
             if slot(*before).is_some_and(|left| left != head && session.tree.contains(left, head)) {
-                let what = format!("Not {done}: {} has later messages.", branch.name);
                 let version = slot(*after).and_then(|old| version_of(session, old, head));
-                let todo = version.map_or_else(
-                    || failure.todo.clone(),
-                    |(place, count)| format!("h in the messages shows the earlier version ({place} of {count})."),
-                );
-                return Failure { what, todo, ..failure };
+                let place = version.map_or_else(String::new, |(place, count)| {
+                    format!("; h in the messages shows the earlier version, {place} of {count}")
+                });
+                return format!("{} has later messages ({what}{place})", branch.name);
             }
         }
-        let what = format!("Not {done}: later actions changed it ({}).", uncapitalized(&op.what));
-        Failure { what, ..failure }
+        format!("later actions changed it ({what})")
     }
 
     /// Returns a sentence about the later messages of a branch that undoing its fork archived; empty if it has none.
@@ -132,7 +126,7 @@ impl Sessions {
             _ => None,
         });
         forked.map_or_else(String::new, |branch| {
-            format!(" The messages on {} are archived with it; `pleach branch list` lists them.", branch.name)
+            format!(" The messages on {} are archived with it; the session tree shows them.", branch.name)
         })
     }
 }

@@ -131,7 +131,11 @@ impl Core {
         let (tools, quirks) = (self.examine_servers(), self.learned.quirk_findings());
         let profiles: Vec<Profile> = self.setup.settings.profiles.values().cloned().collect();
         let servers = self.setup.servers.clone();
-        let (chosen, embedder) = (self.setup.settings.profile.clone(), self.setup.embedder.clone());
+        let of_branch = self.sessions.current().ok().and_then(|session| {
+            session.branch(session.current).ok().and_then(|branch| branch.overrides.profile.clone())
+        });
+        let chosen = of_branch.unwrap_or_else(|| self.setup.settings.profile.clone());
+        let embedder = self.setup.embedder.clone();
         let (lookup, counter, model) =
             (self.setup.settings.models.clone(), self.setup.counter.clone(), self.setup.settings.model.clone());
         self.jobs.answer("doctor", ticket, move |cancel| {

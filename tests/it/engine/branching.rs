@@ -1,14 +1,16 @@
 //! Work across branches: picking, comparing, racing and keeping a winner, side questions, names, and tags; with undo
 //! and redo, restarts, removals, and a second window on the same store.
 
-use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, histories, message, model_of, path, run_sql, text};
+use crate::support::bench::{
+    Bench, Client, Dice, Echo, Model, Say, draft, histories, message, model_of, path, run_sql, text,
+};
 use pleach::domain::base::{BranchId, FailureKind, Hash, NodeId};
 use pleach::domain::call::{BranchRun, Limit, Limits, ModelInfo, Price, RunStatus};
 use pleach::domain::conversation::{Branch, Comparison, Mark, MarkKind, Overrides, Role, Tag};
 use pleach::domain::planning::{Mode, RowKind};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, ProgramEvent, Request, SessionEvent,
-    SessionRequest, SessionView, TagAct, TurnEvent, TurnRequest,
+    Act, Answer, BranchRequest, CallRequest, DraftKind, Event, ItemName, PlanRequest, ProgramEvent, Request,
+    SessionEvent, SessionRequest, SessionView, TagAct, TurnEvent, TurnRequest,
 };
 use pleach::store::types::Write;
 use std::sync::Arc;
@@ -348,6 +350,25 @@ fn done(client: &mut Client, request: SessionRequest) -> String {
     }
 }
 
+/// Undo passes over an edit whose branch went on, says where the earlier version is, and undoes what came before.
+#[test]
+fn undo_passes_over_an_edit_with_later_messages() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question before");
+    let overrides = Overrides { budget: Some(9_000), ..Overrides::default() };
+    client.must(Request::Branch(BranchRequest::Override { branch: main, overrides }));
+    let first = client.open().nodes[0].id;
+    client.turn(main, &draft("another question", DraftKind::Edit(first)));
+    client.say(main, "and on with it");
+    let sentence = done(&mut client, SessionRequest::Undo);
+    assert!(sentence.starts_with("Not undone: main has later messages (edited"), "{sentence}");
+    assert!(sentence.contains("h in the messages shows the earlier version, 1 of 2"), "{sentence}");
+    assert!(sentence.contains("Undone instead: set the budget"), "{sentence}");
+    assert_eq!(branch(&client.open(), main).overrides.budget, None);
+}
+
 /// A race whose branch goes on is not undone: its later turns would be on no open branch.
 #[test]
 fn undo_skips_a_race_that_goes_on() {
@@ -374,7 +395,7 @@ fn undone_fork_returns_with_its_messages() {
     let head = branch(&client.open(), side).head;
     assert_eq!(
         done(&mut client, SessionRequest::Undo),
-        "Undone: forked side. The messages on side are archived with it; `pleach branch list` lists them. U redoes it."
+        "Undone: forked side. The messages on side are archived with it; the session tree shows them. U redoes it."
     );
     assert!(branch(&client.open(), side).archived);
     client.must(Request::Session(SessionRequest::Redo));

@@ -4,16 +4,16 @@
 use crate::domain::base::{BranchId, Failure};
 use crate::domain::conversation::{Atom, End, NodeHead, Role};
 use crate::domain::planning::plan::{Blocked, BlockedRemedy};
-use crate::engine::api::Draft;
+use crate::engine::api::{Draft, DraftKind};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::prelude::*;
 
 /// Opens a question. Its first choice is selected.
-pub(crate) fn open<const N: usize>(
+pub(crate) fn open<'a>(
     model: &mut Model,
     title: &str,
     words: Vec<String>,
-    choices: [(char, &str, Act); N],
+    choices: impl IntoIterator<Item = (char, &'a str, Act)>,
 ) {
     let choices = choices.into_iter().map(|(key, text, act)| (key, text.to_owned(), act)).collect();
     model.layers.push(Question::new(title, words, choices));
@@ -85,15 +85,24 @@ pub(crate) fn imported_instructions(model: &mut Model) -> bool {
     true
 }
 
-/// Asks what to do with a message while another answer is still arriving on its branch.
+/// Asks what to do with a message while another answer is still arriving on its branch. Only a new message can wait; for
+/// a new or a longer answer, a notice says that the branch is busy.
 pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &Failure) {
+    let wait = match draft.kind {
+        DraftKind::Message => Some(Act::Wait(branch, draft.clone())),
+        DraftKind::Edit(_) => None,
+        DraftKind::Regenerate(_) | DraftKind::Continue(_) => {
+            let text = format!("{} Try again when that answer is complete.", failure.what);
+            return model.status.say(Severity::Trouble, text, model.now);
+        }
+    };
     let words = vec![failure.what.clone(), "Your message is kept in the composer.".to_owned()];
-    let choices = [
-        ('w', "wait, and send it when that answer is complete", Act::Wait(branch, draft.clone())),
+    let wait = wait.map(|act| ('w', "wait, and send it when that answer is complete", act));
+    let others = [
         ('f', "fork here and send it on the fork", Act::ForkAndSend(branch, draft)),
         ('n', "neither; continue writing", Act::Close),
     ];
-    open(model, "An answer is still arriving", words, choices);
+    open(model, "An answer is still arriving", words, wait.into_iter().chain(others));
 }
 
 /// The required items do not fit: asks what to change.

@@ -115,7 +115,7 @@ fn question(model: &mut Model, branch: BranchId) {
     let words = vec![format!("The previous answer was stopped or failed. Queued: {words}{more}")];
     let choices = [
         ('n', "not yet; keep them queued", Act::Close),
-        ('b', "move them back to the composer", Act::Run(Action::TakeQueued)),
+        ('b', "move them back to the composer", Act::TakeQueued),
         ('s', "send now", Act::SendQueued(branch)),
     ];
     questions::open(model, "Send the queued messages?", words, choices);
@@ -132,6 +132,11 @@ pub(crate) fn take(model: &mut Model) {
     if !unqueue_last(model) {
         model.status.say(Severity::Notice, "No message is queued here.", model.now);
     }
+}
+
+/// Moves all queued messages back into the composer, in their order.
+pub(crate) fn take_all(model: &mut Model) {
+    while unqueue_last(model) {}
 }
 
 /// Saves the unsent text of a branch that is not current, after its queue changed.

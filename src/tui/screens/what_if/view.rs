@@ -48,7 +48,11 @@ impl Columns {
 }
 
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, buf: &mut Buffer) {
-    let words = [(Action::Open, "apply to this branch"), (Action::DetailDown, "more"), (Action::Leave, "close")];
+    let mut words =
+        vec![(Action::Open, "apply to this branch"), (Action::DetailDown, "more"), (Action::Leave, "close")];
+    if !scrolls(screen, area.height) {
+        words.remove(1);
+    }
     let keys = view.keys_line(When::Variants, &words, usize::from(area.width));
     let title = ["What if", ": the next request", " under other settings"].map(|part| Line::of(Ink::Heading, part));
     let title = Line::of_parts((0..).zip(title).collect(), usize::from(area.width.saturating_sub(2)));
@@ -81,6 +85,16 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     if let (Some((title, result)), false) = (screen.line(screen.cursor), below.is_empty()) {
         detail(view, screen, (title, result), below, buf);
     }
+}
+
+/// Whether the items of the chosen row may not all fit below the table.
+fn scrolls(screen: &WhatIfScreen, height: u16) -> bool {
+    let items = match screen.line(screen.cursor) {
+        Some((_, Ok(known))) if screen.cursor > 0 => known.gained.len() + known.lost.len(),
+        _ => 0,
+    };
+    // The title, the footer, the header, the rule, and the sentence take up to six rows.
+    items > 0 && screen.len() + items + 6 > usize::from(height)
 }
 
 fn header(columns: Columns) -> Line {

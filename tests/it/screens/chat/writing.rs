@@ -88,6 +88,18 @@ fn queue_stops_after_a_failure_or_stop() {
 }
 
 #[test]
+fn all_queued_messages_return_after_a_stop() {
+    let mut stage = answering();
+    for text in ["one", "two", "three"] {
+        stage.type_text(text).press("enter");
+    }
+    closed(&mut stage, Some(Failure::new(FailureKind::Provider, "The server said no.")));
+    stage.press("b");
+    assert_eq!(&*stage.model.composer.text(), "one\n\ntwo\n\nthree");
+    assert!(stage.model.queue.of(MAIN).is_empty());
+}
+
+#[test]
 fn queued_message_returns_to_the_composer() {
     let mut stage = answering();
     stage.type_text("one").press("enter").type_text("two").press("enter").type_text("three");
