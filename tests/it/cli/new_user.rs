@@ -151,7 +151,7 @@ fn line_mode_prints_sentences() {
     ] {
         has_line(line);
     }
-    assert!(!plain.out.contains("request ") && !plain.out.contains(" · plan "), "{}", plain.out);
+    assert!(!plain.out.contains("\nrequest ") && !plain.out.contains(" · plan "), "{}", plain.out);
     let labels: Vec<&str> = plain
         .out
         .lines()
@@ -162,8 +162,8 @@ fn line_mode_prints_sentences() {
     let missing = "Missing: TEXT. Usage: /note TEXT. Example: /note We use PostgreSQL 16.";
     assert!(plain.err.contains(missing), "{}", plain.err);
     assert!(plain.err.contains("No terminal to ask on. Run `/trust --yes`."), "{}", plain.err);
-    let plan = home.ok(&["plan", "Third"]);
-    assert!(plan.contains("\nrequest ") && plan.contains(" · plan "), "{plan}");
+    let next = home.ok(&["plan", "Third"]);
+    assert!(next.contains("\nrequest ") && next.contains(" · plan "), "{next}");
     let exported = home.ok(&["export", "--format", "json"]);
     assert_eq!(exported, home.ok(&["export", "--format", "jsonl"]));
 }
