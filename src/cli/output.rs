@@ -27,7 +27,8 @@ pub struct Io<'a> {
     pub err_tty: bool,
     /// Standard input is a terminal.
     pub in_tty: bool,
-    /// Whether standard input can be part of a message; false if it contains commands.
+    /// Whether standard input can be part of a message; false if it contains commands, so in `--plain` and in the
+    /// workbench. Only there, texts are for a person alone; on the command line, scripts read them too.
     pub joins: bool,
     /// Print JSON.
     pub json: bool,

@@ -60,8 +60,11 @@ fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within
     let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
     let made =
         expect_answer!(run, Memories, MemoryRequest::Remember { kind, text, scope: scope(within).unwrap_or(usual) });
-    let id = made.first().map(|memory| memory.id.to_string()).unwrap_or_default();
-    run.io.either(&made.first().map(shape), &id)
+    let words = |memory: &Memory| {
+        if run.io.joins { memory.id.to_string() } else { format!("Remembered: {}", memory.text) }
+    };
+    let words = made.first().map(words).unwrap_or_default();
+    run.io.either(&made.first().map(shape), &words)
 }
 
 fn act(run: &mut Run<'_, '_>, id: &str, act: MemoryAct) -> Result<(), Stop> {

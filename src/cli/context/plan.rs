@@ -15,7 +15,7 @@ use crate::domain::base::money::money;
 use crate::domain::base::{Failure, FailureKind, Hash};
 use crate::domain::call::{Calibration, CallUses, CodeSet, PromptCost, RunCard};
 use crate::domain::planning::level_use::level_uses;
-use crate::domain::planning::{Budget, ContextPlan, LevelUse, Mode, Row, RowKind, Verdict};
+use crate::domain::planning::{Budget, ContextPlan, LevelUse, Mode, Row, RowKind, Section, Verdict};
 use crate::domain::summary::SummaryAuthor;
 use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, SessionView};
 use serde_json::{Value, json};
@@ -81,16 +81,20 @@ pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again
         }
         return run.io.value(&shape);
     }
-    let mut text = describe(&solved.plan, solved.calibration, None);
+    // Scripts compare plans and requests by these digests.
+    let with_digests = run.io.joins;
+    let mut text = describe(&solved.plan, with_digests, solved.calibration, None);
     if let Some(note) = note(run, &solved) {
         let _ = writeln!(text, "! {note}");
     }
     text.push_str(&code_search(solved.code_set.as_deref()));
-    let _ = write!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));
-    if let Some(cost) = solved.cost {
-        let _ = write!(text, "\n{}", priced(&cost));
+    if with_digests {
+        let _ = writeln!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));
     }
-    let text = run.io.as_typed(&text).into_owned();
+    if let Some(cost) = solved.cost {
+        text.push_str(&priced(&cost));
+    }
+    let text = run.io.as_typed(text.trim_end()).into_owned();
     run.io.say(&text);
     Ok(())
 }
@@ -111,14 +115,15 @@ fn priced(cost: &PromptCost) -> String {
     format!("prompt ≈ {} ({label}{cached}) · answer at most {}", money(cost.micro), money(cost.answer_most_micro))
 }
 
-/// Describes a plan as text. For a past call, `uses` adds which items its answer used.
-fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&CallUses>) -> String {
+/// Describes a plan as text, with its id if `with_id` is true. For a past call, `uses` adds which items its answer used.
+fn describe(plan: &ContextPlan, with_id: bool, calibration: Option<Calibration>, uses: Option<&CallUses>) -> String {
     let uses = uses.map(|uses| uses.by_row(plan)).unwrap_or_default();
     let mut text = String::new();
     let (total, room) = (number(plan.est_total), number(plan.budget.prompt));
     let _ = writeln!(text, "{} · {} ({})", plan.profile, plan.model, plan.encoding.title());
     let (mode, layout) = (plan.mode.title(), plan.layout.name());
-    let _ = writeln!(text, "policy {} · mode {mode} · layout {layout} · plan {}", plan.policy, plan.id.short());
+    let id = if with_id { format!(" · plan {}", plan.id.short()) } else { String::new() };
+    let _ = writeln!(text, "policy {} · mode {mode} · layout {layout}{id}", plan.policy);
     let _ = writeln!(
         text,
         "{total} of {room} tokens ({}) · {} − safety margin {} · message overhead {} · tool definitions {}",
@@ -141,6 +146,10 @@ fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&
     for (at, (section, tokens)) in plan.sections().into_iter().enumerate() {
         let gap = if at == 0 { "" } else { "\n" };
         let _ = writeln!(text, "{gap}{} {:>9}", column(section.title(), 58), number(tokens));
+        if section == Section::UserMessage && tokens == 0 {
+            text.push_str("  (nothing typed yet)\n");
+            continue;
+        }
         for (at, row) in plan.included().enumerate().filter(|(_, row)| row.section() == Some(section)) {
             let mark =
                 uses.get(at).copied().flatten().map_or_else(String::new, |item| format!("  [{}]", item.to_text()));
@@ -266,7 +275,7 @@ fn show(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
         value["runs"] = runs.iter().map(|card| shape::run(card, &view.branches)).collect();
         return run.io.value(&value);
     }
-    let mut text = describe(&plan, None, uses.as_ref());
+    let mut text = describe(&plan, true, None, uses.as_ref());
     text.push_str(&code_search(code_set.as_deref()));
     for card in &runs {
         let _ = writeln!(text, "{}", card_line(card, &view));

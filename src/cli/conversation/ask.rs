@@ -118,6 +118,8 @@ struct Turn {
     traced: Vec<(RunId, String)>,
     /// The warnings that were printed.
     warned: Vec<Warning>,
+    /// Whether the label of the answer was printed.
+    labeled: bool,
     cancelled: bool,
     state_missing: bool,
 }
@@ -237,9 +239,17 @@ impl Turn {
 
     fn show(&mut self, run: &mut Run<'_, '_>, until: usize) {
         if until > self.shown && !run.io.json {
+            self.label(run);
             run.io.words(&self.text[self.shown..until]);
             self.shown = until;
             run.client.line(true, &mut run.io);
+        }
+    }
+
+    /// Prints in `--plain`, before the first text of the turn's answer, that an answer follows.
+    fn label(&mut self, run: &mut Run<'_, '_>) {
+        if !run.io.joins && !std::mem::replace(&mut self.labeled, true) {
+            run.io.say("answer:");
         }
     }
 
@@ -251,6 +261,9 @@ impl Turn {
         let whole = state::strip(&self.text, true);
         let mut printed = self.text[..self.shown].to_owned();
         if let Some(rest) = whole.strip_prefix(&printed) {
+            if !rest.trim().is_empty() {
+                self.label(run);
+            }
             run.io.words(rest);
             printed = whole;
         }

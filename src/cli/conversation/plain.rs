@@ -156,7 +156,6 @@ fn run_line(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Re
 /// Sends a message and prints the answer while it streams.
 fn send_message(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
     let view = run.open(true)?;
-    run.io.say("answer:");
     ask::turn(run, &view, Draft { text: text.into(), ..Draft::default() })
 }
 
@@ -193,6 +192,7 @@ fn run_action(run: &mut Run<'_, '_>, current: &mut PlainSession, action: Action)
     match action {
         Action::Quit | Action::QuitIfEmpty => return Ok(Next::Quit),
         Action::Help => run.io.say(&words::help()),
+        Action::Trust => return slash(run, current, "/trust"),
         Action::Reload => run.change(ProgramRequest::Reload, "Settings reloaded; nothing changed.")?,
         other => {
             let name = other.name();

@@ -5,6 +5,7 @@ use crate::cli::output::number;
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::table;
+use crate::domain::call::tokens;
 use crate::domain::conversation::state;
 use crate::domain::conversation::{Node, Role};
 use crate::engine::api::{Planned, SessionView};
@@ -39,10 +40,10 @@ pub(crate) fn status(view: &SessionView, plan: Result<Planned, Stop>) -> String 
     let mut text = format!("\nSession {}. Branch {branch}. ", view.card.title);
     match plan {
         Ok(Planned::Plan { plan, .. }) => {
-            let percent = (u64::from(plan.est_total) * 100).div_ceil(u64::from(plan.budget.prompt.max(1)));
+            let share = share(plan.est_total, plan.budget.prompt);
             let _ = write!(
                 text,
-                "Mode {}. Model {}. Context: {} of {} tokens, {percent} percent.",
+                "Mode {}. Model {}. Context: {} of {} tokens, {share}.",
                 plan.mode.title(),
                 plan.model,
                 number(plan.est_total),
@@ -60,6 +61,11 @@ pub(crate) fn status(view: &SessionView, plan: Result<Planned, Stop>) -> String 
     text
 }
 
+/// Returns a share of the budget in words: `19 percent`, `less than 1 percent`.
+fn share(part: u32, whole: u32) -> String {
+    tokens::percent(part, whole).replace('<', "less than ").replace('%', " percent")
+}
+
 /// Formats a message with its role.
 pub(crate) fn message(node: &Node) -> String {
     let who = match node.head.role {
@@ -75,4 +81,17 @@ pub(crate) fn message(node: &Node) -> String {
         text.trim_end(),
         if calls.is_empty() { String::new() } else { format!(" {}", calls.join(" ")) }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_rounded_down_as_on_the_screen() {
+        assert_eq!(
+            [share(0, 100), share(1, 1_000), share(11, 1_000), share(99, 100)],
+            ["0 percent", "less than 1 percent", "1 percent", "99 percent"]
+        );
+    }
 }

@@ -18,6 +18,7 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
         SessionCommand::Search { words, limit } => search::search(run, words, usize::from(*limit)),
         SessionCommand::New { title } => {
             let title = run.io.text(title)?.unwrap_or_default();
+            let named = title.trim().to_owned();
             let view = expect_answer!(run, Opened, SessionRequest::New { title });
             let value = json!({
                 "id": view.card.id,
@@ -25,12 +26,22 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
                 "branch": view.current,
                 "created_at": view.card.created_at,
             });
-            run.io.either(&value, &format!("{}  {}", view.card.id, view.card.title))
+            let words = match named.as_str() {
+                _ if run.io.joins => format!("{}  {}", view.card.id, view.card.title),
+                "" => "New session.".to_owned(),
+                title => format!("New session: {title}"),
+            };
+            run.io.either(&value, &words)
         }
         SessionCommand::Switch { session } => {
             let view = run.client.open(&Some(session.clone()), &None, false, &mut run.io)?;
             let value = json!({ "id": view.card.id, "title": view.card.title, "branch": view.current });
-            run.io.either(&value, &format!("{}  {}", view.card.id, view.card.title))
+            let words = if run.io.joins {
+                format!("{}  {}", view.card.id, view.card.title)
+            } else {
+                format!("Now in the session: {}", view.card.title)
+            };
+            run.io.either(&value, &words)
         }
         SessionCommand::Rename { names } => {
             let (session, title) = target_and_name(run.global.session.clone(), names);
@@ -142,7 +153,11 @@ fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: boo
     let view = run.open(false)?;
     let at = at.map(|text| pick::end(&view, text).map(|head| head.id)).transpose()?;
     let branch = expect_answer!(run, Branch, BranchRequest::Fork { branch: view.current, at, name, switch: !stay });
-    let words = format!("{}  {}", branch.id, branch.name);
+    let words = match (run.io.joins, stay) {
+        (true, _) => format!("{}  {}", branch.id, branch.name),
+        (false, false) => format!("Now on the new branch {}.", branch.name),
+        (false, true) => format!("New branch {}; the conversation stays where it is.", branch.name),
+    };
     let tree = pick::tree(&view);
     run.io.either(&shape::branch(&branch, !stay, pick::path(&tree, &branch).len()), &words)
 }

@@ -24,7 +24,7 @@ pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: b
         return run.io.value(&all.iter().map(shape).collect::<Vec<_>>());
     }
     if all.is_empty() {
-        run.io.note("no backups of the store");
+        run.io.note("There are no backups of the store.");
     }
     for copy in &all {
         run.io.say(&copy.line());

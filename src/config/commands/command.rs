@@ -285,7 +285,7 @@ pub enum Command {
         /// Write to this file, in the format of its ending: `.md`, `.json`, or `.jsonl`. Only you can read the file.
         #[arg(conflicts_with = "output")]
         file: Option<PathBuf>,
-        /// The format; the default is the format of the file's ending, or else jsonl.
+        /// The format; the default is the format of the file's ending, or else jsonl (in the workbench: markdown).
         #[arg(long, value_enum)]
         format: Option<Format>,
         /// Export the whole tree of the session, not only the branch.
@@ -351,6 +351,7 @@ pub enum Command {
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// One message per line, which `import` reads.
+    #[value(alias = "json")]
     Jsonl,
     /// Text for readers.
     #[value(alias = "md")]

@@ -221,12 +221,15 @@ fn join(words: Vec<OsString>) -> Vec<OsString> {
     std::iter::once(one).chain(words[flag..].iter().cloned()).collect()
 }
 
-/// Reads `[KIND:] TEXT` after `memory add`; the default kind is fact.
+/// Reads `[KIND:] TEXT` or `KIND TEXT` after `memory add`; the default kind is fact.
 fn expand_memory_kind(words: &mut Vec<OsString>) {
-    let kind = words
-        .get(2)
-        .and_then(|word| word.to_str()?.strip_suffix(':'))
-        .filter(|kind| MemoryKind::from_name(kind).is_some());
+    let has_text = words.get(3).is_some_and(|word| !word.to_string_lossy().starts_with("--"));
+    let is_kind = |word: &str| MemoryKind::ALL.iter().any(|kind| kind.name() == word);
+    let kind = words.get(2).and_then(|word| {
+        let word = word.to_str()?;
+        let marked = word.strip_suffix(':').filter(|kind| MemoryKind::from_name(kind).is_some());
+        marked.or_else(|| Some(word).filter(|word| has_text && is_kind(word)))
+    });
     match kind.map(OsString::from) {
         Some(kind) => words[2] = kind,
         None => words.insert(2, "fact".into()),
@@ -347,7 +350,7 @@ pub fn usage_on_command_line(words: impl IntoIterator<Item = OsString>, error: &
 /// slash, or the program's name and a space.
 fn usage_error(prefix: &str, typed: &[String], words: &[OsString], error: Option<&clap::Error>) -> String {
     let line = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    let reason = error.map(reason).unwrap_or_default();
+    let reason = error.map(|error| reason(error, typed)).unwrap_or_default();
     let row = table::row_of(&typed.join(" ")).or_else(|| table::row_of(&line));
     let group = words.first().map(|word| format!("{} ", word.to_string_lossy())).unwrap_or_default();
     let members: Vec<&Row> = table::rows().iter().filter(|row| row.name.starts_with(&group)).collect();
@@ -397,8 +400,26 @@ fn global_flag(error: &clap::Error) -> Option<String> {
     is_global.then(|| shown.replace(['<', '>'], ""))
 }
 
-/// Returns clap's error message as one sentence, without usage and tips.
-fn reason(error: &clap::Error) -> String {
+/// Returns the flag whose value is missing, with the value's name: `--note TEXT`; only the value's name if a short name
+/// such as `/note` stands for the flag. `None` if the error is another one, or the flag takes one of several words.
+fn missing_value(error: &clap::Error, typed: &[String]) -> Option<String> {
+    let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_empty =
+        matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty());
+    let has_choice = matches!(error.get(ContextKind::ValidValue), Some(ContextValue::Strings(all)) if !all.is_empty());
+    if error.kind() != ErrorKind::InvalidValue || !is_empty || has_choice {
+        return None;
+    }
+    let shown = shown.replace(['<', '>'], "");
+    let (flag, value) = shown.split_once(' ')?;
+    Some(if typed.iter().any(|word| word == flag) { shown } else { value.to_owned() })
+}
+
+/// Returns clap's error message as one sentence, without usage and tips. `typed` are the words of the line.
+fn reason(error: &clap::Error, typed: &[String]) -> String {
+    if let Some(missing) = missing_value(error, typed) {
+        return format!("Missing: {missing}.");
+    }
     if error.kind() == ErrorKind::MissingRequiredArgument
         && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
     {

@@ -73,11 +73,17 @@ pub struct Alias {
     pub sentence: &'static str,
     /// The arguments, if they are not those that the command has left; otherwise empty.
     pub words: &'static str,
+    /// An example line, if the example of the command does not show the short name's use; otherwise empty.
+    pub example: &'static str,
 }
 
 impl Alias {
     const fn does(self, sentence: &'static str) -> Self {
         Self { sentence, ..self }
+    }
+
+    const fn such_as(self, example: &'static str) -> Self {
+        Self { example, ..self }
     }
 
     const fn takes(self, words: &'static str) -> Self {
@@ -86,7 +92,7 @@ impl Alias {
 }
 
 const fn alias(name: &'static str, means: &'static str) -> Alias {
-    Alias { name, means, joins: false, sentence: "", words: "" }
+    Alias { name, means, joins: false, sentence: "", words: "", example: "" }
 }
 
 const fn joined(name: &'static str, means: &'static str) -> Alias {
@@ -107,7 +113,7 @@ pub const ALIASES: &[Alias] = &[
     joined("title", "session rename").does("Rename the current session."),
     alias("retitle", "session retitle"),
     alias("search", "session search"),
-    joined("note", "pin --note"),
+    joined("note", "pin --note").such_as("note We use PostgreSQL 16."),
     alias("once", "exclude --once"),
     alias("remember", "memory add"),
     alias("label", "message label last")
@@ -290,7 +296,8 @@ fn alias_row(alias: &Alias) -> Option<Row> {
     if !alias.words.is_empty() {
         alias.words.clone_into(&mut words);
     }
-    let example = target.example.strip_prefix(alias.means).map(|rest| format!("{}{rest}", alias.name));
+    let own = Some(alias.example.to_owned()).filter(|example| !example.is_empty());
+    let example = own.or_else(|| target.example.strip_prefix(alias.means).map(|rest| format!("{}{rest}", alias.name)));
     Some(Row {
         name: alias.name.to_owned(),
         words,

@@ -121,6 +121,8 @@ fn the_command_line_refuses_with_the_usage_of_the_slash_command() {
     assert_eq!(parse_slash_line("quit now"), "/quit takes no arguments.");
     assert!(parse_slash_line("help budgte").starts_with("Unknown command /budgte. Did you mean /budget?"));
     assert!(parse_command_line("session rename").starts_with("Missing: TITLE."));
+    assert_eq!(parse_slash_line("note"), "Missing: TEXT. Usage: /note TEXT. Example: /note We use PostgreSQL 16.");
+    assert!(parse_command_line("pin --note").starts_with("Missing: --note TEXT. Usage: pleach pin"));
     let global = parse_command_line("--nope");
     assert!(
         global.contains("'--nope'") && global.ends_with("`pleach --help` lists all commands and flags."),
@@ -183,6 +185,11 @@ fn short_names_expand_to_commands() {
         ("label 3rd try", "message label last 3rd try"),
         ("remember The port is 8080.", "memory add fact The port is 8080."),
         ("remember preference: short answers", "memory add preference short answers"),
+        ("remember fact The port is 8080.", "memory add fact The port is 8080."),
+        ("remember preference short answers", "memory add preference short answers"),
+        ("remember Fact is not fiction", "memory add fact Fact is not fiction"),
+        ("remember fact", "memory add fact fact"),
+        ("remember event --all", "memory add fact event --all"),
         ("remember note: the gate", "memory add fact note: the gate"),
         ("compress 4 model session", "compress --up-to 4 --by-model --whole-session"),
         ("compress --keep 1 3 --accept", "compress --keep 1 3 --accept"),

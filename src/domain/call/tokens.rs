@@ -117,6 +117,14 @@ pub fn counted(n: u64, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{} {one}s", grouped(n)) }
 }
 
+/// Returns a share in percent, rounded down: `19%`, and `<1%` for less that is not 0.
+pub fn percent(part: u32, whole: u32) -> String {
+    match u64::from(part) * 100 / u64::from(whole.max(1)) {
+        0 if part > 0 => "<1%".to_owned(),
+        share => format!("{share}%"),
+    }
+}
+
 /// Counts tokens of any text. Never panics. The first use loads a vocabulary, which is too slow for the screen's
 /// thread.
 pub trait CountTokens: Send + Sync {

@@ -391,7 +391,8 @@ fn profile_finding(servers: &dyn Servers, profile: &Profile, chosen: &str) -> Fi
     }
     match servers.probe(profile) {
         Ok(count) => {
-            let text = format!("{} answers, {count} models", address::without_secrets(&profile.base_url));
+            let text =
+                format!("{} answers, {}", address::without_secrets(&profile.base_url), counted(count as u64, "model"));
             Finding::new(&subject, Some(true), text, "")
         }
         Err(error) => Finding::new(&subject, Some(false), error.what, &error.hint),

@@ -199,6 +199,11 @@ pub fn counted(n: u64, one: &str) -> String {
     tokens::counted(n, one)
 }
 
+/// A number of tokens in its short form, with its noun: `1 token`, `28k tokens`.
+pub fn short_tokens(n: u64) -> String {
+    if n == 1 { "1 token".to_owned() } else { format!("{} tokens", short(n)) }
+}
+
 /// Thousandths with two decimals: `16.30`.
 pub fn thousandths(n: i32) -> String {
     format!("{:.2}", f64::from(n) / 1_000.0)
@@ -221,10 +226,7 @@ pub fn about_money(about: &str, micro: u64) -> String {
 
 /// A percentage: `19%`, and `<1%` for less that is not 0.
 pub fn percent(part: u32, whole: u32) -> String {
-    match u64::from(part) * 100 / u64::from(whole.max(1)) {
-        0 if part > 0 => "<1%".to_owned(),
-        share => format!("{share}%"),
-    }
+    tokens::percent(part, whole)
 }
 
 #[cfg(test)]
@@ -240,6 +242,7 @@ mod tests {
         assert_eq!(duration(3_456), "3.4 s");
         assert_eq!([share(1_165, 1_278), share(5_204, 28_000)], ["1,165 of 1,278", "5,204 of 28k"]);
         assert_eq!([share(27_900, 28_100), share(28_000, 28_000)], ["27,900 of 28,100", "28k of 28k"]);
+        assert_eq!([short_tokens(1), short_tokens(28_000)], ["1 token", "28k tokens"]);
         let line = Line::of(Ink::Text, "main").with(Ink::Dim, "   retry");
         for (room, expected) in [(12, "main   retry"), (11, "main   ret…"), (5, "main…"), (4, "mai…"), (0, "")] {
             assert_eq!(line.clone().fit(room, "…").plain(), expected);

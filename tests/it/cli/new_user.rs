@@ -130,3 +130,40 @@ fn a_choice_takes_precedence_over_a_flag() {
     let modes: Vec<&str> = plain.out.split(" · mode ").skip(1).filter_map(|rest| rest.split(' ').next()).collect();
     assert_eq!(modes, ["Heavy", "Off", "Heavy", "Light"], "{}", plain.out);
 }
+
+/// In line mode, commands that make something print a sentence without ids, and the label of an answer stands only
+/// before the text of an answer. The command line prints the ids, which scripts read.
+#[test]
+fn line_mode_prints_sentences() {
+    let (home, _server) = talk();
+    assert!(home.ok(&["session", "new"]).trim().contains('-'));
+    let lines =
+        b"Hi\n/regenerate\n/context\n/fork x\n/remember preference short answers\n/note\n/budget 20\nHi again\n\
+        /trust-folder\n/clear\n/session new Bees\n/quit\n";
+    let plain = home.with_input(&["--plain"], lines);
+    let has_line = |line: &str| assert!(plain.out.lines().any(|printed| printed == line), "{line}: {}", plain.out);
+    for line in [
+        "Now on the new branch x.",
+        "Remembered: short answers",
+        "New session.",
+        "New session: Bees",
+        "  (nothing typed yet)",
+    ] {
+        has_line(line);
+    }
+    assert!(!plain.out.contains("\nrequest ") && !plain.out.contains(" · plan "), "{}", plain.out);
+    let labels: Vec<&str> = plain
+        .out
+        .lines()
+        .zip(plain.out.lines().skip(1))
+        .filter_map(|(line, next)| (line == "answer:").then_some(next))
+        .collect();
+    assert_eq!(labels, ["An answer in two pieces."; 2], "{}", plain.out);
+    let missing = "Missing: TEXT. Usage: /note TEXT. Example: /note We use PostgreSQL 16.";
+    assert!(plain.err.contains(missing), "{}", plain.err);
+    assert!(plain.err.contains("No terminal to ask on. Run `/trust --yes`."), "{}", plain.err);
+    let next = home.ok(&["plan", "Third"]);
+    assert!(next.contains("\nrequest ") && next.contains(" · plan "), "{next}");
+    let exported = home.ok(&["export", "--format", "json"]);
+    assert_eq!(exported, home.ok(&["export", "--format", "jsonl"]));
+}

@@ -121,7 +121,7 @@ fn detail(view: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
     let (tokens, label) = prompt(card);
     let mut sums = vec![format!("prompt {} tokens{label}", text::number(tokens))];
-    sums.extend(card.usage.completion.map(|n| format!("answer {} tokens", text::number(u64::from(n)))));
+    sums.extend(card.usage.completion.map(|n| format!("answer {}", text::counted(u64::from(n), "token"))));
     sums.extend(card.cost_micro.map(money));
     sums.extend(card.total_ms.map(text::duration));
     sums.extend(card.uses.map(|uses| uses.to_text()));

@@ -87,7 +87,7 @@ fn head(view: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     let (old, new) = (diff.before.tokens, diff.after.tokens);
     let mut sum = Line::of(
         Ink::Heading,
-        &format!("{} {becomes} {} tokens", text::number(u64::from(old)), text::number(u64::from(new))),
+        &format!("{} {becomes} {}", text::number(u64::from(old)), text::counted(u64::from(new), "token")),
     );
     sum.push(Ink::Accent, &format!(" ({}, estimated)", signed(i64::from(new) - i64::from(old))));
     for setting in &diff.settings {
@@ -95,8 +95,10 @@ fn head(view: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     }
     let rows = text::counted(u64::from(diff.same), "row");
     let verb = if diff.same == 1 { "is" } else { "are" };
-    let same =
-        format!("{rows} ({} tokens, estimated) {verb} in both, unchanged", text::number(u64::from(diff.same_tokens)));
+    let same = format!(
+        "{rows} ({}, estimated) {verb} in both, unchanged",
+        text::counted(u64::from(diff.same_tokens), "token")
+    );
     let last = Rect { y: area.y + 2, height: 1, ..area };
     paint::lines(view.theme, &[sum, Line::of(Ink::Dim, &same)], area, buf);
     if area.height > 1 {

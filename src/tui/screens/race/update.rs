@@ -6,7 +6,7 @@ use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
 use crate::domain::base::{Failure, RunId};
 use crate::domain::call::Limits;
 use crate::domain::call::run::CAUTION;
-use crate::domain::call::tokens::grouped;
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{Atom, Branch, Overrides};
 use crate::domain::planning::variant;
 use crate::domain::planning::{ContextPlan, Row, Section};
@@ -90,7 +90,7 @@ fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     let rows: Vec<&Row> = plan.included().filter(|row| row.section() != Some(Section::UserMessage)).collect();
     let entry = |row: &&Row| {
         let place = row.source.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
-        let detail = format!("{} · {} tokens", row.kind.name(), grouped(row.tokens.into()));
+        let detail = format!("{} · {}", row.kind.name(), counted(row.tokens.into(), "token"));
         Entry { label: format!("{place}{}", row_title(row)), detail, choice: Choice::Without(run, row.atom) }
     };
     let mut picker = Picker::new(Kind::ReplayItems);

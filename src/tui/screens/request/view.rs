@@ -285,12 +285,12 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
             Entry::Framing(tokens) => heading(view, Part::Framing, tokens, place, buf),
             Entry::Suggested(count) => border(view, &format!("Suggested pins {count}"), place, buf),
             Entry::Unused(count, tokens) => {
-                border(view, &format!("Never used {count}, {} tokens a call", text::short(tokens)), place, buf);
+                border(view, &format!("Never used {count}, {} a call", text::short_tokens(tokens)), place, buf);
             }
             Entry::Excluded(count, tokens) => {
                 let all = overlay.counts.out;
                 let of = if count < all { format!(" of {}", text::number(all)) } else { String::new() };
-                let words = format!("Left out {}{of}, {} tokens", text::number(count), text::short(tokens));
+                let words = format!("Left out {}{of}, {}", text::number(count), text::short_tokens(tokens));
                 border(view, &words, place, buf);
             }
             Entry::Group(heading, count, tokens) => {

@@ -348,7 +348,7 @@ fn mark_words(mark: MarkKind) -> &'static str {
 
 fn source(view: &ViewContext<'_>, row: &Row, details: bool) -> String {
     let dot = format!(" {} ", view.theme.glyphs.dot);
-    let mut words = vec![format!("{}, {} tokens", row.kind.name(), text::short(u64::from(row.tokens)))];
+    let mut words = vec![format!("{}, {}", row.kind.name(), text::short_tokens(u64::from(row.tokens)))];
     if row.turns > 1 {
         words.push(text::counted(u64::from(row.turns), "turn"));
     }

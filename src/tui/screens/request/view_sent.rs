@@ -102,7 +102,10 @@ pub(crate) fn counts(card: &RunCard, est: u32) -> Vec<String> {
         Some(prompt) => {
             let cached = card.usage.cached_read.filter(|n| *n > 0);
             let cached = cached.map_or_else(String::new, |n| format!(", {} from its cache", number(n)));
-            let answer = card.usage.completion.map_or_else(String::new, |n| format!("; answer {} tokens", number(n)));
+            let answer = card
+                .usage
+                .completion
+                .map_or_else(String::new, |n| format!("; answer {}", text::counted(n.into(), "token")));
             words.push(format!(
                 "Server's count: {} tokens, {}{cached}{answer}.",
                 number(prompt),

@@ -230,7 +230,7 @@ fn describe_current(known: &PlanFigures) -> String {
 fn describe_variant(title: &str, known: &PlanFigures, present: &PlanFigures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),
-        _ => format!("{} of {} tokens", text::counted(u64::from(count), "item"), text::number(u64::from(tokens))),
+        _ => format!("{} of {}", text::counted(u64::from(count), "item"), text::counted(u64::from(tokens), "token")),
     };
     let without = (known.est + known.sums[1].1).saturating_sub(known.sums[0].1);
     let other = match (known.changed, signed(present.est, without)) {
