@@ -182,7 +182,9 @@ fn check_screens(pty: &Pty, task: &Task) {
     });
     pty.keys("k\r");
     pty.until("the edit, whole", |screen| {
-        ["Decided by you", &format!("changed {}", task.file), task.wrong.1.trim()].iter().all(|w| screen.contains(w))
+        ["Decided by you", &format!("changed {}", task.file), task.wrong.1.trim(), "back to the list"]
+            .iter()
+            .all(|w| screen.contains(w))
     });
     pty.keys("\x1b");
     pty.until("the list", |screen| screen.contains("Tool calls · main · 5") && screen.contains("Enter full view"));
