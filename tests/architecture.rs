@@ -167,6 +167,7 @@ const WITHOUT_WILDCARDS: &[(&str, usize)] = &[
     ("domain/planning/reason_facts.rs", 1),
     ("engine/dispatch.rs", 1),
     ("tui/chat/update/mod.rs", 1),
+    ("tui/screens/mod.rs", 1),
     ("tui/update/mod.rs", 1),
 ];
 

@@ -1,6 +1,9 @@
 //! The screens that open over the chat. Each folder has a `model`, an `update`, and a `view`, and its `mod.rs`
 //! implements [`screen::Screen`]. The workbench keeps the open screens in a [`stack::Stack`].
 //! Not for: the chat itself (`chat`).
+//!
+//! Enums are matched exhaustively, so a new variant does not compile until each screen handles it.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod approval;
 pub mod aside;

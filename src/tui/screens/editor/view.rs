@@ -158,8 +158,10 @@ fn items(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Bu
                 item.note.split(';').next().unwrap_or_default().to_owned()
             }
             (EditableKind::Skills, _) => String::new(),
-            _ if item.versions.is_empty() => "empty".to_owned(),
-            _ => text::counted(item.versions.len() as u64, "version"),
+            (EditableKind::State | EditableKind::Summaries | EditableKind::Memories, _) => match item.versions.len() {
+                0 => "empty".to_owned(),
+                versions => text::counted(versions as u64, "version"),
+            },
         };
         let room = usize::from(row.width).saturating_sub(text::width(&note) + 4);
         let label = Line::of(ink, &format!("{sign} ")).with(ink, &text::fit(&item.title, room, glyphs.ellipsis));

@@ -72,6 +72,19 @@ pub enum Choice {
     Explain(String),
 }
 
+impl Choice {
+    /// The description of an action or a command; empty for other choices.
+    fn sentence(&self) -> &str {
+        if let Self::Action(action) = self {
+            action.sentence()
+        } else if let Self::Command(row) = self {
+            &row.sentence
+        } else {
+            ""
+        }
+    }
+}
+
 /// An entry of a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
@@ -280,11 +293,7 @@ enum Rank {
 /// twice, then its whole label, then its label with its detail and its sentence, which counts half.
 fn fit(fuzzy: &mut Fuzzy, words: &Words, entry: &Entry) -> Option<(Rank, Score, Vec<usize>)> {
     let name = entry.label.split("  ").next().unwrap_or_default();
-    let sentence = match &entry.choice {
-        Choice::Action(action) => action.sentence(),
-        Choice::Command(row) => &row.sentence,
-        _ => "",
-    };
+    let sentence = entry.choice.sentence();
     let whole = format!("{} {} {sentence}", entry.label, entry.detail);
     let starts = |text: &str| words.find(text) == Some(Literal::Start);
     let rank = match words.find(&whole) {
@@ -365,11 +374,8 @@ mod tests {
         picker.apply_filter();
         for at in &picker.shown {
             let entry = &picker.entries[*at];
-            let sentence = match &entry.choice {
-                Choice::Action(action) => action.sentence(),
-                Choice::Command(row) => &row.sentence,
-                other => panic!("{other:?}"),
-            };
+            let sentence = entry.choice.sentence();
+            assert!(!sentence.is_empty(), "{entry:?}");
             assert!(format!("{} {sentence}", entry.label).to_lowercase().contains("export"), "{}", entry.label);
         }
     }
@@ -387,18 +393,19 @@ mod tests {
         for row in rows {
             match row {
                 PickerRow::Heading(title) => heading = title,
-                PickerRow::Entry(at) => match picker.entries[picker.shown[at]].choice {
-                    Choice::Action(action) => {
-                        let expected = if recent.contains(&action) { "Recent" } else { action.group().title() };
-                        assert_eq!(heading, expected, "{action:?}");
-                        assert!(!action.short().is_empty() && listed.insert(action.name()), "{action:?}");
-                    }
-                    Choice::Command(row) => {
-                        assert_eq!(heading, "Commands", "{}", row.name);
-                        assert!(!row.short().is_empty() && listed.insert(&row.name), "{}", row.name);
-                    }
-                    ref other => panic!("{other:?}"),
-                },
+                PickerRow::Entry(at) => {
+                    let choice = &picker.entries[picker.shown[at]].choice;
+                    let (expected, short, name) = if let Choice::Action(action) = choice {
+                        let group = if recent.contains(action) { "Recent" } else { action.group().title() };
+                        (group, action.short(), action.name())
+                    } else if let Choice::Command(row) = choice {
+                        ("Commands", row.short(), row.name.as_str())
+                    } else {
+                        panic!("{choice:?}");
+                    };
+                    assert_eq!(heading, expected, "{name}");
+                    assert!(!short.is_empty() && listed.insert(name), "{name}");
+                }
             }
         }
         let all = Action::ALL.iter().map(|action| action.name());

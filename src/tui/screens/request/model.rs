@@ -43,6 +43,23 @@ pub enum Entry {
     RangeTurn(usize, usize),
 }
 
+impl Entry {
+    /// The index of the row that a line shows or belongs to; None for a heading, a separator, and a line about tools.
+    fn row(self) -> Option<usize> {
+        match self {
+            Self::Row(at) | Self::Item(at, _) | Self::RangeTurn(at, _) => Some(at),
+            Self::Section(..)
+            | Self::Tools(_)
+            | Self::Tool(_)
+            | Self::Framing(_)
+            | Self::Suggested(_)
+            | Self::Unused(..)
+            | Self::Excluded(..)
+            | Self::Group(..) => None,
+        }
+    }
+}
+
 /// The content of the overlay: a solved plan, or why none could be solved.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Content {
@@ -164,7 +181,7 @@ impl RequestScreen {
                 self.arrangement.order.sort(rows, &mut indices);
                 self.push_rows(rows, &indices, &mut entries);
             }
-            group => self.list_by_heading(rows, &indices, group, &mut entries),
+            group @ (Group::Kind | Group::Reason) => self.list_by_heading(rows, &indices, group, &mut entries),
         }
         self.entries = entries;
         self.cursor = self.cursor.min(self.entries.len().saturating_sub(1));
@@ -313,10 +330,8 @@ impl RequestScreen {
 
     /// Why a line cannot be marked, or None if it can.
     pub(crate) fn fixed(&self, entry: Entry) -> Option<&'static str> {
-        match entry {
-            Entry::Row(at) | Entry::Item(at, _) => fixed(self.content.as_ref()?.rows().get(at)?),
-            _ => None,
-        }
+        let row = self.content.as_ref()?.rows().get(entry.row()?)?;
+        if matches!(entry, Entry::RangeTurn(..)) { None } else { fixed(row) }
     }
 
     /// The selected items: listed items in the order of the list, then the others.
@@ -362,20 +377,16 @@ impl RequestScreen {
 
     /// The row under the cursor, with the index of the message if the cursor is on one.
     pub fn selected(&self) -> Option<(&Row, Option<usize>)> {
-        let rows = self.content.as_ref()?.rows();
-        match *self.entries.get(self.cursor)? {
-            Entry::Row(at) | Entry::RangeTurn(at, _) => Some((rows.get(at)?, None)),
-            Entry::Item(at, item) => Some((rows.get(at)?, Some(item))),
-            _ => None,
-        }
+        let entry = *self.entries.get(self.cursor)?;
+        let row = self.content.as_ref()?.rows().get(entry.row()?)?;
+        Some((row, if let Entry::Item(_, item) = entry { Some(item) } else { None }))
     }
 
     /// The tool under the cursor.
     pub fn selected_tool(&self) -> Option<&ToolCost> {
-        match (self.content.as_ref()?, *self.entries.get(self.cursor)?) {
-            (Content::Plan(plan), Entry::Tool(at)) => plan.tool_costs.get(at),
-            _ => None,
-        }
+        let Some(Content::Plan(plan)) = &self.content else { return None };
+        let Entry::Tool(at) = *self.entries.get(self.cursor)? else { return None };
+        plan.tool_costs.get(at)
     }
 
     /// Whether the cursor is on the line of all tools.
@@ -407,15 +418,14 @@ impl RequestScreen {
     }
 
     fn atom(&self, entry: Entry) -> Option<Atom> {
-        let rows = self.content.as_ref()?.rows();
-        match entry {
-            Entry::Row(at) => rows.get(at).map(|row| row.atom),
-            Entry::Item(at, item) => {
-                rows.get(at).and_then(|row| row.items.get(item)).map(|item| Atom::Message { node: item.key })
-            }
-            Entry::RangeTurn(at, turn) => self.turns_in_range(rows.get(at)?).get(turn).map(|turn| turn.atom),
-            _ => None,
+        let row = self.content.as_ref()?.rows().get(entry.row()?)?;
+        if let Entry::Item(_, item) = entry {
+            return row.items.get(item).map(|item| Atom::Message { node: item.key });
         }
+        if let Entry::RangeTurn(_, turn) = entry {
+            return self.turns_in_range(row).get(turn).map(|turn| turn.atom);
+        }
+        Some(row.atom)
     }
 
     /// The turns of a range that was opened; empty for other rows.
@@ -425,10 +435,8 @@ impl RequestScreen {
 
     /// The turn of a range under the cursor.
     pub fn selected_range_turn(&self) -> Option<&RangeTurn> {
-        match (self.content.as_ref()?.rows(), *self.entries.get(self.cursor)?) {
-            (rows, Entry::RangeTurn(at, turn)) => self.turns_in_range(rows.get(at)?).get(turn),
-            _ => None,
-        }
+        let Entry::RangeTurn(at, turn) = *self.entries.get(self.cursor)? else { return None };
+        self.turns_in_range(self.content.as_ref()?.rows().get(at)?).get(turn)
     }
 }
 

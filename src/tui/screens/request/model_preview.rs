@@ -71,7 +71,7 @@ impl RequestScreen {
         }
         let remedy = match &row.verdict {
             Verdict::Out { remedy, .. } => remedy.as_ref()?.action.as_str(),
-            _ => "pin",
+            Verdict::In { .. } | Verdict::Suggested => "pin",
         };
         let undone = |kind, action| PreviewedAction { atoms: vec![row.atom], kind, toggle: true, action };
         Some(match remedy {

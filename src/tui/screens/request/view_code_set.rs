@@ -44,9 +44,6 @@ fn numbers(set: &CodeSet) -> String {
 
 fn candidate(one: &CodeCandidate) -> String {
     let because = if one.because.is_empty() { String::new() } else { format!("; {}", one.because) };
-    let outcome = match one.outcome {
-        CodeOutcome::Below => "near miss",
-        outcome => outcome.sentence(),
-    };
+    let outcome = if one.outcome == CodeOutcome::Below { "near miss" } else { one.outcome.sentence() };
     format!("{}. {}  {:.2}: {outcome}{because}", one.rank, one.code.title(), one.score)
 }

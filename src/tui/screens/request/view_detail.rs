@@ -245,7 +245,7 @@ fn preview_of_action(view: &ViewContext<'_>, overlay: &RequestScreen, room: usiz
             Ok(figures) => {
                 let named = overlay.selected().and_then(|(row, _)| match &row.verdict {
                     Verdict::Out { remedy, .. } => remedy.as_ref().map(|remedy| remedy.action.clone()),
-                    _ => None,
+                    Verdict::In { .. } | Verdict::Suggested => None,
                 });
                 let same = overlay.selection.is_empty()
                     && named.as_deref() == Some(previewed.action.name())

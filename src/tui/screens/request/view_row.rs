@@ -33,7 +33,7 @@ fn state_sign(view: &ViewContext<'_>, row: &Row, quoted: bool) -> (Ink, String) 
         (Verdict::Out { .. }, DecidedBy::Person) => (Ink::Good, format!("{} ", glyphs.out)),
         (Verdict::Out { .. }, DecidedBy::Program | DecidedBy::Limit) => (Ink::Dim, "- ".to_owned()),
         (Verdict::In { .. }, DecidedBy::Person) => (Ink::Good, format!("{} ", glyphs.ok)),
-        (Verdict::In { .. }, _) => (Ink::Dim, format!("{} ", glyphs.kept)),
+        (Verdict::In { .. }, DecidedBy::Program | DecidedBy::Limit) => (Ink::Dim, format!("{} ", glyphs.kept)),
     }
 }
 

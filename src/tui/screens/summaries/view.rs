@@ -117,7 +117,7 @@ fn hints(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
     let keep = if matches!(screen.selected(), Some(Item::Kept(_))) { "stop keeping it" } else { "keep it" };
     let other = match screen.draft.as_ref().map(|draft| draft.summary.source) {
         Some(SummarySource::Llm) => "extract sentences",
-        _ => "by the model",
+        Some(SummarySource::Extractive | SummarySource::User) | None => "by the model",
     };
     let words: &[(Action, &str)] = if screen.draft.is_none() {
         &[(Action::Leave, "stop"), (Action::Draft, "close; writing continues")]

@@ -62,10 +62,8 @@ impl Edited {
     /// The lines of a text as they are edited. In a request, invisible characters except tabs are shown as marks; other
     /// texts are edited without control characters.
     pub fn lines(&self, text: &str) -> Vec<String> {
-        let text = match self {
-            Self::Request { .. } => Safe::exact(text).as_str().replace("⟨U+0009⟩", "\t"),
-            _ => editable(text),
-        };
+        let exact = matches!(self, Self::Request { .. });
+        let text = if exact { Safe::exact(text).as_str().replace("⟨U+0009⟩", "\t") } else { editable(text) };
         text.split('\n').map(str::to_owned).collect()
     }
 }

@@ -37,16 +37,14 @@ pub(crate) fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let (what, text) = (editor.what.clone(), editor.text());
     let versions = model.layers.below::<EditorScreen>().is_some();
-    match what {
-        Edited::State(branch) if !versions => {
-            model.layers.pop();
-            send(model, BranchRequest::EditState { branch, text }, Pending::Act, out);
-        }
-        Edited::Draft { branch, number } => {
-            model.layers.pop();
-            summaries::update::save(model, branch, number, text, out);
-        }
-        what => editor::update::save(model, what, text, out),
+    if let (&Edited::State(branch), false) = (&what, versions) {
+        model.layers.pop();
+        send(model, BranchRequest::EditState { branch, text }, Pending::Act, out);
+    } else if let Edited::Draft { branch, number } = what {
+        model.layers.pop();
+        summaries::update::save(model, branch, number, text, out);
+    } else {
+        editor::update::save(model, what, text, out);
     }
 }
 

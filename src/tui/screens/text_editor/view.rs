@@ -7,10 +7,7 @@ use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
 
 pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
-    let saves = match editor.what {
-        Edited::Request { .. } => "preview",
-        _ => "save",
-    };
+    let saves = if matches!(editor.what, Edited::Request { .. }) { "preview" } else { "save" };
     let words = [(Action::Save, saves), (Action::Compose, "your editor"), (Action::Leave, "close")];
     let keys = view.keys_line(When::Editor, &words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, &editor.title), keys, area, buf);

@@ -82,10 +82,8 @@ impl ToolsScreen {
 
     /// The tool of a line.
     pub fn tool(&self, entry: ListEntry) -> Option<&ToolCard> {
-        match entry {
-            ListEntry::Tool(_, tool) => self.server(entry)?.tools.get(tool),
-            _ => None,
-        }
+        let ListEntry::Tool(_, tool) = entry else { return None };
+        self.server(entry)?.tools.get(tool)
     }
 
     /// The folder's file of servers, if it needs a decision and could be used.
@@ -100,7 +98,8 @@ impl ToolsScreen {
     fn name(&self, entry: ListEntry) -> Option<String> {
         match entry {
             ListEntry::File => Some(String::new()),
-            _ => self.tool(entry).map(|tool| &tool.key).or(self.server(entry).map(|server| &server.key)).cloned(),
+            ListEntry::Server(_) => self.server(entry).map(|server| server.key.clone()),
+            ListEntry::Tool(..) => self.tool(entry).map(|tool| tool.key.clone()),
         }
     }
 

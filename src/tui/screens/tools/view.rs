@@ -110,7 +110,7 @@ fn list(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buff
             (ListEntry::File, ..) => file_line(view, screen),
             (_, Some(server), Some(tool)) => tool_line(view, server, tool),
             (_, Some(server), None) => server_line(view, screen, server),
-            _ => continue,
+            (ListEntry::Server(_) | ListEntry::Tool(..), None, _) => continue,
         };
         paint::pair(view.theme, &label, &value.with(Ink::Dim, " "), row, buf);
         view.entry(row, at, at == screen.cursor, buf);

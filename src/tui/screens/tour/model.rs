@@ -106,10 +106,8 @@ pub(crate) fn shape(model: &Model) -> Shape {
 pub(crate) fn planned(model: &Model) -> Option<(&DisplayedPlan, Hash)> {
     let shown =
         model.plan.shown.as_ref().filter(|shown| Some(shown.branch) == model.branch().map(|branch| branch.id))?;
-    match &shown.solved {
-        Planned::Plan { request_digest: digest, .. } if model.plan.current() => Some((shown, *digest)),
-        _ => None,
-    }
+    let Planned::Plan { request_digest: digest, .. } = &shown.solved else { return None };
+    model.plan.current().then_some((shown, *digest))
 }
 
 /// Height of the tour in rows: a title, a row for the last done part, and two rows for the instruction.

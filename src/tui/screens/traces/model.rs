@@ -160,10 +160,7 @@ impl Traces {
 
     /// Index of the selected call among the session's calls.
     pub fn place(&self) -> Option<usize> {
-        match self.rows.get(self.cursor) {
-            Some(Row::Call(place)) => Some(*place),
-            _ => None,
-        }
+        if let Row::Call(place) = self.rows.get(self.cursor)? { Some(*place) } else { None }
     }
 
     /// The selected call.
