@@ -1,4 +1,4 @@
-//! `capsules draft`, `accept`, `edit`, and `discard`: the draft of a summary that waits on the branch.
+//! `summary draft`, `accept`, `edit`, and `discard`: the draft of a summary that waits on the branch.
 //! Not for: making a draft (`summaries`).
 
 use super::summaries::{draft_shape, indexes, print_draft, request_draft};

@@ -1,4 +1,4 @@
-//! `compress` and `capsules`: drafts, accepts, lists, and undoes summaries.
+//! `compress` and `summary`: drafts, accepts, lists, and undoes summaries.
 //! Not for: making summaries (`engine`), or usage (`stats`).
 
 use super::drafts;

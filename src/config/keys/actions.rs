@@ -168,7 +168,7 @@ actions! {
     KeepAside Branch free "keep-aside" "Save the side question as a branch, with the answer.",
     TakeRange Branch free "take-range" "Select a range of turns, from the last selected turn to the current turn.",
     Draft Context free "draft" "Review the summary draft, or draft a summary of the older turns.",
-    Capsules Context free "capsules" "Manage summaries of this branch: read, undo, rewrite.",
+    SummaryList Context free "summary-list" "Manage summaries of this branch: read, undo, rewrite.",
     AcceptDraft Context free "accept-draft" "Accept the draft: requests use the summary in place of its turns.",
     RejectDraft Context free "reject-draft" "Discard or stop the draft; its turns are not summarized automatically \
     again.",
@@ -234,6 +234,7 @@ actions! {
 
 /// The names of actions in earlier versions, which still work.
 const EARLIER_NAMES: &[(&str, Action)] = &[
+    ("capsules", Action::SummaryList),
     ("edit-thing", Action::EditText),
     ("favourite", Action::Favourite),
     ("renew-thing", Action::RewriteModule),

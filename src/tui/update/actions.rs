@@ -217,7 +217,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
 
         // Summaries and items with versions.
         A::Draft => summaries::update::open(model, out),
-        A::Capsules => summaries::update::open_list(model, out),
+        A::SummaryList => summaries::update::open_list(model, out),
         A::TakeBack => summaries::update::undo_summary(model, out),
         A::Redraft => summaries::update::ask_to_redraft(model, out),
         A::AcceptDraft => summaries::update::decide(model, DraftDecision::Accept, out),

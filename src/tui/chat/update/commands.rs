@@ -133,7 +133,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Branch(command) => branch(model, command, out),
         Command::Session(command) => session(model, command, out),
         Command::Compress(wanted) => compress(model, wanted, out),
-        Command::Summary(SummariesCommand::List) => Way::Run(Action::Capsules),
+        Command::Summary(SummariesCommand::List) => Way::Run(Action::SummaryList),
         Command::Summary(SummariesCommand::Draft(DraftCommand::Draft)) => Way::Run(Action::Draft),
         Command::Plans(Plans::List) => Way::Run(Action::Calls),
         Command::Traces(Traces { command: Some(TracesCommand::Again { .. }), .. }) => {
@@ -314,7 +314,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
                 Some(AutoSummaryOverride::Auto) => "are used at once",
             };
             model.status.say(Severity::Notice, format!("Automatic summaries on this branch {how}."), model.now);
-            return Way::Run(Action::Capsules);
+            return Way::Run(Action::SummaryList);
         }
         SettingCommand::Mode { .. }
         | SettingCommand::Profile { .. }
