@@ -6,7 +6,6 @@ use super::parse::file::{Parsed, Reader};
 use super::symbol::Symbol;
 use crate::domain::base::Hash;
 use crate::domain::base::cases::cases;
-use crate::domain::code::symbols::LANGUAGES;
 use crate::domain::code::{Kind, Language, ParseOutcome};
 use proptest::prelude::*;
 use std::path::Path;
@@ -194,7 +193,7 @@ fn deep_nesting_takes_no_stack() {
 
 #[test]
 fn languages_have_grammars() {
-    for language in LANGUAGES {
+    for language in Language::ALL {
         assert!(Reader::default().read(language, "x", b"", &|| true).is_some(), "{language:?}");
     }
 }

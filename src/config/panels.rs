@@ -3,36 +3,26 @@
 //! Not for: the user's settings (`settings`), or the positions of the panes (the workbench).
 
 use super::save;
+use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The screen layout.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Shape {
-    /// Panels beside the conversation, if they fit.
-    #[default]
-    Wide,
-    /// One pane at a time.
-    Narrow,
-    /// Only the conversation and the composer.
-    Zen,
+named_enum! {
+    /// The screen layouts, in the order of the key that cycles through them.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+    pub enum Shape {
+        /// Panels beside the conversation, if they fit.
+        #[default]
+        Wide = "wide",
+        /// One pane at a time.
+        Narrow = "narrow",
+        /// Only the conversation and the composer.
+        Zen = "zen",
+    }
 }
 
 impl Shape {
-    /// All layouts, in the order of the key that cycles through them.
-    pub const ALL: [Self; 3] = [Self::Wide, Self::Narrow, Self::Zen];
-
-    /// The layout's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Wide => "wide",
-            Self::Narrow => "narrow",
-            Self::Zen => "zen",
-        }
-    }
-
     /// Returns the layout with this name, in any case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

@@ -4,6 +4,7 @@
 
 pub use super::choices::{LayoutChoice, SummariesChoice};
 pub use super::mcp::{McpKind, McpServer};
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::call::{Encoding, Limits, Price, Profile};
 use crate::domain::code::CodeSettings;
 use crate::domain::planning::{Layout, Mode, StateBlock};
@@ -266,36 +267,23 @@ pub struct Store {
     pub backups: u32,
 }
 
-/// The log level.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogLevel {
-    /// Nothing.
-    Off,
-    /// Errors only.
-    Error,
-    /// Also warnings.
-    #[default]
-    Warn,
-    /// Also actions.
-    Info,
-    /// Also details.
-    Debug,
-    /// Also every step.
-    Trace,
-}
-
-impl LogLevel {
-    /// Returns the name in the settings and in log filters.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Trace => "trace",
-        }
+named_enum! {
+    /// The log level.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+    pub enum LogLevel {
+        /// Nothing.
+        Off = "off",
+        /// Errors only.
+        Error = "error",
+        /// Also warnings.
+        #[default]
+        Warn = "warn",
+        /// Also actions.
+        Info = "info",
+        /// Also details.
+        Debug = "debug",
+        /// Also every step.
+        Trace = "trace",
     }
 }
 

@@ -3,9 +3,8 @@
 
 use super::record::{Counts, FileStamp, Record, Words};
 use crate::code::symbol::{Span, Symbol};
-use crate::domain::base::Hash;
-use crate::domain::code::Kind;
-use crate::domain::code::symbols::{LANGUAGES, PARSE_OUTCOMES};
+use crate::domain::base::{Hash, varint};
+use crate::domain::code::{Kind, Language, ParseOutcome};
 use std::path::{Path, PathBuf};
 
 /// Maximum entries of one list that are accepted.
@@ -16,13 +15,8 @@ const MAX_ENTRIES: usize = 1 << 24;
 pub(crate) struct ByteWriter(pub(crate) Vec<u8>);
 
 impl ByteWriter {
-    /// Writes a number as LEB128: seven bits per byte, the lowest first.
-    pub(crate) fn number(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.0.push(number.to_le_bytes()[0] | 0x80);
-            number >>= 7;
-        }
-        self.0.push(number.to_le_bytes()[0]);
+    pub(crate) fn number(&mut self, number: u64) {
+        varint::put(&mut self.0, number);
     }
 
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
@@ -52,8 +46,8 @@ impl ByteWriter {
         self.stamp(record.stamp);
         self.0.extend_from_slice(&record.hash.0);
         let place = |found: Option<usize>| found.map_or(0, |at| at as u64 + 1);
-        self.number(place(PARSE_OUTCOMES.iter().position(|outcome| *outcome == record.outcome)));
-        self.number(place(LANGUAGES.iter().position(|language| Some(*language) == record.language)));
+        self.number(place(ParseOutcome::ALL.iter().position(|outcome| *outcome == record.outcome)));
+        self.number(place(Language::ALL.iter().position(|language| Some(*language) == record.language)));
         self.number(u64::from(record.errors));
         self.number(u64::from(record.lines));
         self.number(record.symbols.len() as u64);
@@ -118,15 +112,7 @@ impl<'a> ByteReader<'a> {
     }
 
     fn number(&mut self) -> Option<u64> {
-        let mut number = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(number);
-            }
-        }
-        None
+        varint::take(&mut self.0)
     }
 
     fn number_u32(&mut self) -> Option<u32> {
@@ -170,10 +156,10 @@ impl<'a> ByteReader<'a> {
         let path = self.path()?;
         let stamp = self.stamp()?;
         let hash = Hash(self.take(32)?.try_into().ok()?);
-        let outcome = *PARSE_OUTCOMES.get(usize::try_from(self.number()?.checked_sub(1)?).ok()?)?;
+        let outcome = *ParseOutcome::ALL.get(usize::try_from(self.number()?.checked_sub(1)?).ok()?)?;
         let language = match self.number()? {
             0 => None,
-            place => Some(*LANGUAGES.get(usize::try_from(place - 1).ok()?)?),
+            place => Some(*Language::ALL.get(usize::try_from(place - 1).ok()?)?),
         };
         let errors = self.number()? != 0;
         let lines = self.number_u32()?;

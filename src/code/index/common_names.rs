@@ -66,11 +66,10 @@ pub(crate) fn is_common(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::code::symbols::LANGUAGES;
 
     #[test]
     fn lists_are_sorted() {
-        assert!(LANGUAGES.iter().all(|language| of(*language).is_sorted()));
+        assert!(Language::ALL.iter().all(|language| of(*language).is_sorted()));
         assert!(LISTS.iter().all(|list| list.is_sorted() && list.windows(2).all(|pair| pair[0] != pair[1])));
         assert!(is_common("push") && is_common("forEach") && !is_common("undo"));
     }

@@ -11,7 +11,6 @@ use super::paths::module_path;
 use super::records::{File, Index, SymbolId};
 use crate::code::parse::receivers::Receivers;
 use crate::code::symbol::to_u32;
-use crate::domain::code::symbols::LANGUAGES;
 use crate::domain::code::{Kind, Language};
 use std::collections::{BTreeMap, HashSet};
 
@@ -377,5 +376,5 @@ fn folders(index: &Index) -> Vec<u32> {
 fn common_numbers(index: &Index) -> BTreeMap<Language, HashSet<u32>> {
     let of =
         |language: Language| common_names::of(language).iter().filter_map(|name| index.name_number(name)).collect();
-    LANGUAGES.into_iter().map(|language| (language, of(language))).collect()
+    Language::ALL.into_iter().map(|language| (language, of(language))).collect()
 }

@@ -2,6 +2,7 @@
 //! names (`read_only`, `ReadOnly`, and `readonly` share a term).
 //! Not for: the weight of terms (`query`, `rank`).
 
+use crate::domain::base::identifier;
 use rust_stemmers::{Algorithm, Stemmer};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -68,35 +69,7 @@ impl Analyzer {
 /// and between letters and digits.
 #[must_use]
 pub fn parts(word: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    let mut before: Option<char> = None;
-    let mut chars = word.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        if !c.is_alphanumeric() {
-            if at > start {
-                found.push(&word[start..at]);
-            }
-            start = at + c.len_utf8();
-            before = None;
-            continue;
-        }
-        let next = chars.peek().map(|(_, c)| *c);
-        let cut = before.is_some_and(|b| {
-            (b.is_lowercase() && c.is_uppercase())
-                || (b.is_uppercase() && c.is_uppercase() && next.is_some_and(char::is_lowercase))
-                || (b.is_numeric() != c.is_numeric())
-        });
-        if cut && at > start {
-            found.push(&word[start..at]);
-            start = at;
-        }
-        before = Some(c);
-    }
-    if start < word.len() {
-        found.push(&word[start..]);
-    }
-    found
+    identifier::parts(word, |c| !c.is_alphanumeric())
 }
 
 /// Returns the words of a text: runs of letters, digits, and underscores.

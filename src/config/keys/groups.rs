@@ -2,40 +2,30 @@
 //! Not for: the group of each action (`actions`), or keys (`keymap`).
 
 use super::actions::Action;
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::base::plain_text::first_clause;
 
-/// A heading of the menus.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum ActionGroup {
-    /// The content of the next request.
-    Context,
-    /// Branches and the tree.
-    Branch,
-    /// Past calls and their usage.
-    Calls,
-    /// Tools, their servers, and their rules.
-    Tools,
-    /// Sessions, settings and the program.
-    Session,
-    /// Appearance and navigation.
-    View,
-    /// Writing and sending.
-    Message,
-}
-
-impl ActionGroup {
-    /// Returns the heading.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Message => "Message",
-            Self::Context => "Context",
-            Self::Branch => "Branch",
-            Self::Calls => "Calls",
-            Self::Tools => "Tools",
-            Self::Session => "Session",
-            Self::View => "View",
-        }
+named_enum! {
+    /// A heading of the menus.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+    pub enum ActionGroup {
+        /// The content of the next request.
+        Context => "Context",
+        /// Branches and the tree.
+        Branch => "Branch",
+        /// Past calls and their usage.
+        Calls => "Calls",
+        /// Tools, their servers, and their rules.
+        Tools => "Tools",
+        /// Sessions, settings and the program.
+        Session => "Session",
+        /// Appearance and navigation.
+        View => "View",
+        /// Writing and sending.
+        Message => "Message",
     }
+    /// Returns the heading.
+    pub fn title
 }
 
 impl Action {

@@ -2,6 +2,7 @@
 //! question that waits for a typed answer.
 //! Not for: making summaries, or assigning a lane to a new message (`domain::conversation::lane`).
 
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::planning::Lanes;
 
 /// A turn of a lane.
@@ -68,32 +69,24 @@ pub fn due(unsummarized: &[LaneTurn], since: u64, spec: &Lanes) -> Option<DueSum
     (upto > 0).then_some(DueSummary { cause, upto })
 }
 
-/// The type of an expected answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AnswerSlot {
-    /// Yes or no.
-    YesNo,
-    /// A number, optionally with a unit.
-    Number,
-    /// A path or file name.
-    Path,
-    /// Any words that do not ask a question back.
-    Text,
+named_enum! {
+    /// The type of an expected answer.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum AnswerSlot {
+        /// Yes or no.
+        YesNo => "yes_no",
+        /// A number, optionally with a unit.
+        Number => "number",
+        /// A path or file name.
+        Path => "path",
+        /// Any words that do not ask a question back.
+        Text => "text",
+    }
+    /// Returns its name in a state block.
+    pub fn name
 }
 
 impl AnswerSlot {
-    const ALL: [Self; 4] = [Self::YesNo, Self::Number, Self::Path, Self::Text];
-
-    /// Returns its name in a state block.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::YesNo => "yes_no",
-            Self::Number => "number",
-            Self::Path => "path",
-            Self::Text => "text",
-        }
-    }
-
     /// Returns whether a message consists only of such an answer. A new task that contains a number is not.
     pub fn matches(self, message: &str) -> bool {
         let text = message.trim().trim_end_matches(['.', '!', ',']).trim();

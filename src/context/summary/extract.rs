@@ -10,6 +10,7 @@
 
 use super::anchors;
 use super::text::{SentencePlace, contains_phrase, content_words, sentences, spaced};
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::conversation::Role;
 use crate::domain::conversation::memory::one_line;
 use crate::domain::summary::{AnchorKind, SourceTurn};
@@ -27,32 +28,25 @@ const DUPLICATE_SHARE: f64 = 0.6;
 /// Bonus for a fact that no chosen sentence contains yet (0.12 to 0.5 were tried).
 const NEW_FACT_BONUS: f64 = 0.3;
 
-/// The parts of a summary, in order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-pub enum Part {
-    /// Goals and unanswered questions.
-    Goals,
-    Decisions,
-    /// Preferences, constraints, values.
-    Facts,
-    /// Attempts and their outcomes.
-    Outcomes,
-    /// What is still to be done.
-    Pending,
+named_enum! {
+    /// The parts of a summary, in order.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+    pub enum Part {
+        /// Goals and unanswered questions.
+        Goals => "### Goals and open questions",
+        Decisions => "### Decisions",
+        /// Preferences, constraints, values.
+        Facts => "### Facts, preferences, constraints",
+        /// Attempts and their outcomes.
+        Outcomes => "### Outcomes: tried, worked, failed",
+        /// What is still to be done.
+        Pending => "### Pending",
+    }
+    /// Returns its heading.
+    pub fn heading
 }
 
 impl Part {
-    /// Returns its heading.
-    pub fn heading(self) -> &'static str {
-        match self {
-            Self::Goals => "### Goals and open questions",
-            Self::Decisions => "### Decisions",
-            Self::Facts => "### Facts, preferences, constraints",
-            Self::Outcomes => "### Outcomes: tried, worked, failed",
-            Self::Pending => "### Pending",
-        }
-    }
-
     /// Returns the phrases that put a sentence under this part.
     fn cues(self) -> impl Iterator<Item = &'static str> {
         let all = match self {

@@ -1,5 +1,5 @@
 //! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, amounts of money, bar charts,
-//! findings of `pleach doctor`, families of values, enums with names.
+//! findings of `pleach doctor`, families of values, enums with names, words of identifiers, integers as bytes.
 //! Not for: anything about conversations or calls.
 
 #[cfg(test)]
@@ -10,6 +10,7 @@ pub mod failure;
 pub(crate) mod families;
 pub mod finding;
 pub mod hash;
+pub(crate) mod identifier;
 pub mod ids;
 pub mod money;
 pub(crate) mod named_enum;
@@ -17,6 +18,7 @@ pub mod plain_text;
 pub mod safe_text;
 pub mod secrets;
 pub mod time;
+pub(crate) mod varint;
 
 pub use damage::{BackupAct, BackupCard, BackupOutcome, BackupReport, Damage, RepairResult, StartWith};
 pub use failure::{Failure, FailureKind};

@@ -4,6 +4,7 @@
 
 use super::retrieval_set::{Gate, PassReason, SkipReason};
 use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::{CodeRef, Parts};
 use crate::domain::planning::mode::Mode;
@@ -15,40 +16,27 @@ pub const MAX_CANDIDATES: usize = 60;
 /// The maximum number of characters of the query that are recorded. The whole message is stored once, as a message.
 pub const MAX_QUERY_CHARS: usize = 200;
 
-/// The outcome of a candidate.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CodeOutcome {
-    /// It was sent.
-    Sent,
-    /// There was no room for it.
-    NoRoom,
-    /// A near miss: symbols that match clearly better are sent.
-    Below,
-    /// It is part of another symbol that is sent.
-    Inside,
-    /// The request already contains its lines.
-    AlreadySent,
-    /// Its file changed after it was indexed.
-    Changed,
-    /// Enough better candidates come before it.
-    Unused,
-}
-
-impl CodeOutcome {
-    /// Returns the outcome as a clause.
-    #[must_use]
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Self::Sent => "sent",
-            Self::NoRoom => "no room",
-            Self::Below => "near miss: symbols that match clearly better are sent",
-            Self::Inside => "part of another symbol that is sent",
-            Self::AlreadySent => "the request already contains its lines",
-            Self::Changed => "its file changed after it was indexed",
-            Self::Unused => "enough better matches",
-        }
+named_enum! {
+    /// The outcome of a candidate.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+    pub enum CodeOutcome {
+        /// It was sent.
+        Sent = "sent" => "sent",
+        /// There was no room for it.
+        NoRoom = "no_room" => "no room",
+        /// A near miss: symbols that match clearly better are sent.
+        Below = "below" => "near miss: symbols that match clearly better are sent",
+        /// It is part of another symbol that is sent.
+        Inside = "inside" => "part of another symbol that is sent",
+        /// The request already contains its lines.
+        AlreadySent = "already_sent" => "the request already contains its lines",
+        /// Its file changed after it was indexed.
+        Changed = "changed" => "its file changed after it was indexed",
+        /// Enough better candidates come before it.
+        Unused = "unused" => "enough better matches",
     }
+    /// Returns the outcome as a clause.
+    pub fn sentence
 }
 
 /// A symbol that was considered.

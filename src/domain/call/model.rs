@@ -44,39 +44,27 @@ named_enum! {
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub enum Quirk {
         /// The server requires `max_completion_tokens`.
-        MaxCompletionTokens = "max_completion_tokens",
+        MaxCompletionTokens = "max_completion_tokens" => "expects max_completion_tokens instead of max_tokens",
         /// The server requires `max_tokens`.
-        MaxTokens = "max_tokens",
+        MaxTokens = "max_tokens" => "expects max_tokens instead of max_completion_tokens",
         /// The server rejects `stream_options`.
-        NoStreamOptions = "no_stream_options",
+        NoStreamOptions = "no_stream_options" => "rejects stream_options, so it may not report usage",
         /// The server rejects tools.
-        NoTools = "no_tools",
+        NoTools = "no_tools" => "rejects tools",
         /// The server rejects a temperature.
-        NoTemperature = "no_temperature",
+        NoTemperature = "no_temperature" => "rejects a temperature",
         /// The server rejects the role `system`; instructions are sent in the first user message.
-        NoSystemRole = "no_system_role",
+        NoSystemRole = "no_system_role" => "has no system role, so the instructions are sent in a user message",
         /// The server requires `developer` in place of `system`.
-        DeveloperRole = "developer_role",
+        DeveloperRole = "developer_role" => "expects the role developer for instructions",
         /// The server requires roles to alternate.
-        StrictAlternation = "strict_alternation",
+        StrictAlternation = "strict_alternation" => "expects user and assistant to alternate",
     }
+    /// Returns the change as the end of a sentence that begins with the server.
+    pub fn sentence
 }
 
 impl Quirk {
-    /// Returns the change as the end of a sentence that begins with the server.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Self::MaxCompletionTokens => "expects max_completion_tokens instead of max_tokens",
-            Self::MaxTokens => "expects max_tokens instead of max_completion_tokens",
-            Self::NoStreamOptions => "rejects stream_options, so it may not report usage",
-            Self::NoTools => "rejects tools",
-            Self::NoTemperature => "rejects a temperature",
-            Self::NoSystemRole => "has no system role, so the instructions are sent in a user message",
-            Self::DeveloperRole => "expects the role developer for instructions",
-            Self::StrictAlternation => "expects user and assistant to alternate",
-        }
-    }
-
     /// Applies the change to a dialect.
     pub fn apply(self, dialect: &mut Dialect) {
         match self {

@@ -3,47 +3,34 @@
 //! Not for: retrieving (`retrieval`) or sending (`context`).
 
 use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 
-/// The reason why nothing was retrieved.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SkipReason {
-    /// A person turned retrieval off for this call.
-    NotWanted,
-    /// The messages are still being indexed.
-    Indexing,
-    /// The path has no searchable messages.
-    NothingToFind,
-    /// The message has no content words.
-    NoContent,
-    /// The message's words do not occur in older messages.
-    Unknown,
-    /// The message's words are too common on this path.
-    Common,
-    /// The message shares too little with older messages.
-    Faint,
-    /// The mode or the policy searches nothing. Only for code.
-    ModeOff,
-    /// The message names no symbol or file, and the mode sends only named symbols and files. Only for code.
-    NotNamed,
-}
-
-impl SkipReason {
-    /// Returns the reason as a clause that follows the gate's decision.
-    #[must_use]
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Self::NotWanted => "you turned the search off for this call",
-            Self::Indexing => "the older messages are still being indexed",
-            Self::NothingToFind => "there is no older message to search",
-            Self::NoContent => "the message names nothing to search for",
-            Self::Unknown => "no older message mentions anything that the message names",
-            Self::Common => "the words of the message are too common in this conversation",
-            Self::Faint => "no older message matches enough of the message",
-            Self::ModeOff | Self::NotNamed => "the context mode turns search off for this message",
-        }
+named_enum! {
+    /// The reason why nothing was retrieved.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+    pub enum SkipReason {
+        /// A person turned retrieval off for this call.
+        NotWanted = "not_wanted" => "you turned the search off for this call",
+        /// The messages are still being indexed.
+        Indexing = "indexing" => "the older messages are still being indexed",
+        /// The path has no searchable messages.
+        NothingToFind = "nothing_to_find" => "there is no older message to search",
+        /// The message has no content words.
+        NoContent = "no_content" => "the message names nothing to search for",
+        /// The message's words do not occur in older messages.
+        Unknown = "unknown" => "no older message mentions anything that the message names",
+        /// The message's words are too common on this path.
+        Common = "common" => "the words of the message are too common in this conversation",
+        /// The message shares too little with older messages.
+        Faint = "faint" => "no older message matches enough of the message",
+        /// The mode or the policy searches nothing. Only for code.
+        ModeOff = "mode_off" => "the context mode turns search off for this message",
+        /// The message names no symbol or file, and the mode sends only named symbols and files. Only for code.
+        NotNamed = "not_named" => "the context mode turns search off for this message",
     }
+    /// Returns the reason as a clause that follows the gate's decision.
+    pub fn sentence
 }
 
 /// The reason why older messages were searched.

@@ -2,6 +2,7 @@
 //! Not for: the tokenizers (`llm::counting::tokens`).
 
 use crate::domain::base::hash::Hash;
+use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -67,28 +68,22 @@ impl<'de> Deserialize<'de> for Encoding {
     }
 }
 
-/// The certainty of a number of tokens, shown with every such number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Certainty {
-    /// Counted with the model's vocabulary or a similar one.
-    Estimated,
-    /// An estimate corrected by earlier server reports.
-    Calibrated,
-    /// Reported by the server.
-    Actual,
+named_enum! {
+    /// The certainty of a number of tokens, shown with every such number.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+    pub enum Certainty {
+        /// Counted with the model's vocabulary or a similar one.
+        Estimated = "estimated" => "est",
+        /// An estimate corrected by earlier server reports.
+        Calibrated = "calibrated" => "cal",
+        /// Reported by the server.
+        Actual = "actual" => "actual",
+    }
+    /// Returns the short label shown with a number.
+    pub fn label
 }
 
 impl Certainty {
-    /// Returns the short label shown with a number.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Estimated => "est",
-            Self::Calibrated => "cal",
-            Self::Actual => "actual",
-        }
-    }
-
     /// Returns the certainty in words, for sentences.
     pub fn in_words(self) -> &'static str {
         match self {

@@ -2,74 +2,50 @@
 //! Not for: finding symbols (`code`).
 
 use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The kind of a symbol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The file itself: everything outside other symbols.
-    File,
-    /// A module or namespace inside a file.
-    Module,
-    Class,
-    /// A struct or record.
-    Struct,
-    /// An enumeration.
-    Enum,
-    Union,
-    /// A trait or interface.
-    Interface,
-    /// A block of methods for a type.
-    Impl,
-    Function,
-    /// A function that belongs to a type.
-    Method,
-    /// A declaration of a function without its body.
-    Prototype,
-    /// A constant, static, or global variable.
-    Constant,
-    /// An alias or other type.
-    Type,
-    Macro,
-    /// A heading with its section, a table of settings, or a key with keys inside.
-    Section,
-    /// A key of a settings file.
-    Key,
+named_enum! {
+    /// The kind of a symbol, in the order of the stored numbers.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Kind {
+        /// The file itself: everything outside other symbols.
+        File = "file",
+        /// A module or namespace inside a file.
+        Module = "module",
+        Class = "class",
+        /// A struct or record.
+        Struct = "struct",
+        /// An enumeration.
+        Enum = "enum",
+        Union = "union",
+        /// A trait or interface.
+        Interface = "interface",
+        /// A block of methods for a type.
+        Impl = "impl",
+        Function = "function",
+        /// A function that belongs to a type.
+        Method = "method",
+        /// A declaration of a function without its body.
+        Prototype = "prototype",
+        /// A constant, static, or global variable.
+        Constant = "constant",
+        /// An alias or other type.
+        Type = "type",
+        Macro = "macro",
+        /// A heading with its section, a table of settings, or a key with keys inside.
+        Section = "section",
+        /// A key of a settings file.
+        Key = "key",
+    }
 }
 
-/// All kinds with their names, in the order of their stored numbers.
-const KINDS: [(Kind, &str); 16] = [
-    (Kind::File, "file"),
-    (Kind::Module, "module"),
-    (Kind::Class, "class"),
-    (Kind::Struct, "struct"),
-    (Kind::Enum, "enum"),
-    (Kind::Union, "union"),
-    (Kind::Interface, "interface"),
-    (Kind::Impl, "impl"),
-    (Kind::Function, "function"),
-    (Kind::Method, "method"),
-    (Kind::Prototype, "prototype"),
-    (Kind::Constant, "constant"),
-    (Kind::Type, "type"),
-    (Kind::Macro, "macro"),
-    (Kind::Section, "section"),
-    (Kind::Key, "key"),
-];
-
 impl Kind {
-    /// Returns the name used in output.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        KINDS[self as usize].1
-    }
-
     /// Returns the kind with a stored number; `None` if there is none.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
-        KINDS.get(usize::from(number)).map(|(kind, _)| *kind)
+        Self::ALL.get(usize::from(number)).copied()
     }
 
     /// Returns whether functions inside a symbol of this kind are methods.
@@ -85,45 +61,33 @@ impl Kind {
     }
 }
 
-/// A language whose symbols are indexed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Language {
-    Rust,
-    Python,
-    TypeScript,
-    /// TypeScript with JSX.
-    Tsx,
-    /// JavaScript, JSX included.
-    JavaScript,
-    Go,
-    C,
-    /// C++.
-    Cpp,
-    Java,
-    /// TOML: its tables and keys.
-    Toml,
-    /// YAML: its keys, down to the second level.
-    Yaml,
-    /// Markdown: its headings.
-    Markdown,
+named_enum! {
+    /// A language whose symbols are indexed, in the order of the stored numbers.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Language {
+        Rust => "Rust",
+        Python => "Python",
+        TypeScript => "TypeScript",
+        /// TypeScript with JSX.
+        Tsx => "TSX",
+        /// JavaScript, JSX included.
+        JavaScript => "JavaScript",
+        Go => "Go",
+        C => "C",
+        /// C++.
+        Cpp => "C++",
+        Java => "Java",
+        /// TOML: its tables and keys.
+        Toml => "TOML",
+        /// YAML: its keys, down to the second level.
+        Yaml => "YAML",
+        /// Markdown: its headings.
+        Markdown => "Markdown",
+    }
+    /// Returns the display name.
+    pub fn name
 }
-
-/// All languages, in the order of their stored numbers.
-pub const LANGUAGES: [Language; 12] = [
-    Language::Rust,
-    Language::Python,
-    Language::TypeScript,
-    Language::Tsx,
-    Language::JavaScript,
-    Language::Go,
-    Language::C,
-    Language::Cpp,
-    Language::Java,
-    Language::Toml,
-    Language::Yaml,
-    Language::Markdown,
-];
 
 /// The separator between headings or keys, which may contain dots.
 const TEXT_SEPARATOR: &str = " > ";
@@ -138,25 +102,6 @@ pub fn own_name(qualified: &str) -> &str {
 }
 
 impl Language {
-    /// Returns the display name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rust => "Rust",
-            Self::Python => "Python",
-            Self::TypeScript => "TypeScript",
-            Self::Tsx => "TSX",
-            Self::JavaScript => "JavaScript",
-            Self::Go => "Go",
-            Self::C => "C",
-            Self::Cpp => "C++",
-            Self::Java => "Java",
-            Self::Toml => "TOML",
-            Self::Yaml => "YAML",
-            Self::Markdown => "Markdown",
-        }
-    }
-
     /// Returns whether files of the language are settings or documents instead of code.
     #[must_use]
     pub fn is_text(self) -> bool {
@@ -174,34 +119,25 @@ impl Language {
     }
 }
 
-/// The outcome of reading a file for the index.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ParseOutcome {
-    /// The file was parsed; its symbols are known.
-    Parsed,
-    /// The file is in no supported language.
-    NoLanguage,
-    /// The file is larger than the limit.
-    TooLarge,
-    /// The file is not text.
-    Binary,
-    /// The file is generated, as recognized by its name, its first lines, or its long lines, or a copy of another
-    /// project's document or settings, as recognized by its folder.
-    Generated,
-    /// The file could not be read.
-    Unreadable,
+named_enum! {
+    /// The outcome of reading a file for the index, in the order of the stored numbers.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum ParseOutcome {
+        /// The file was parsed; its symbols are known.
+        Parsed = "parsed",
+        /// The file is in no supported language.
+        NoLanguage = "no_language",
+        /// The file is larger than the limit.
+        TooLarge = "too_large",
+        /// The file is not text.
+        Binary = "binary",
+        /// The file is generated, as recognized by its name, its first lines, or its long lines, or a copy of another
+        /// project's document or settings, as recognized by its folder.
+        Generated = "generated",
+        /// The file could not be read.
+        Unreadable = "unreadable",
+    }
 }
-
-/// All outcomes, in the order of their stored numbers.
-pub const PARSE_OUTCOMES: [ParseOutcome; 6] = [
-    ParseOutcome::Parsed,
-    ParseOutcome::NoLanguage,
-    ParseOutcome::TooLarge,
-    ParseOutcome::Binary,
-    ParseOutcome::Generated,
-    ParseOutcome::Unreadable,
-];
 
 /// The parts of a score, which sum to it.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]

@@ -18,35 +18,22 @@ named_enum! {
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
     pub enum DiffKind {
         /// The row is included now and was not before.
-        Entered = "entered",
+        Entered = "entered" => "added",
         /// The row was included before and is not now.
-        Left = "left",
+        Left = "left" => "left out",
         /// The row is in another section, or its order among the other rows changed.
-        Moved = "moved",
+        Moved = "moved" => "moved",
         /// The row is sent with fewer tokens.
-        Shortened = "shortened",
+        Shortened = "shortened" => "shortened",
         /// The row is sent with more tokens.
-        Lengthened = "lengthened",
+        Lengthened = "lengthened" => "lengthened",
         /// The row has another text of the same length.
-        Changed = "changed",
+        Changed = "changed" => "different text",
         /// The row is included or left out for another reason.
-        Reason = "reason",
+        Reason = "reason" => "different reason",
     }
-}
-
-impl DiffKind {
     /// Returns the title.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Entered => "added",
-            Self::Left => "left out",
-            Self::Moved => "moved",
-            Self::Shortened => "shortened",
-            Self::Lengthened => "lengthened",
-            Self::Changed => "different text",
-            Self::Reason => "different reason",
-        }
-    }
+    pub fn title
 }
 
 /// The place of an item in a plan.
@@ -109,53 +96,36 @@ impl ItemPlace {
     }
 }
 
-/// The cause of a difference.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CauseKind {
-    /// A person's act.
-    You,
-    /// An act of the model.
-    Model,
-    /// The program created, renewed, or ended a lease.
-    Lease,
-    /// The prompt budget.
-    Budget,
-    /// The context mode.
-    Mode,
-    /// The policy or the layout.
-    Policy,
-    /// Another model with different token counts or another window.
-    OtherModel,
-    /// A summary replaces turns.
-    Summary,
-    Retrieval,
-    /// The window of recent turns moved.
-    Window,
-    /// The conversation continued.
-    Turn,
-    /// Another path: a branch, another version of a message.
-    Branch,
-}
-
-impl CauseKind {
-    /// Returns the title.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::You => "you",
-            Self::Model => "the model",
-            Self::Lease => "a lease",
-            Self::Budget => "the budget",
-            Self::Mode => "the mode",
-            Self::Policy => "the policy",
-            Self::OtherModel => "another model",
-            Self::Summary => "a summary",
-            Self::Retrieval => "the question",
-            Self::Window => "the window",
-            Self::Turn => "the conversation",
-            Self::Branch => "another path",
-        }
+named_enum! {
+    /// The cause of a difference.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+    pub enum CauseKind {
+        /// A person's act.
+        You = "you" => "you",
+        /// An act of the model.
+        Model = "model" => "the model",
+        /// The program created, renewed, or ended a lease.
+        Lease = "lease" => "a lease",
+        /// The prompt budget.
+        Budget = "budget" => "the budget",
+        /// The context mode.
+        Mode = "mode" => "the mode",
+        /// The policy or the layout.
+        Policy = "policy" => "the policy",
+        /// Another model with different token counts or another window.
+        OtherModel = "other_model" => "another model",
+        /// A summary replaces turns.
+        Summary = "summary" => "a summary",
+        Retrieval = "retrieval" => "the question",
+        /// The window of recent turns moved.
+        Window = "window" => "the window",
+        /// The conversation continued.
+        Turn = "turn" => "the conversation",
+        /// Another path: a branch, another version of a message.
+        Branch = "branch" => "another path",
     }
+    /// Returns the title.
+    pub fn title
 }
 
 /// One cause of a difference.

@@ -1,25 +1,26 @@
 //! Context modes and their limits.
 //! Not for: policies (`policy`), which decide how the budget is used.
 
+use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 
-/// How much context the program adds automatically.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default, PartialOrd, Ord)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// The program adds nothing: instructions, state, permanent pins, and the window are sent.
-    Off,
-    /// Small, cheap additions (the default).
-    #[default]
-    Light,
-    /// More and longer additions.
-    Heavy,
+named_enum! {
+    /// How much context the program adds automatically.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default, PartialOrd, Ord)]
+    pub enum Mode {
+        /// The program adds nothing: instructions, state, permanent pins, and the window are sent.
+        Off = "off" => "Off",
+        /// Small, cheap additions (the default).
+        #[default]
+        Light = "light" => "Light",
+        /// More and longer additions.
+        Heavy = "heavy" => "Heavy",
+    }
+    /// Returns the display name: `Off`, `Light`, `Heavy`.
+    pub fn title
 }
 
 impl Mode {
-    /// All modes, in cycling order.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Light, Self::Heavy];
-
     /// Returns the next mode in the cycle.
     #[must_use]
     pub fn next(self) -> Self {
@@ -27,15 +28,6 @@ impl Mode {
             Self::Off => Self::Light,
             Self::Light => Self::Heavy,
             Self::Heavy => Self::Off,
-        }
-    }
-
-    /// Returns the display name: `Off`, `Light`, `Heavy`.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Off => "Off",
-            Self::Light => "Light",
-            Self::Heavy => "Heavy",
         }
     }
 
@@ -59,16 +51,20 @@ impl Mode {
     }
 }
 
-/// Whether older messages are searched for a draft, as chosen by a person.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum SearchChoice {
-    /// The mode, the policy, and the message decide.
-    #[default]
-    Auto,
-    /// Search always.
-    Anyway,
-    /// Do not search for this call.
-    Never,
+named_enum! {
+    /// Whether older messages are searched for a draft, as chosen by a person.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum SearchChoice {
+        /// The mode, the policy, and the message decide.
+        #[default]
+        Auto => "Older messages are searched as the mode and the message require.",
+        /// Search always.
+        Anyway => "Older messages are searched for this call, regardless of the mode and the message.",
+        /// Do not search for this call.
+        Never => "Nothing is searched for this call.",
+    }
+    /// Returns a sentence that explains the value.
+    pub fn sentence
 }
 
 impl SearchChoice {
@@ -79,15 +75,6 @@ impl SearchChoice {
             Self::Auto => Self::Anyway,
             Self::Anyway => Self::Never,
             Self::Never => Self::Auto,
-        }
-    }
-
-    /// Returns a sentence that explains the value.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Self::Auto => "Older messages are searched as the mode and the message require.",
-            Self::Anyway => "Older messages are searched for this call, regardless of the mode and the message.",
-            Self::Never => "Nothing is searched for this call.",
         }
     }
 }

@@ -12,32 +12,34 @@ named_enum! {
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
     pub enum Section {
         /// The program's (or the person's) instructions.
-        System = "system",
-        Personality = "personality",
+        System = "system" => "system",
+        Personality = "personality" => "personality",
         /// Guidelines for reading history and state.
-        Guidelines = "guidelines",
+        Guidelines = "guidelines" => "guidelines",
         /// The state block.
-        State = "state",
+        State = "state" => "state",
         /// Permanent pins.
-        StickyPins = "sticky_pins",
-        SessionSummary = "session_summary",
-        LaneSummary = "lane_summary",
+        StickyPins = "sticky_pins" => "pins",
+        SessionSummary = "session_summary" => "session summary",
+        LaneSummary = "lane_summary" => "lane summary",
         /// The code map, rules, and module summaries.
-        Orientation = "orientation",
+        Orientation = "orientation" => "rules, code map",
         /// Retrieved cards.
-        Retrieved = "retrieved",
+        Retrieved = "retrieved" => "found",
         /// Leased pins and items included once.
-        LeasedPins = "leased_pins",
+        LeasedPins = "leased_pins" => "leases",
         /// The window of recent turns.
-        Recent = "recent",
+        Recent = "recent" => "recent turns",
         /// The message replied to.
-        QuotedReply = "quoted_reply",
+        QuotedReply = "quoted_reply" => "quoted reply",
         /// The open turn: the user's message, and what followed it so far.
-        UserMessage = "user_message",
+        UserMessage = "user_message" => "your message",
         /// Items that a later request of the turn adds after the tool results, so that everything before them stays
         /// unchanged: rules of a folder that a tool touched, and the solution of an error that recurred.
-        DuringTurn = "during_turn",
+        DuringTurn = "during_turn" => "added during the turn",
     }
+    /// Returns the display title.
+    pub fn title
 }
 
 impl Section {
@@ -59,26 +61,6 @@ impl Section {
             | Self::Orientation
             | Self::Recent
             | Self::UserMessage => false,
-        }
-    }
-
-    /// Returns the display title.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Personality => "personality",
-            Self::Guidelines => "guidelines",
-            Self::State => "state",
-            Self::StickyPins => "pins",
-            Self::SessionSummary => "session summary",
-            Self::LaneSummary => "lane summary",
-            Self::Orientation => "rules, code map",
-            Self::Retrieved => "found",
-            Self::LeasedPins => "leases",
-            Self::Recent => "recent turns",
-            Self::QuotedReply => "quoted reply",
-            Self::UserMessage => "your message",
-            Self::DuringTurn => "added during the turn",
         }
     }
 }

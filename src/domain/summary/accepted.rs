@@ -35,24 +35,14 @@ named_enum! {
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
     pub enum SummarySource {
         /// A language model.
-        Llm = "llm",
+        Llm = "llm" => "by the model",
         /// The extractive summarizer: sentences of the sources, no model.
-        Extractive = "extractive",
+        Extractive = "extractive" => "extracted",
         /// A person, by hand or by editing a draft.
-        User = "user",
+        User = "user" => "by you",
     }
-}
-
-impl SummarySource {
     /// Returns the author as a phrase, such as `by the model`.
-    #[must_use]
-    pub fn phrase(self) -> &'static str {
-        match self {
-            Self::Llm => "by the model",
-            Self::Extractive => "extracted",
-            Self::User => "by you",
-        }
-    }
+    pub fn phrase
 }
 
 /// A turn that a summary was made from.

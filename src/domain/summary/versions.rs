@@ -2,41 +2,27 @@
 //! Not for: comparing texts or changing them (`engine`).
 
 use super::accepted::SummarySource;
+use crate::domain::base::named_enum::named_enum;
 use std::sync::Arc;
 
-/// The kind of an editable text.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum EditableKind {
-    /// The state block of a branch.
-    State,
-    /// Summaries in use on a branch.
-    Summaries,
-    Memories,
-    Policies,
-    /// Rule files of the project, and the person's own.
-    Rules,
-    Skills,
-    /// Module summaries.
-    Modules,
-}
-
-impl EditableKind {
-    /// All kinds, in the order of their display.
-    pub const ALL: [Self; 7] =
-        [Self::State, Self::Summaries, Self::Memories, Self::Policies, Self::Rules, Self::Skills, Self::Modules];
-
-    /// Returns the title.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::State => "State",
-            Self::Summaries => "Summaries",
-            Self::Memories => "Memories",
-            Self::Policies => "Policies",
-            Self::Rules => "Rules",
-            Self::Skills => "Skills",
-            Self::Modules => "Modules",
-        }
+named_enum! {
+    /// The kind of an editable text, in the order of their display.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    pub enum EditableKind {
+        /// The state block of a branch.
+        State => "State",
+        /// Summaries in use on a branch.
+        Summaries => "Summaries",
+        Memories => "Memories",
+        Policies => "Policies",
+        /// Rule files of the project, and the person's own.
+        Rules => "Rules",
+        Skills => "Skills",
+        /// Module summaries.
+        Modules => "Modules",
     }
+    /// Returns the title.
+    pub fn title
 }
 
 /// Whether a text can be edited.

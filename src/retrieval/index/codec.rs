@@ -1,6 +1,7 @@
-//! Encodes the index as bytes: variable-length integers, posting lists, and a bounds-checked reader.
+//! Encodes the index as bytes: posting lists, and a bounds-checked reader.
 //! Not for: the contents of segments (`segment`).
 
+use crate::domain::base::varint::{put, take};
 use crate::retrieval::RetrievalError;
 
 /// A posting: a passage (its number within the segment) and how often the term occurs there.
@@ -10,15 +11,6 @@ pub struct Posting {
     pub passage: u32,
     /// Occurrences.
     pub count: u32,
-}
-
-/// Appends an integer, seven bits per byte, lowest first.
-pub fn put(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number.to_le_bytes()[0] | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number.to_le_bytes()[0]);
 }
 
 /// Appends a posting to a list; `next` is the last passage of the list plus one (0 for an empty list).
@@ -47,19 +39,7 @@ impl<'a> Postings<'a> {
     }
 
     fn number(&mut self) -> Option<u32> {
-        let (mut value, mut shift) = (0_u64, 0);
-        loop {
-            let (&byte, rest) = self.bytes.split_first()?;
-            self.bytes = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return u32::try_from(value).ok();
-            }
-            shift += 7;
-            if shift > 35 {
-                return None;
-            }
-        }
+        u32::try_from(take(&mut self.bytes)?).ok()
     }
 }
 
@@ -91,17 +71,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If the bytes end or the integer is too large.
     pub fn number(&mut self) -> Result<u64, RetrievalError> {
-        let (mut value, mut shift) = (0_u64, 0_u32);
-        loop {
-            let (&byte, rest) = self.0.split_first().ok_or(RetrievalError::Damaged("it ends early"))?;
-            self.0 = rest;
-            value |=
-                u64::from(byte & 0x7f).checked_shl(shift).ok_or(RetrievalError::Damaged("a number is too large"))?;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-            shift += 7;
-        }
+        take(&mut self.0).ok_or(RetrievalError::Damaged("it ends early, or a number is too large"))
     }
 
     /// Reads the next integer as 32 bits.

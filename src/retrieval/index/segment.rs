@@ -2,8 +2,9 @@
 //! stored so that single terms can be read back).
 //! Not for: data about messages (`session`).
 
-use super::codec::{Posting, Reader, put, put_posting};
+use super::codec::{Posting, Reader, put_posting};
 use super::words::Term;
+use crate::domain::base::varint::put;
 use crate::retrieval::RetrievalError;
 use std::collections::HashMap;
 

@@ -2,11 +2,12 @@
 //! message at a time.
 //! Not for: which messages a branch may find (`scope`), scores (`search`), or texts (none are kept).
 
-use super::codec::{Reader, put};
+use super::codec::Reader;
 use super::passages::{estimate, passages};
 use super::segment::{SEGMENT_PASSAGES, Segment, Source};
 use super::words::{Analyzer, Term, hash, words_of};
 use crate::domain::base::Hash;
+use crate::domain::base::varint::put;
 use crate::domain::conversation::Role;
 use crate::retrieval::RetrievalError;
 use crate::retrieval::hints::marks;

@@ -3,6 +3,7 @@
 //! Not for: which terms matter (`search`) or word lists (`stops`).
 
 use super::stops;
+use crate::domain::base::identifier;
 use rust_stemmers::{Algorithm, Stemmer};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -165,39 +166,9 @@ fn is_path(chunk: &str) -> bool {
     joined && chunk.len() <= MAX_WORD_BYTES && !chunk.contains("...") && !chunk.contains(['(', '"', ','])
 }
 
-/// Splits an identifier into parts: at underscores, before an upper-case letter that begins a word, and between letters
-/// and digits.
+/// Splits an identifier into parts, up to its first apostrophe.
 fn identifier_parts(raw: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    let mut before: Option<char> = None;
-    let mut chars = raw.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let next = chars.peek().map(|(_, c)| *c);
-        let cut = before.is_some_and(|b| {
-            (b.is_lowercase() && c.is_uppercase())
-                || (b.is_uppercase() && c.is_uppercase() && next.is_some_and(char::is_lowercase))
-                || (b.is_numeric() != c.is_numeric() && b != '_' && c != '_')
-        });
-        if cut && at > start {
-            found.push(&raw[start..at]);
-            start = at;
-        }
-        if matches!(c, '_' | '\'' | '’') {
-            if at > start {
-                found.push(&raw[start..at]);
-            }
-            start = if c == '_' { at + 1 } else { raw.len() };
-            if c != '_' {
-                break;
-            }
-        }
-        before = Some(c);
-    }
-    if start < raw.len() {
-        found.push(&raw[start..]);
-    }
-    found
+    identifier::parts(raw.split(['\'', '’']).next().unwrap_or_default(), |c| c == '_')
 }
 
 #[cfg(test)]

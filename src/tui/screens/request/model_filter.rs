@@ -1,21 +1,26 @@
 //! Filter, order, and grouping of the rows in the request overlay.
 //! Not for: the lines of the list (`model`).
 
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::planning::{Row, RowKind, Verdict};
 use std::cmp::Reverse;
 
-/// The order of rows under a heading.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Order {
-    /// The plan's order: included rows in the order of the request, the others newest first.
-    #[default]
-    Plan,
-    /// Largest first.
-    Tokens,
-    /// Highest score first; rows without a score last.
-    Score,
-    /// Oldest first; rows without a date last.
-    Age,
+named_enum! {
+    /// The order of rows under a heading.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Order {
+        /// The plan's order: included rows in the order of the request, the others newest first.
+        #[default]
+        Plan => "in plan order",
+        /// Largest first.
+        Tokens => "most tokens first",
+        /// Highest score first; rows without a score last.
+        Score => "highest score first",
+        /// Oldest first; rows without a date last.
+        Age => "oldest first",
+    }
+    /// How the screen names the order.
+    pub fn title
 }
 
 impl Order {
@@ -27,16 +32,6 @@ impl Order {
             Self::Tokens => Self::Score,
             Self::Score => Self::Age,
             Self::Age => Self::Plan,
-        }
-    }
-
-    /// How the screen names the order.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Plan => "in plan order",
-            Self::Tokens => "most tokens first",
-            Self::Score => "highest score first",
-            Self::Age => "oldest first",
         }
     }
 
@@ -54,18 +49,22 @@ impl Order {
     }
 }
 
-/// The property that the list is grouped by under headings.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Group {
-    /// Sections of the request, then suggested pins, then items that are left out.
-    #[default]
-    Section,
-    /// Kinds of rows.
-    Kind,
-    /// Reasons for including or leaving out.
-    Reason,
-    /// No headings.
-    None,
+named_enum! {
+    /// The property that the list is grouped by under headings.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Group {
+        /// Sections of the request, then suggested pins, then items that are left out.
+        #[default]
+        Section => "by section",
+        /// Kinds of rows.
+        Kind => "by kind",
+        /// Reasons for including or leaving out.
+        Reason => "by reason",
+        /// No headings.
+        None => "without headings",
+    }
+    /// How the screen names the grouping.
+    pub fn title
 }
 
 impl Group {
@@ -77,16 +76,6 @@ impl Group {
             Self::Kind => Self::Reason,
             Self::Reason => Self::None,
             Self::None => Self::Section,
-        }
-    }
-
-    /// How the screen names the grouping.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Section => "by section",
-            Self::Kind => "by kind",
-            Self::Reason => "by reason",
-            Self::None => "without headings",
         }
     }
 }

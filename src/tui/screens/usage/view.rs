@@ -14,6 +14,7 @@
 use super::model::UsageScreen;
 use crate::domain::base::chart::{UNKNOWN, ZERO, cell, eighths};
 use crate::domain::base::money::money;
+use crate::domain::base::named_enum::named_enum;
 use crate::domain::call::ledger::{percent, signed_percent};
 use crate::domain::call::{CallCost, Ledger, RunStatus, Sum, Totals};
 use crate::tui::chat::view::composer;
@@ -27,29 +28,20 @@ const ROWS: (u16, u16) = (3, 9);
 /// Largest width of a column.
 const MAX_COLUMN: usize = 7;
 
-/// The quantity that a chart shows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ChartKind {
-    Input,
-    Output,
-    Cost,
-    Cached,
-    Error,
+named_enum! {
+    /// The quantity that a chart shows.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum ChartKind {
+        Input => "tokens in",
+        Output => "tokens out",
+        Cost => "cost",
+        Cached => "cached",
+        Error => "estimate off",
+    }
+    fn title
 }
 
-const ALL: [ChartKind; 5] = [ChartKind::Input, ChartKind::Output, ChartKind::Cost, ChartKind::Cached, ChartKind::Error];
-
 impl ChartKind {
-    fn title(self) -> &'static str {
-        match self {
-            Self::Input => "tokens in",
-            Self::Output => "tokens out",
-            Self::Cost => "cost",
-            Self::Cached => "cached",
-            Self::Error => "estimate off",
-        }
-    }
-
     fn ink(self) -> Ink {
         match self {
             Self::Input => Ink::MeterLow,
@@ -193,12 +185,12 @@ fn nothing(view: &ViewContext<'_>, whole: bool, room: Rect, buf: &mut Buffer) {
 fn charts(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, room: Rect, buf: &mut Buffer) {
     let detail = if room.height >= ROWS.0 + DETAIL { DETAIL } else { 0 };
     let above = room.height - detail;
-    let fit = usize::from(above / ROWS.0).clamp(1, ALL.len());
-    let first = screen.chart.min(ALL.len() - fit);
+    let fit = usize::from(above / ROWS.0).clamp(1, ChartKind::ALL.len());
+    let first = screen.chart.min(ChartKind::ALL.len() - fit);
     let rows = (above / u16::try_from(fit).unwrap_or(1)).clamp(1, ROWS.1);
     let mut rest = if rows < ROWS.1 { above.saturating_sub(rows * u16::try_from(fit).unwrap_or(1)) } else { 0 };
     let mut y = room.y;
-    for of in ALL.into_iter().skip(first).take(fit) {
+    for of in ChartKind::ALL.into_iter().skip(first).take(fit) {
         let height = rows + u16::from(rest > 0);
         rest = rest.saturating_sub(1);
         chart(view, screen, ledger, of, Rect { y, height, ..room }, buf);
