@@ -99,8 +99,8 @@ fn warn_when_silent() -> impl Sized {
 }
 
 /// Parses the settings of variants (`--arm`).
-pub(super) fn variants(arms: &[String]) -> Result<Vec<Overrides>, Stop> {
-    arms.iter().map(|text| variant::read(text).map_err(|error| Stop::Usage(format!("{error}.")))).collect()
+pub(super) fn variants(words: &[String]) -> Result<Vec<Overrides>, Stop> {
+    words.iter().map(|text| variant::read(text).map_err(|error| Stop::Usage(format!("{error}.")))).collect()
 }
 
 /// Formats piped input for a message: several lines are put into a code fence.

@@ -45,23 +45,11 @@ fn named<'a>(
 
 /// Returns a branch by its id, a unique prefix of its id, or its name; without a text, the current branch.
 pub(super) fn branch<'a>(view: &'a SessionView, text: Option<&str>) -> Result<&'a Branch, Stop> {
-    let found: Vec<&Branch> = match text {
-        None => view.branches.iter().filter(|branch| branch.id == view.current).collect(),
-        Some(text) => {
-            let exact = |branch: &&Branch| branch.name == text || branch.id.to_string() == text;
-            let exact: Vec<&Branch> = view.branches.iter().filter(exact).collect();
-            let begins = |branch: &&Branch| !text.is_empty() && branch.id.to_string().starts_with(text);
-            if exact.is_empty() { view.branches.iter().filter(begins).collect() } else { exact }
-        }
-    };
-    let named = text.unwrap_or("last used");
-    match found.as_slice() {
-        [only] => Ok(only),
-        [] => Err(resolve::no_branch(named).into()),
-        many => Err(Failure::user(format!("{} branches match {named:?}.", many.len()))
-            .todo("Use the id of a branch.")
-            .into()),
+    if let Some(text) = text {
+        return Ok(resolve::branch(&view.branches, text)?);
     }
+    let current = view.branches.iter().find(|branch| branch.id == view.current);
+    Ok(current.ok_or_else(|| resolve::no_branch("last used"))?)
 }
 
 /// Returns the slots of a branch's path.

@@ -58,7 +58,7 @@ pub(super) fn find(
     file.symlink_metadata().ok()?;
     let mut report = FolderSettings {
         path: file.display().to_string(),
-        standing: SettingsFileStatus::Untrusted,
+        status: SettingsFileStatus::Untrusted,
         digest: None,
         keys: Vec::new(),
         changes: Vec::new(),
@@ -77,7 +77,7 @@ pub(super) fn find(
     let mut layer = match read {
         Ok(layer) => layer?,
         Err(error) => {
-            report.standing = SettingsFileStatus::Faulty;
+            report.status = SettingsFileStatus::Faulty;
             report.fault = Some(fault(&error, &report.path));
             return Some(FoundFile { report, layer: None });
         }
@@ -85,7 +85,7 @@ pub(super) fn find(
     report.keys = layer.table.keys().cloned().collect();
     let decision = FolderAnswer::read(&record(paths, workspace));
     apply_decision(&mut report, &restricted(&layer), &decision, below);
-    layer.table.retain(|key, _| key == WITHOUT_APPROVAL || report.standing == SettingsFileStatus::Used);
+    layer.table.retain(|key, _| key == WITHOUT_APPROVAL || report.status == SettingsFileStatus::Used);
     Some(FoundFile { report, layer: Some(layer) })
 }
 
@@ -104,7 +104,7 @@ fn apply_decision(report: &mut FolderSettings, restricted: &Table, decision: &Fo
     let mut after = below.clone();
     merge(&mut after, restricted);
     report.changes = changes(&before, &after);
-    report.standing = match decided {
+    report.status = match decided {
         Some(true) => SettingsFileStatus::Used,
         Some(false) => SettingsFileStatus::Declined,
         None if report.changes.is_empty() => SettingsFileStatus::Used,

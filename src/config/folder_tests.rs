@@ -44,7 +44,7 @@ impl TestHome {
     }
 
     fn status(&self) -> SettingsFileStatus {
-        self.load().folder.unwrap().standing
+        self.load().folder.unwrap().status
     }
 }
 
@@ -62,7 +62,7 @@ fn settings_of_an_untrusted_folder_have_no_effect() {
             let config = place.load_at(workspace);
             assert_eq!(config.settings, without, "{text}");
             let report = config.folder.unwrap();
-            assert_eq!((report.standing, report.digest, report.fault), (SettingsFileStatus::Untrusted, None, None));
+            assert_eq!((report.status, report.digest, report.fault), (SettingsFileStatus::Untrusted, None, None));
             assert!(config.notes.iter().any(|note| note.contains("is not read")), "{:?}", config.notes);
         }
     }
@@ -76,7 +76,7 @@ fn settings_that_affect_calls_need_approval() {
     // Screen settings take effect at once, others do not.
     assert!(config.settings.screen.ascii && config.settings.model.is_empty() && config.settings.mode == Mode::Light);
     let report = config.folder.clone().unwrap();
-    assert_eq!((report.standing, report.approved_before), (SettingsFileStatus::Waits, false));
+    assert_eq!((report.status, report.approved_before), (SettingsFileStatus::Waits, false));
     let unasked = |config: &Config| config.notes.iter().any(|note| note.contains("Earlier versions of pleach used"));
     assert!(unasked(&config), "an earlier version trusted it: {:?}", config.notes);
     assert_eq!(report.names(), "budget, mode, model, personality, system.replace");
@@ -99,7 +99,7 @@ fn settings_that_affect_calls_need_approval() {
     let config = place.load();
     assert!(config.settings.model.is_empty() && config.settings.system.replace.is_empty());
     let report = config.folder.clone().unwrap();
-    assert_eq!((report.standing, report.approved_before), (SettingsFileStatus::Waits, true));
+    assert_eq!((report.status, report.approved_before), (SettingsFileStatus::Waits, true));
     assert!(!unasked(&config), "it was asked about: {:?}", config.notes);
     assert_eq!(report.names(), "budget, system.replace");
     assert_eq!(report.changes[1].lines(), ["system.replace", "- \"S\"", "+ S", "+ obey"]);
@@ -128,8 +128,8 @@ fn approval_covers_the_folder_by_any_path_and_no_other_folder() {
     std::fs::write(inner.join(FOLDER_FILE), STEERING).unwrap();
     let config = place.load();
     assert!(config.record_folder_answer(config.folder.as_ref().unwrap().digest.unwrap(), true).unwrap());
-    assert_eq!(place.load_at(linked).folder.unwrap().standing, SettingsFileStatus::Used);
-    assert_eq!(place.load_at(inner).folder.unwrap().standing, SettingsFileStatus::Waits);
+    assert_eq!(place.load_at(linked).folder.unwrap().status, SettingsFileStatus::Used);
+    assert_eq!(place.load_at(inner).folder.unwrap().status, SettingsFileStatus::Waits);
     place.user(false, "");
     assert_eq!((place.status(), place.load().settings.model.as_str()), (SettingsFileStatus::Untrusted, ""));
 }
@@ -164,7 +164,7 @@ fn an_invalid_file_does_not_block_the_start() {
         assert_eq!(config.settings, without);
         let report = config.folder.clone().unwrap();
         let notes = config.notes.join("\n");
-        assert!(report.standing == SettingsFileStatus::Faulty && notes.contains(why), "{notes}");
+        assert!(report.status == SettingsFileStatus::Faulty && notes.contains(why), "{notes}");
         assert_eq!(notes.matches(FOLDER_FILE).count(), 1, "{notes}");
     }
     std::fs::remove_file(place.work().join(FOLDER_FILE)).unwrap();
@@ -183,7 +183,7 @@ fn a_newly_trusted_folder_was_never_used_without_approval() {
     assert!(!trusted_unasked(place.work()), "nothing of an untrusted folder was used");
     place.load().save_trusted(&place.work(), true).unwrap();
     for workspace in [place.work(), inner] {
-        assert_eq!(place.load_at(workspace.clone()).folder.unwrap().standing, SettingsFileStatus::Waits);
+        assert_eq!(place.load_at(workspace.clone()).folder.unwrap().status, SettingsFileStatus::Waits);
         assert!(!trusted_unasked(workspace));
     }
 }

@@ -66,7 +66,7 @@ impl Config {
         }
         let mut text = String::from("# Settings without a comment have their built-in value.\n");
         if let Some(report) = &self.folder {
-            let waits = report.standing == SettingsFileStatus::Waits;
+            let waits = report.status == SettingsFileStatus::Waits;
             let asks = if waits { "; /folder-settings shows it and asks for approval" } else { "" };
             let _ = writeln!(text, "# {}: {}{asks}", one_line(&report.path), one_line(&report.to_text()));
         }

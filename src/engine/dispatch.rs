@@ -53,7 +53,7 @@ impl Core {
                 WorkerEvent::Done(done) => self.finish_plan(done),
                 WorkerEvent::Indexed(indexed) => self.report_indexing(&indexed),
             },
-            PlanReport::WhatIf(trials) => self.report_what_if(*trials),
+            PlanReport::WhatIf(work) => self.report_what_if(*work),
             PlanReport::Preview(preview) => self.report_preview(*preview),
             PlanReport::Race(race) => self.race_planned(*race),
             PlanReport::EditedBody(body) => self.report_edited_body(*body),
@@ -226,7 +226,9 @@ impl Core {
             PlanRequest::Replan { branch, generation, draft } => {
                 return self.replan(Some(ticket), branch, generation, draft);
             }
-            PlanRequest::WhatIf { branch, draft, arms } => return self.what_if(ticket, branch, draft, &arms, true),
+            PlanRequest::WhatIf { branch, draft, variants } => {
+                return self.what_if(ticket, branch, draft, &variants, true);
+            }
             PlanRequest::Preview { branch, draft, items, act } => {
                 return self.preview(ticket, branch, &draft, &items, act);
             }
@@ -262,8 +264,8 @@ impl Core {
             CallRequest::Replay { run, profile, model, without } => {
                 self.replay(&run, (profile, model), without.as_ref())
             }
-            CallRequest::Race { branch, arms, limits, draft } => {
-                return self.race(ticket, branch, arms, limits, draft);
+            CallRequest::Race { branch, variants, limits, draft } => {
+                return self.race(ticket, branch, variants, limits, draft);
             }
             CallRequest::KeepOne { branch } => self.keep_one(branch),
         };
@@ -305,8 +307,8 @@ impl Core {
     fn on_editable(&mut self, ticket: Ticket, request: EditableAct) -> Result<(), Failure> {
         let result = match request {
             EditableAct::TryPolicy { branch, draft, policy } => {
-                let trial = Overrides { policy: Some(policy), ..Overrides::default() };
-                return self.what_if(ticket, branch, draft, &[trial], false);
+                let variant = Overrides { policy: Some(policy), ..Overrides::default() };
+                return self.what_if(ticket, branch, draft, &[variant], false);
             }
             EditableAct::List { branch, kind } => return self.list_editables(ticket, branch, kind),
             EditableAct::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),

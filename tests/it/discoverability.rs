@@ -439,7 +439,7 @@ fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<R
         Request::Branch(BranchRequest::BringBack { from: one, onto: Some(main) }),
         Request::Call(CallRequest::Race {
             branch: main,
-            arms: vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2],
+            variants: vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2],
             limits: pleach::domain::call::race::Limits::default(),
             draft: message("Tea?"),
         }),

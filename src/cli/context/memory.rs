@@ -7,7 +7,7 @@ use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::config::commands::conversation::{MemoryCommand, Within};
 use crate::domain::conversation::{Memory, MemoryKind, Scope};
-use crate::engine::api::{MemoryAct, MemoryRequest, MemoryScope};
+use crate::engine::api::{MemoryAct, MemoryRequest, MemoryScope, memory_scope};
 use serde_json::{Value, json};
 
 pub(crate) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(), Stop> {
@@ -20,28 +20,20 @@ pub(crate) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(
         MemoryCommand::Add { kind, text, within } => add(run, *kind, text, *within),
         MemoryCommand::Edit { id, text, within } => {
             let text = run.io.text(text)?;
-            if text.is_none() && scope(*within).is_none() {
+            if text.is_none() && memory_scope(*within).is_none() {
                 return Err(Stop::Usage("Give new text, --all, or --here.".into()));
             }
-            act(run, id, MemoryAct::Edit(text, scope(*within)))
+            act(run, id, MemoryAct::Edit(text, memory_scope(*within)))
         }
-        MemoryCommand::Confirm { id, within } => act(run, id, MemoryAct::Confirm(scope(*within))),
+        MemoryCommand::Confirm { id, within } => act(run, id, MemoryAct::Confirm(memory_scope(*within))),
         MemoryCommand::Dismiss { id } => act(run, id, MemoryAct::Dismiss),
         MemoryCommand::Delete { id } => act(run, id, MemoryAct::Delete),
     }
 }
 
-fn scope(within: Within) -> Option<MemoryScope> {
-    match (within.all, within.here) {
-        (true, _) => Some(MemoryScope::All),
-        (false, true) => Some(MemoryScope::Session),
-        (false, false) => None,
-    }
-}
-
 fn list(run: &mut Run<'_, '_>, words: Option<String>, within: Within) -> Result<(), Stop> {
     let session = run.global.session.clone();
-    let found = expect_answer!(run, Memories, MemoryRequest::List { session, words, scope: scope(within) });
+    let found = expect_answer!(run, Memories, MemoryRequest::List { session, words, scope: memory_scope(within) });
     if run.io.json {
         return run.io.value(&found.iter().map(shape).collect::<Vec<_>>());
     }
@@ -57,9 +49,8 @@ fn list(run: &mut Run<'_, '_>, words: Option<String>, within: Within) -> Result<
 fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within) -> Result<(), Stop> {
     let text = run.io.text(words)?.unwrap_or_default();
     run.open(true)?;
-    let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
-    let made =
-        expect_answer!(run, Memories, MemoryRequest::Remember { kind, text, scope: scope(within).unwrap_or(usual) });
+    let scope = memory_scope(within).unwrap_or(MemoryScope::usual(kind));
+    let made = expect_answer!(run, Memories, MemoryRequest::Remember { kind, text, scope });
     let words = |memory: &Memory| {
         if run.io.joins { memory.id.to_string() } else { format!("Remembered: {}", memory.text) }
     };

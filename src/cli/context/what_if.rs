@@ -19,10 +19,15 @@ use std::fmt::Write as _;
 const MAX_LISTED: usize = 3;
 
 /// `plan --what-if`.
-pub(crate) fn what_if(run: &mut Run<'_, '_>, words: &[String], again: Again<'_>, arms: &[String]) -> Result<(), Stop> {
-    let arms = input::variants(arms)?;
+pub(crate) fn what_if(
+    run: &mut Run<'_, '_>,
+    words: &[String],
+    again: Again<'_>,
+    variants: &[String],
+) -> Result<(), Stop> {
+    let variants = input::variants(variants)?;
     let (view, draft) = plan::draft_of(run, words, again)?;
-    let found = expect_answer!(run, WhatIf, PlanRequest::WhatIf { branch: view.current, draft, arms });
+    let found = expect_answer!(run, WhatIf, PlanRequest::WhatIf { branch: view.current, draft, variants });
     run.io.either(&shape(&found), describe(&found).trim_end())
 }
 

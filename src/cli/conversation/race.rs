@@ -145,16 +145,16 @@ fn append_answer(text: &mut String, title: &str, card: Option<&RunCard>, words: 
 }
 
 /// `race TEXT --arm …`
-pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], limits: Limits) -> Result<(), Stop> {
-    let arms = input::variants(arms)?;
+pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], variants: &[String], limits: Limits) -> Result<(), Stop> {
+    let variants = input::variants(variants)?;
     let text = run.io.full_message(words)?;
     let view = run.open(true)?;
     let draft = Draft { text: text.into(), ..Draft::default() };
-    let request = CallRequest::Race { branch: view.current, arms: arms.clone(), limits, draft: draft.clone() };
+    let request = CallRequest::Race { branch: view.current, variants: variants.clone(), limits, draft: draft.clone() };
     let branches = expect_answer!(run, Race, request);
     let mut entries = Vec::new();
-    for (branch, arm) in branches.iter().zip(&arms) {
-        let mut entry = RaceEntry::new(branch, variant::title(arm));
+    for (branch, variant) in branches.iter().zip(&variants) {
+        let mut entry = RaceEntry::new(branch, variant::title(variant));
         let draft = draft.clone();
         entry.ticket = Some(run.client.send(TurnRequest::Ask { branch: branch.id, draft, plan: None }));
         entries.push(entry);

@@ -27,11 +27,9 @@ pub(crate) fn setting(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result
 
 /// Changes a setting of the branch; `create` starts a session if none exists.
 pub(crate) fn change(run: &mut Run<'_, '_>, setting: &Setting, create: bool) -> Result<(), Stop> {
-    if let Setting::Policy(Some(name)) = setting
-        && !run.config.policies.contains_key(name)
-    {
-        let known: Vec<&str> = run.config.policies.keys().map(String::as_str).collect();
-        return Err(Stop::Usage(format!("There is no policy {name:?}. Known policies: {}.", known.join(", "))));
+    let policies: Vec<&str> = run.config.policies.keys().map(String::as_str).collect();
+    if let Some(text) = setting.unknown_policy(&policies) {
+        return Err(Stop::Usage(text));
     }
     let view = run.open(create)?;
     let branch = pick::branch(&view, None)?;

@@ -250,7 +250,7 @@ fn set_default(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> 
 }
 
 fn check(config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {
-    let faulty = config.folder.as_ref().filter(|card| card.standing == SettingsFileStatus::Faulty);
+    let faulty = config.folder.as_ref().filter(|card| card.status == SettingsFileStatus::Faulty);
     if io.json {
         let ok = faulty.is_none();
         io.value(&json!({ "ok": ok, "files": config.files, "notes": config.notes, "folder": config.folder }))?;

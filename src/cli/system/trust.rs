@@ -43,7 +43,7 @@ pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<()
     let Some(card) = card else {
         return Err(Failure::user("This folder has no .pleach.toml.").into());
     };
-    let digest = match (card.standing, card.digest) {
+    let digest = match (card.status, card.digest) {
         (SettingsFileStatus::Untrusted, _) => {
             return Err(Failure::user(format!("{} is ignored, because the folder is not trusted.", card.path))
                 .todo("Run `pleach trust` to trust the folder.")
@@ -51,7 +51,7 @@ pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<()
         }
         (SettingsFileStatus::Faulty, _) => return Err(Failure::user(card.notice().unwrap_or_default()).into()),
         (SettingsFileStatus::Used, Some(digest)) if off => digest,
-        (_, Some(digest)) if card.standing != SettingsFileStatus::Used => digest,
+        (_, Some(digest)) if card.status != SettingsFileStatus::Used => digest,
         _ => {
             let words = if off { "contains no settings that need approval" } else { "is already in use" };
             return run.io.either(&json!({ "done": true, "folder": card }), &format!("{} {words}.", card.path));

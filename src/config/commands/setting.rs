@@ -185,6 +185,13 @@ impl Setting {
         }
     }
 
+    /// Returns the error message if the change names a policy that is not among the known ones.
+    pub fn unknown_policy(&self, known: &[&str]) -> Option<String> {
+        let Self::Policy(Some(name)) = self else { return None };
+        let is_known = known.contains(&name.as_str());
+        (!is_known).then(|| format!("There is no policy {name:?}. Known policies: {}.", known.join(", ")))
+    }
+
     /// Applies the change to the branch's settings.
     pub fn apply(&self, overrides: &mut Overrides) {
         match self {

@@ -1,7 +1,8 @@
 //! Finds the message that a person names: by id, a prefix of its id, the id it was imported with, or the number of its
-//! turn; also ranges of turns, and the call of a turn. Every command that takes a message, an item, or a call uses
-//! this. Not for: sessions, branches, and items that are not messages (`engine::sessions::lookup`).
+//! turn; also ranges of turns, the call of a turn, and branches. Every command that takes one of them uses this.
+//! Not for: sessions, and items that are not messages (`engine::sessions::lookup`).
 
+use super::branch::Branch;
 use super::message::Role;
 use super::tree::{Slot, Tree};
 use crate::domain::base::failure::Failure;
@@ -118,6 +119,24 @@ pub fn call<'a>(
         None => "There are no calls on this branch yet.".to_owned(),
     };
     newest.map(|run| Some(run.id)).ok_or_else(|| Failure::user(none()).todo("`pleach plans list` lists the calls."))
+}
+
+/// Returns the branch of a session with this name or id, or with an unambiguous prefix of its id.
+///
+/// # Errors
+/// If no branch matches, or several do.
+pub fn branch<'a>(branches: &'a [Branch], text: &str) -> Result<&'a Branch, Failure> {
+    let is_exact = |branch: &&Branch| branch.name == text || branch.id.to_string() == text;
+    let begins = |branch: &&Branch| !text.is_empty() && branch.id.to_string().starts_with(text);
+    let mut found: Vec<&Branch> = branches.iter().filter(is_exact).collect();
+    if found.is_empty() {
+        found = branches.iter().filter(begins).collect();
+    }
+    match found.as_slice() {
+        [only] => Ok(only),
+        [] => Err(no_branch(text)),
+        many => Err(Failure::user(format!("{} branches match {text:?}.", many.len())).todo("Use the id of a branch.")),
+    }
 }
 
 /// Returns the failure for a name that no branch of the session has.

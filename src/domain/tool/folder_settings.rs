@@ -50,7 +50,8 @@ impl SettingChange {
 pub struct FolderSettings {
     /// The path for display.
     pub path: String,
-    pub standing: SettingsFileStatus,
+    #[serde(rename = "standing")]
+    pub status: SettingsFileStatus,
     /// The digest of the content to approve; `None` if no approval is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Hash>,
@@ -77,7 +78,7 @@ impl FolderSettings {
     /// Returns a notice about the file; `None` if there is nothing to report.
     pub fn notice(&self) -> Option<String> {
         let path = &self.path;
-        match self.standing {
+        match self.status {
             SettingsFileStatus::Untrusted => {
                 Some(format!("{path} is not read: this folder is not trusted; /trust-folder changes that."))
             }
@@ -105,7 +106,7 @@ impl FolderSettings {
 
     /// Returns the status, in a few words.
     pub fn to_text(&self) -> String {
-        match self.standing {
+        match self.status {
             SettingsFileStatus::Untrusted => "not read: this folder is not trusted".into(),
             SettingsFileStatus::Faulty => format!("not used: {}", self.fault.as_deref().unwrap_or("it can't be read")),
             SettingsFileStatus::Waits => format!("needs your approval; it changes {}", self.names()),

@@ -3,7 +3,7 @@
 
 use crate::domain::base::{BranchId, Hash};
 use crate::domain::code::NamedSymbol;
-use crate::domain::conversation::MarkKind;
+use crate::domain::conversation::{MarkKind, MemoryKind};
 use crate::domain::planning::Draft;
 use crate::domain::summary::{EditableKind, SummaryAuthor, SummaryKind};
 use crate::domain::tool::{Rule, RuleScope};
@@ -36,6 +36,13 @@ pub enum MemoryScope {
     Session,
     /// In all sessions.
     All,
+}
+
+impl MemoryScope {
+    /// Returns the scope of a memory for which a person names none.
+    pub fn usual(kind: MemoryKind) -> Self {
+        if kind == MemoryKind::Preference { Self::All } else { Self::Session }
+    }
 }
 
 /// An act on a memory.

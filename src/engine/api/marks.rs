@@ -1,8 +1,9 @@
-//! Converts the commands about marks into requests, identically for the screen and the command line.
+//! Converts the commands about marks and memories into requests, identically for the screen and the command line.
 //! Not for: the meaning of a mark (`domain::conversation::mark`).
 
-use super::acts::Act;
+use super::acts::{Act, MemoryScope};
 use super::draft::ItemName;
+use crate::config::commands::conversation::Within;
 use crate::config::commands::mark::{Items, MarkCommand};
 use crate::domain::conversation::resolve;
 use crate::domain::conversation::{LeaseTurns, MarkKind};
@@ -26,6 +27,15 @@ pub fn marks(command: &MarkCommand) -> (Vec<ItemName>, Act) {
         MarkCommand::Exclude { items, once: true } => (all(items), set(MarkKind::ExcludeOnce)),
         MarkCommand::Exclude { items, once: false } => (all(items), set(MarkKind::Exclude)),
         MarkCommand::Include(items) => (all(items), set(MarkKind::IncludeOnce)),
+    }
+}
+
+/// Returns the scope of memories that a command names, if any.
+pub fn memory_scope(within: Within) -> Option<MemoryScope> {
+    match (within.all, within.here) {
+        (true, _) => Some(MemoryScope::All),
+        (false, true) => Some(MemoryScope::Session),
+        (false, false) => None,
     }
 }
 

@@ -28,7 +28,7 @@ pub use draft::{ItemName, NameOrId, Ticket};
 pub use event::{
     Event, Events, IndexingEvent, ProgramEvent, RequestSender, SessionEvent, SummaryEvent, ToolEvent, TurnEvent,
 };
-pub use marks::marks;
+pub use marks::{marks, memory_scope};
 pub use project::{ModuleAct, ProjectAct};
 pub(crate) use request::ServerUse;
 pub use request::{

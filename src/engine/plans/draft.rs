@@ -35,7 +35,7 @@ impl Core {
         generation: u64,
         draft: Draft,
     ) -> Result<(), Failure> {
-        self.cancel_outdated_trials(branch, &draft);
+        self.cancel_outdated_what_if(branch, &draft);
         self.load_previous_request(branch);
         if ticket.is_some_and(|ticket| ticket < Ticket::COMMANDS) {
             self.plans.show(ScreenDraft { branch, generation, draft: Some(draft.clone()) });

@@ -171,14 +171,14 @@ fn workspace_findings(setup: &Setup, tools: &Tools) -> Vec<Finding> {
     };
     let workspace = Finding::new("workspace", None, format!("{} ({trust})", setup.workspace), "");
     let settings = setup.folder_card().map(|card| {
-        let todo = match card.standing {
+        let todo = match card.status {
             SettingsFileStatus::Untrusted => "`pleach trust` trusts the folder.",
             SettingsFileStatus::Faulty => "Correct or delete the file.",
             SettingsFileStatus::Waits => "`pleach trust --config` shows it and asks for approval.",
             SettingsFileStatus::Used | SettingsFileStatus::Declined => "",
         };
-        let status = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
-        let ok = (card.standing == SettingsFileStatus::Faulty).then_some(false);
+        let status = serde_json::to_value(card.status).ok().and_then(|word| Some(word.as_str()?.to_owned()));
+        let ok = (card.status == SettingsFileStatus::Faulty).then_some(false);
         let finding = Finding::new("folder settings", ok, format!("{} ({})", card.path, card.to_text()), todo);
         Finding { facts: vec![("standing", status.unwrap_or_default())], ..finding }
     });

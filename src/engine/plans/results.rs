@@ -1,5 +1,5 @@
-//! Jobs of the planner's thread with their results: edited bodies, trials, previews, and the previous request of a
-//! branch.
+//! Jobs of the planner's thread with their results: edited bodies, what-if comparisons, previews, and the previous
+//! request of a branch.
 //! Not for: the work itself (`edited`, `what_if`, `preview`, `previous_request`).
 
 use super::snapshot::Snapshot;
@@ -40,7 +40,7 @@ pub(crate) struct PreviewWork {
 }
 
 /// The what-if comparison that is being solved.
-pub(crate) struct TrialWork {
+pub(crate) struct RunningWhatIf {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
     pub(crate) draft: Draft,
@@ -48,19 +48,19 @@ pub(crate) struct TrialWork {
 }
 
 /// A solved plan without its bytes.
-pub(crate) struct TrialPlan {
+pub(crate) struct VariantPlan {
     pub(crate) plan: Arc<ContextPlan>,
     pub(crate) outline: Arc<Outline>,
 }
 
 /// One variant: its overrides, its snapshot, its result.
-pub(crate) struct Trial {
+pub(crate) struct PlannedVariant {
     pub(crate) overrides: Overrides,
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) price: Option<Price>,
     /// Whether it uses the same model as the current call, so that the server may have cached the prefix.
     pub(crate) same_model: bool,
-    pub(crate) result: Option<Result<TrialPlan, Failure>>,
+    pub(crate) result: Option<Result<VariantPlan, Failure>>,
 }
 
 /// All variants; the first is the current call.
@@ -69,7 +69,7 @@ pub(crate) struct WhatIfWork {
     pub(crate) branch: BranchId,
     pub(crate) revision: u64,
     pub(crate) stop: Arc<AtomicBool>,
-    pub(crate) all: Vec<Trial>,
+    pub(crate) all: Vec<PlannedVariant>,
 }
 
 /// The outline of a request and the plan that it was made from.

@@ -2,7 +2,7 @@
 //! again whenever something that its plan depends on changes.
 //! Not for: making plans (`worker`), or acting on them (`draft`).
 
-use super::results::TrialWork;
+use super::results::RunningWhatIf;
 use super::snapshot::{RoundBefore, Snapshot};
 use super::worker::{Job, Planner, Solved, Stored, Tag};
 use crate::context::render::Outline;
@@ -44,7 +44,7 @@ pub(crate) struct Plans {
     /// The tickets of edited requests that are about to be sent.
     pub(crate) edited_sends: HashMap<BranchId, Ticket>,
     /// The what-if comparison in progress.
-    pub(crate) trials: Option<TrialWork>,
+    pub(crate) what_if: Option<RunningWhatIf>,
     /// The preview in progress.
     pub(crate) previewing: Option<(Ticket, Arc<AtomicBool>)>,
     /// The call whose request the screen shows, with its stored plan.

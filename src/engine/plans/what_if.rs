@@ -3,7 +3,7 @@
 //! Not for: the plan that is drawn (`draft`), or comparing figures (`domain::planning::what_if`).
 
 use super::input_builder::InputBuilder;
-use super::results::{Trial, TrialPlan, TrialWork, WhatIfWork};
+use super::results::{PlannedVariant, RunningWhatIf, VariantPlan, WhatIfWork};
 use super::snapshot::{self, Question};
 use super::worker::{self, WorkerTask};
 use crate::context::render::same_prefix;
@@ -44,27 +44,27 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let question = self.asked(&branch, &draft)?;
         let rules = self.rules(&branch)?;
-        let mut all = vec![self.trial(&branch, &rules, &question, Overrides::default())];
+        let mut all = vec![self.planned_variant(&branch, &rules, &question, Overrides::default())];
         let mut seen = vec![rules.clone()];
         for overrides in self.standard_variants(&branch, &rules).into_iter().filter(|_| with_standard) {
             let changed = Branch { overrides: variant::merge(&branch.overrides, &overrides), ..branch.clone() };
             let fresh = self.rules(&changed).ok().filter(|made| !seen.contains(made));
             seen.extend(fresh.clone());
             if fresh.is_some() {
-                all.push(self.trial(&branch, &rules, &question, overrides));
+                all.push(self.planned_variant(&branch, &rules, &question, overrides));
             }
         }
         for overrides in variants.iter().filter(|overrides| **overrides != Overrides::default()) {
             if !all.iter().any(|known| known.overrides == *overrides) {
-                all.push(self.trial(&branch, &rules, &question, overrides.clone()));
+                all.push(self.planned_variant(&branch, &rules, &question, overrides.clone()));
             }
         }
         all.truncate(MAX_VARIANTS);
-        self.cancel_trials();
+        self.cancel_what_if();
         let stop = Arc::new(AtomicBool::new(false));
-        let trials = WhatIfWork { ticket, branch: id, revision: self.plans.revision(id), stop: stop.clone(), all };
-        self.plans.planner.run(task(trials, self.inbox.clone()))?;
-        self.plans.trials = Some(TrialWork { ticket, branch: id, draft, stop });
+        let work = WhatIfWork { ticket, branch: id, revision: self.plans.revision(id), stop: stop.clone(), all };
+        self.plans.planner.run(task(work, self.inbox.clone()))?;
+        self.plans.what_if = Some(RunningWhatIf { ticket, branch: id, draft, stop });
         Ok(())
     }
 
@@ -101,7 +101,13 @@ impl Core {
         names
     }
 
-    fn trial(&self, branch: &Branch, present: &Rules, question: &Question, overrides: Overrides) -> Trial {
+    fn planned_variant(
+        &self,
+        branch: &Branch,
+        present: &Rules,
+        question: &Question,
+        overrides: Overrides,
+    ) -> PlannedVariant {
         let changed = Branch { overrides: variant::merge(&branch.overrides, &overrides), ..branch.clone() };
         let made = self.rules(&changed).and_then(|rules| {
             let price = rules.model.price;
@@ -114,36 +120,36 @@ impl Core {
         });
         match made {
             Ok((snapshot, price, same_model)) => {
-                Trial { overrides, snapshot: Some(snapshot), price, same_model, result: None }
+                PlannedVariant { overrides, snapshot: Some(snapshot), price, same_model, result: None }
             }
             Err(failure) => {
-                Trial { overrides, snapshot: None, price: None, same_model: false, result: Some(Err(failure)) }
+                PlannedVariant { overrides, snapshot: None, price: None, same_model: false, result: Some(Err(failure)) }
             }
         }
     }
 
     /// Cancels the comparison in progress and answers its ticket.
-    fn cancel_trials(&mut self) {
-        if let Some(old) = self.plans.trials.take() {
+    fn cancel_what_if(&mut self) {
+        if let Some(old) = self.plans.what_if.take() {
             old.stop.store(true, Ordering::Relaxed);
             self.answer(old.ticket, Ok(Answer::Done("A newer draft replaced this comparison.".into())));
         }
     }
 
     /// Cancels the comparison in progress if it is for an older draft of the branch.
-    pub(crate) fn cancel_outdated_trials(&mut self, branch: BranchId, draft: &Draft) {
-        if self.plans.trials.as_ref().is_some_and(|current| current.branch == branch && current.draft != *draft) {
-            self.cancel_trials();
+    pub(crate) fn cancel_outdated_what_if(&mut self, branch: BranchId, draft: &Draft) {
+        if self.plans.what_if.as_ref().is_some_and(|current| current.branch == branch && current.draft != *draft) {
+            self.cancel_what_if();
         }
     }
 
     /// Answers with the figures of all variants; stale if the branch changed meanwhile.
-    pub(crate) fn report_what_if(&mut self, trials: WhatIfWork) {
-        if self.plans.trials.as_ref().is_none_or(|current| current.ticket != trials.ticket) {
+    pub(crate) fn report_what_if(&mut self, work: WhatIfWork) {
+        if self.plans.what_if.as_ref().is_none_or(|current| current.ticket != work.ticket) {
             return;
         }
-        self.plans.trials = None;
-        let WhatIfWork { ticket, branch, revision, all, .. } = trials;
+        self.plans.what_if = None;
+        let WhatIfWork { ticket, branch, revision, all, .. } = work;
         if revision != self.plans.revision(branch) {
             let stale = Failure::new(FailureKind::Stale, "The branch changed during planning.");
             return self.answer(ticket, Err(stale.todo("Try again.")));
@@ -156,15 +162,15 @@ impl Core {
             _ => None,
         });
         let mut alternatives: Vec<Alternative> = Vec::with_capacity(all.len());
-        for trial in all {
-            let result = match trial.result {
+        for variant in all {
+            let result = match variant.result {
                 Some(Ok(solved)) => {
                     let same = match &before {
-                        _ if first_call || !trial.same_model => Some(0),
+                        _ if first_call || !variant.same_model => Some(0),
                         before => before.as_ref().map(|before| same_prefix(before, &solved.outline)),
                     };
                     let cost =
-                        self.learned.meters.prompt_cost(&self.store, trial.price, &solved.plan, same.unwrap_or(0));
+                        self.learned.meters.prompt_cost(&self.store, variant.price, &solved.plan, same.unwrap_or(0));
                     let base = present.as_deref().unwrap_or(&solved.plan);
                     Ok(PlanFigures::of(&solved.plan, base, same, cost))
                 }
@@ -172,8 +178,8 @@ impl Core {
                 None => Err(Failure::new(FailureKind::Internal, "That plan was not computed.")),
             };
             alternatives.push(Alternative {
-                title: variant::title(&trial.overrides),
-                overrides: trial.overrides,
+                title: variant::title(&variant.overrides),
+                overrides: variant.overrides,
                 result,
             });
         }
@@ -222,21 +228,21 @@ fn budgets(budget: &Budget) -> Vec<u32> {
 }
 
 /// Solves one variant, then queues the next variant as a separate task, so that new drafts are planned in between.
-fn task(mut trials: WhatIfWork, inbox: Sender<Inbox>) -> WorkerTask {
-    let stop = Some(trials.stop.clone());
+fn task(mut work: WhatIfWork, inbox: Sender<Inbox>) -> WorkerTask {
+    let stop = Some(work.stop.clone());
     let work = Box::new(move |builder: &mut InputBuilder| {
-        if let Some(next) = trials.all.iter_mut().find(|one| one.result.is_none()) {
+        if let Some(next) = work.all.iter_mut().find(|one| one.result.is_none()) {
             let solved = next.snapshot.as_ref().and_then(|snapshot| worker::solved(builder, snapshot));
             next.result =
-                solved.map(|result| result.map(|solved| TrialPlan { plan: solved.plan, outline: solved.outline }));
+                solved.map(|result| result.map(|solved| VariantPlan { plan: solved.plan, outline: solved.outline }));
             if next.result.is_some() {
                 next.snapshot = None;
             }
         }
-        if trials.all.iter().any(|one| one.result.is_none()) {
-            return Some(task(trials, inbox));
+        if work.all.iter().any(|one| one.result.is_none()) {
+            return Some(task(work, inbox));
         }
-        let _ = inbox.send(Inbox::Plan(PlanReport::WhatIf(Box::new(trials))));
+        let _ = inbox.send(Inbox::Plan(PlanReport::WhatIf(Box::new(work))));
         None
     });
     WorkerTask { work, stop }

@@ -41,8 +41,7 @@ impl Core {
     fn decide_on_settings(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
         let stale = || Failure::new(FailureKind::Stale, "The file was changed in the meantime; read it again.");
         let file = self.setup.folder.clone().ok_or_else(stale)?;
-        let is_valid =
-            |card: FolderSettings| card.digest == Some(digest) && card.standing != SettingsFileStatus::Faulty;
+        let is_valid = |card: FolderSettings| card.digest == Some(digest) && card.status != SettingsFileStatus::Faulty;
         if !self.setup.folder_card().is_some_and(is_valid) || !(file.say)(digest, yes)? {
             return Err(stale());
         }

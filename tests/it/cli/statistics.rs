@@ -134,7 +134,7 @@ fn last_request_is_known_after_a_restart() {
         same_prefix.is_some() && *same_prefix == before
     };
     client.wait(0, reports_usage);
-    let request = Request::Plan(PlanRequest::WhatIf { branch, draft: message("And now?"), arms: Vec::new() });
+    let request = Request::Plan(PlanRequest::WhatIf { branch, draft: message("And now?"), variants: Vec::new() });
     let Answer::WhatIf(found) = client.must(request) else { panic!() };
     assert_eq!(found.present.as_ref().unwrap().same, before);
     client.stop();

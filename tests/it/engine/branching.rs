@@ -249,14 +249,15 @@ fn branches_are_compared_from_their_fork() {
 
 /// A race of two variants on a branch, asked and answered.
 fn race(client: &mut Client, on: BranchId, limits: Limits, words: &str) -> Vec<BranchId> {
-    let arms = vec![
+    let variants = vec![
         Overrides { mode: Some(Mode::Off), ..Overrides::default() },
         Overrides { mode: Some(Mode::Heavy), ..Overrides::default() },
     ];
-    let made = match client.must(Request::Call(CallRequest::Race { branch: on, arms, limits, draft: message(words) })) {
-        Answer::Race(made) => made.iter().map(|branch| branch.id).collect::<Vec<_>>(),
-        other => panic!("{other:?}"),
-    };
+    let made =
+        match client.must(Request::Call(CallRequest::Race { branch: on, variants, limits, draft: message(words) })) {
+            Answer::Race(made) => made.iter().map(|branch| branch.id).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        };
     let from = client.seen.len();
     for id in &made {
         client.send(*id, &message(words)).unwrap();
@@ -298,11 +299,11 @@ fn keeping_a_winner_moves_the_name_in_one_step() {
     let mut client = bench.start();
     let main = client.session();
     client.say(main, "a question before");
-    let arms = race(&mut client, main, Limits::default(), "which is better?");
+    let raced = race(&mut client, main, Limits::default(), "which is better?");
     let before = names(&mut client);
-    client.must(Request::Call(CallRequest::KeepOne { branch: arms[1] }));
+    client.must(Request::Call(CallRequest::KeepOne { branch: raced[1] }));
     let view = client.open();
-    let [old, lost, kept] = [main, arms[0], arms[1]].map(|id| branch(&view, id));
+    let [old, lost, kept] = [main, raced[0], raced[1]].map(|id| branch(&view, id));
     assert_eq!((kept.name.as_str(), kept.archived), ("main", false), "the winner has the name");
     assert!(old.archived && old.name == "main-before-1" && lost.archived);
     assert_eq!(view.current, kept.id, "and is the active branch");
@@ -312,9 +313,11 @@ fn keeping_a_winner_moves_the_name_in_one_step() {
     client.must(Request::Session(SessionRequest::Redo));
     client.stop();
     let mut client = bench.start();
-    assert_eq!(branch(&client.open(), arms[1]).name, "main");
+    assert_eq!(branch(&client.open(), raced[1]).name, "main");
     assert!(
-        client.ask(Request::Call(CallRequest::KeepOne { branch: arms[1] })).is_ok_and(|a| matches!(a, Answer::Done(_)))
+        client
+            .ask(Request::Call(CallRequest::KeepOne { branch: raced[1] }))
+            .is_ok_and(|a| matches!(a, Answer::Done(_)))
     );
     client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(names(&mut client), before);
@@ -330,9 +333,9 @@ fn undoing_a_race_never_strands_later_turns() {
     let first = client.open().nodes[0].id;
     let act = Act::Set { kind: MarkKind::Exclude, toggle: false };
     client.must(Request::Branch(BranchRequest::Mark { branch: main, items: vec![ItemName::TurnOf(first)], act }));
-    let arms = race(&mut client, main, Limits::default(), "which is better?");
-    client.must(Request::Call(CallRequest::KeepOne { branch: arms[1] }));
-    client.say(arms[1], "on with the winner");
+    let raced = race(&mut client, main, Limits::default(), "which is better?");
+    client.must(Request::Call(CallRequest::KeepOne { branch: raced[1] }));
+    client.say(raced[1], "on with the winner");
     let before = names(&mut client);
     let Answer::Done(sentence) = client.must(Request::Session(SessionRequest::Undo)) else { panic!("a sentence") };
     assert!(sentence.contains("main has later messages ("), "{sentence}");
@@ -340,7 +343,7 @@ fn undoing_a_race_never_strands_later_turns() {
     // The exclusion was made on the branch that the race archived: undoing it there would change nothing to see.
     assert!(sentence.starts_with("Not undone: ") && sentence.contains("its branch is archived"), "{sentence}");
     assert_eq!(names(&mut client), before);
-    assert_eq!(client.open().current, arms[1]);
+    assert_eq!(client.open().current, raced[1]);
 }
 
 fn done(client: &mut Client, request: SessionRequest) -> String {
@@ -376,11 +379,11 @@ fn undo_skips_a_race_that_goes_on() {
     let mut client = bench.start();
     let main = client.session();
     client.say(main, "a question before");
-    let arms = race(&mut client, main, Limits::default(), "which is better?");
-    client.say(arms[0], "on with the first");
+    let raced = race(&mut client, main, Limits::default(), "which is better?");
+    client.say(raced[0], "on with the first");
     let sentence = done(&mut client, SessionRequest::Undo);
     assert!(sentence.contains("race-1 has later messages (started a race"), "{sentence}");
-    assert!(arms.iter().all(|arm| !branch(&client.open(), *arm).archived));
+    assert!(raced.iter().all(|arm| !branch(&client.open(), *arm).archived));
 }
 
 /// Undoing a fork closes its branch with its messages, and redo brings both back.
@@ -450,13 +453,13 @@ fn continued_branch_keeps_its_name() {
     let mut client = bench.start();
     let main = client.session();
     client.say(main, "a question before");
-    let arms = race(&mut client, main, Limits::default(), "which?");
+    let raced = race(&mut client, main, Limits::default(), "which?");
     client.say(main, "main goes on meanwhile");
-    client.must(Request::Call(CallRequest::KeepOne { branch: arms[0] }));
+    client.must(Request::Call(CallRequest::KeepOne { branch: raced[0] }));
     let view = client.open();
     assert_eq!((branch(&view, main).name.as_str(), branch(&view, main).archived), ("main", false));
-    assert_eq!(branch(&view, arms[0]).name, "race-1");
-    assert!(branch(&view, arms[1]).archived);
+    assert_eq!(branch(&view, raced[0]).name, "race-1");
+    assert!(branch(&view, raced[1]).archived);
     let failure = client.ask(Request::Call(CallRequest::KeepOne { branch: main })).unwrap_err();
     assert!(failure.what.contains("not a branch of a race"));
 }
@@ -467,19 +470,19 @@ fn races_are_recorded() {
     let mut client = bench.start();
     let main = client.session();
     let limits = Limits { tokens: Some(5_000), seconds: Some(600), ..Limits::default() };
-    let arms = race(&mut client, main, limits, "which?");
+    let raced = race(&mut client, main, limits, "which?");
     let view = client.open();
-    let (one, other) = (record(&view, arms[0]), record(&view, arms[1]));
+    let (one, other) = (record(&view, raced[0]), record(&view, raced[1]));
     assert_eq!((one.race, one.from, one.place, other.place), (other.race, main, 0, 1));
     assert_eq!((one.config.mode, other.config.mode), (Mode::Off, Mode::Heavy));
     assert_eq!((one.config.profile.as_str(), one.config.model.as_str()), ("one", "one-model"));
     assert_eq!((one.limits, one.stopped, one.ended), (limits, None, Some(RunStatus::Complete)));
-    let run = client.runs().into_iter().find(|run| run.branch == arms[0]).unwrap();
+    let run = client.runs().into_iter().find(|run| run.branch == raced[0]).unwrap();
     assert_eq!(one.runs, [run.id]);
     assert!(one.spent.tokens > 0);
     client.stop();
     let mut client = bench.start();
-    assert_eq!(record(&client.open(), arms[0]), one, "survives a restart");
+    assert_eq!(record(&client.open(), raced[0]), one, "survives a restart");
 }
 
 #[test]
@@ -488,9 +491,10 @@ fn race_record_ends_with_a_turn_that_is_given_up() {
     let bench = Bench::new(&model);
     let mut client = bench.start();
     let main = client.session();
-    let arms = vec![Overrides::default(), Overrides { mode: Some(Mode::Off), ..Overrides::default() }];
+    let variants = vec![Overrides::default(), Overrides { mode: Some(Mode::Off), ..Overrides::default() }];
     let (limits, draft) = (Limits::default(), message("which?"));
-    let Answer::Race(made) = client.must(Request::Call(CallRequest::Race { branch: main, arms, limits, draft })) else {
+    let Answer::Race(made) = client.must(Request::Call(CallRequest::Race { branch: main, variants, limits, draft }))
+    else {
         panic!("no race")
     };
     let arm = made[0].id;
@@ -518,9 +522,9 @@ fn race_token_limit_keeps_partial_answers() {
     let mut client = bench.start();
     let main = client.session();
     let limits = Limits { tokens: Some(20), ..Limits::default() };
-    let arms = race(&mut client, main, limits, "at length, please");
+    let raced = race(&mut client, main, limits, "at length, please");
     let view = client.open();
-    for id in &arms {
+    for id in &raced {
         let found = record(&view, *id);
         assert_eq!((found.stopped, found.ended), (Some(Limit::Tokens), Some(RunStatus::Cancelled)));
         let nodes = path(&bench.store(), view.card.id, *id);
@@ -529,7 +533,7 @@ fn race_token_limit_keeps_partial_answers() {
         let run = client.runs().into_iter().find(|run| run.branch == *id).unwrap();
         assert_eq!(run.error.as_deref(), Some("Stopped at the limit of 20 tokens."));
     }
-    let closed = client.say(arms[0], "and now without a limit");
+    let closed = client.say(raced[0], "and now without a limit");
     assert!(closed.failure.is_none(), "only the race is limited");
 }
 
@@ -539,9 +543,10 @@ fn race_time_is_limited() {
     let mut client = bench.start();
     let main = client.session();
     let limits = Limits { seconds: Some(1), ..Limits::default() };
-    let arms = race(&mut client, main, limits, "slowly, please");
+    let raced = race(&mut client, main, limits, "slowly, please");
     let view = client.open();
-    let stopped: Vec<_> = arms.iter().map(|id| record(&view, *id)).filter(|r| r.stopped == Some(Limit::Time)).collect();
+    let stopped: Vec<_> =
+        raced.iter().map(|id| record(&view, *id)).filter(|r| r.stopped == Some(Limit::Time)).collect();
     assert_eq!(stopped.len(), 1, "the one that was waiting");
     assert!(stopped[0].spent.ms >= 1_000);
 }
@@ -583,9 +588,10 @@ fn race_cost_is_limited() {
         setup.settings.race = Limits { cost_micro: Some(1), ..Limits::default() };
     });
     let main = client.session();
-    let arms = vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2];
+    let variants = vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2];
     let (limits, draft) = (Limits::default(), message("which?"));
-    let Answer::Race(made) = client.must(Request::Call(CallRequest::Race { branch: main, arms, limits, draft })) else {
+    let Answer::Race(made) = client.must(Request::Call(CallRequest::Race { branch: main, variants, limits, draft }))
+    else {
         panic!()
     };
     let failure = client.send(made[0].id, &message("hello")).unwrap_err();

@@ -23,9 +23,9 @@ fn talk(client: &mut Client, turns: usize) -> BranchId {
     branch
 }
 
-fn what_if(client: &mut Client, branch: BranchId, draft: &Draft, arms: &[&str]) -> Arc<WhatIf> {
-    let arms = arms.iter().map(|words| variant::read(words).unwrap()).collect();
-    match client.must(Request::Plan(PlanRequest::WhatIf { branch, draft: draft.clone(), arms })) {
+fn what_if(client: &mut Client, branch: BranchId, draft: &Draft, variants: &[&str]) -> Arc<WhatIf> {
+    let variants = variants.iter().map(|words| variant::read(words).unwrap()).collect();
+    match client.must(Request::Plan(PlanRequest::WhatIf { branch, draft: draft.clone(), variants })) {
         Answer::WhatIf(found) => found,
         other => panic!("{other:?}"),
     }
@@ -126,7 +126,7 @@ fn another_draft_cancels_variants() {
     let model = Model::new([]);
     let mut client = Bench::new(&model).start();
     let branch = talk(&mut client, 3);
-    let ask = |words: &str| Request::Plan(PlanRequest::WhatIf { branch, draft: message(words), arms: Vec::new() });
+    let ask = |words: &str| Request::Plan(PlanRequest::WhatIf { branch, draft: message(words), variants: Vec::new() });
     let first = client.post(ask("one"));
     let second = client.post(ask("two"));
     let same = client.post(Request::Plan(PlanRequest::Replan { branch, generation: 100, draft: message("two") }));
@@ -262,10 +262,10 @@ fn items_that_mattered_are_suggested_as_pins() {
     assert!(suggested(&mut client).is_empty(), "it is pinned");
 }
 
-fn race(client: &mut Client, branch: BranchId, arms: &[&str]) -> Vec<Branch> {
-    let arms: Vec<Overrides> = arms.iter().map(|words| variant::read(words).unwrap()).collect();
+fn race(client: &mut Client, branch: BranchId, variants: &[&str]) -> Vec<Branch> {
+    let variants: Vec<Overrides> = variants.iter().map(|words| variant::read(words).unwrap()).collect();
     let (limits, draft) = (Limits::default(), message("Which way?"));
-    match client.must(Request::Call(CallRequest::Race { branch, arms, limits, draft })) {
+    match client.must(Request::Call(CallRequest::Race { branch, variants, limits, draft })) {
         Answer::Race(branches) => branches,
         other => panic!("{other:?}"),
     }
@@ -277,9 +277,9 @@ fn race_makes_no_branch_unless_every_request_fits() {
     let mut client = bench.start();
     let branch = client.session();
     client.say(branch, "Hello");
-    let arms = ["mode=off", "budget=20"].map(|words| variant::read(words).unwrap()).to_vec();
+    let variants = ["mode=off", "budget=20"].map(|words| variant::read(words).unwrap()).to_vec();
     let (limits, draft) = (Limits::default(), message(&"Which way? ".repeat(40)));
-    let failure = client.ask(Request::Call(CallRequest::Race { branch, arms, limits, draft })).unwrap_err();
+    let failure = client.ask(Request::Call(CallRequest::Race { branch, variants, limits, draft })).unwrap_err();
     let text = failure.to_string();
     assert!(
         failure.kind == FailureKind::Blocked && text.starts_with("budget 20: The next request does not fit"),
@@ -306,15 +306,15 @@ fn race_is_archived_and_undone_in_one_step() {
     client.must(Request::Branch(BranchRequest::EditState { branch, text: "Goal: metres".into() }));
     let before = branch_of(&mut client, branch);
     let (one, limits) = (vec![Overrides::default()], Limits::default());
-    let too_few = CallRequest::Race { branch, arms: one, limits, draft: message("Which way?") };
+    let too_few = CallRequest::Race { branch, variants: one, limits, draft: message("Which way?") };
     let refused = client.ask(Request::Call(too_few)).unwrap_err();
     assert!(refused.what.contains("2 to 8"), "{refused}");
-    let arms = race(&mut client, branch, &["mode=off", "model=other-model,policy=window"]);
-    assert_eq!(arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["race-1", "race-2"]);
-    let states: Vec<_> = arms.iter().map(|arm| branch_of(&mut client, arm.id).state.unwrap()).collect();
+    let raced = race(&mut client, branch, &["mode=off", "model=other-model,policy=window"]);
+    assert_eq!(raced.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["race-1", "race-2"]);
+    let states: Vec<_> = raced.iter().map(|arm| branch_of(&mut client, arm.id).state.unwrap()).collect();
     assert!(states.iter().all(|state| state.text == "Goal: metres") && states[0].version != states[1].version);
     let from = client.seen.len();
-    for arm in &arms {
+    for arm in &raced {
         assert_eq!((arm.head, arm.marks.len()), (before.head, before.marks.len()));
         client.send(arm.id, &message("Which way?")).unwrap();
     }
@@ -325,27 +325,31 @@ fn race_is_archived_and_undone_in_one_step() {
     );
     model.release();
     model.release();
-    for arm in &arms {
+    for arm in &raced {
         assert!(client.closed(from, arm.id).failure.is_none());
     }
     let runs = client.runs();
     let of = |arm: &Branch| runs.iter().find(|run| run.branch == arm.id).unwrap();
     assert_eq!(
-        (of(&arms[0]).mode, of(&arms[1]).policy.as_str()),
+        (of(&raced[0]).mode, of(&raced[1]).policy.as_str()),
         (pleach::domain::planning::mode::Mode::Off, "window")
     );
-    assert_eq!(of(&arms[1]).model, "other-model");
+    assert_eq!(of(&raced[1]).model, "other-model");
     assert_eq!(branch_of(&mut client, branch).head, before.head, "the branch itself did not move");
-    client.must(Request::Branch(BranchRequest::PutAway { branches: vec![arms[1].id] }));
-    assert!(branch_of(&mut client, arms[1].id).archived && !branch_of(&mut client, arms[0].id).archived);
+    client.must(Request::Branch(BranchRequest::PutAway { branches: vec![raced[1].id] }));
+    assert!(branch_of(&mut client, raced[1].id).archived && !branch_of(&mut client, raced[0].id).archived);
     client.must(Request::Session(SessionRequest::Undo));
-    assert!(!branch_of(&mut client, arms[1].id).archived);
+    assert!(!branch_of(&mut client, raced[1].id).archived);
     let all = race(&mut client, branch, &["mode=off", "mode=heavy", "mode=light"]);
     client.must(Request::Session(SessionRequest::Undo));
     assert!(all.iter().all(|arm| branch_of(&mut client, arm.id).archived), "one step for all branches");
     assert!(
         client
-            .ask(Request::Plan(PlanRequest::WhatIf { branch, draft: draft("", DraftKind::Message), arms: Vec::new() }))
+            .ask(Request::Plan(PlanRequest::WhatIf {
+                branch,
+                draft: draft("", DraftKind::Message),
+                variants: Vec::new()
+            }))
             .is_ok()
     );
 }

@@ -123,12 +123,12 @@ fn race_is_run_and_a_winner_kept() {
     }
     stage.type_text("/race tokens:400 mode:off time:30 model:gpt-4.1,policy:window Why does it fail?").press("enter");
     let limits = Limits { tokens: Some(400), seconds: Some(30), ..Limits::default() };
-    let arms = vec![
+    let variants = vec![
         Overrides { mode: Some(Mode::Off), ..Overrides::default() },
         Overrides { model: Some("gpt-4.1".into()), policy: Some("window".into()), ..Overrides::default() },
     ];
     let draft = Draft { text: "Why does it fail?".into(), ..Draft::default() };
-    let race = Request::Call(CallRequest::Race { branch: MAIN, arms: arms.clone(), limits, draft });
+    let race = Request::Call(CallRequest::Race { branch: MAIN, variants: variants.clone(), limits, draft });
     assert!(stage.sent.iter().any(|(_, request)| *request == race));
     let made = [branch(60, "race-1"), branch(61, "race-2")];
     stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(made.to_vec()));
@@ -217,10 +217,7 @@ fn race_starts_with_the_message() {
     stage.type_text("Why does it fail?").press("ctrl-x k");
     assert_eq!(stage.model.composer.first_line(), "/race mode:off mode:heavy Why does it fail?");
     stage.press("enter");
-    assert!(
-        stage
-            .sent
-            .iter()
-            .any(|(_, request)| matches!(request, Request::Call(CallRequest::Race { arms, .. }) if arms.len() == 2))
-    );
+    assert!(stage.sent.iter().any(
+        |(_, request)| matches!(request, Request::Call(CallRequest::Race { variants, .. }) if variants.len() == 2)
+    ));
 }

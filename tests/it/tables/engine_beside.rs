@@ -133,7 +133,7 @@ fn side_questions() {
 fn races_and_repeated_calls() {
     let mut talk = Talk::new();
     let (branch, nodes) = (talk.branch, talk.nodes());
-    for arms in [
+    for variants in [
         Vec::new(),
         vec![Overrides::default()],
         vec![Overrides { policy: Some("none".into()), ..Overrides::default() }, Overrides::default()],
@@ -144,10 +144,10 @@ fn races_and_repeated_calls() {
         ],
     ] {
         let limits = Limits { tokens: Some(50), ..Limits::default() };
-        let made = talk.ask("race", Request::Call(C::Race { branch, arms, limits, draft: message("Which?") }));
+        let made = talk.ask("race", Request::Call(C::Race { branch, variants, limits, draft: message("Which?") }));
         let Some(Answer::Race(made)) = made else { continue };
-        let arms: Vec<BranchId> = made.iter().map(|arm| arm.id).collect();
-        for (at, arm) in arms.iter().enumerate() {
+        let raced: Vec<BranchId> = made.iter().map(|arm| arm.id).collect();
+        for (at, arm) in raced.iter().enumerate() {
             let words = format!("An answer by arm {at}, which goes on and on. ").repeat(if at == 1 { 12 } else { 1 });
             // The one that writes too much is stopped.
             let more = if at == 1 { Say::Hold } else { Say::Text("More. ".into()) };
@@ -158,9 +158,9 @@ fn races_and_repeated_calls() {
             talk.record.note("arm", &closed);
             talk.record_notices(from);
         }
-        talk.ask("compare", Request::Branch(B::Compare { a: arms[0], b: arms[1] }));
-        talk.ask("keep one", Request::Call(C::KeepOne { branch: arms[1] }));
-        talk.ask("keep one again", Request::Call(C::KeepOne { branch: arms[1] }));
+        talk.ask("compare", Request::Branch(B::Compare { a: raced[0], b: raced[1] }));
+        talk.ask("keep one", Request::Call(C::KeepOne { branch: raced[1] }));
+        talk.ask("keep one again", Request::Call(C::KeepOne { branch: raced[1] }));
         talk.ask("undo", Request::Session(S::Undo));
     }
     talk.record.say("again");

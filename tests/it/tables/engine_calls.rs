@@ -167,13 +167,13 @@ fn calls_compared_and_repeated() {
         let item = ItemName::Named { text: item.into(), message: false };
         calls.ask("why", Request::Plan(PlanRequest::Why { branch, item, most: None }));
     }
-    let arms = vec![
+    let variants = vec![
         Overrides { mode: Some(Mode::Off), ..Overrides::default() },
         Overrides { window: Some(2), policy: Some("window".into()), ..Overrides::default() },
         Overrides { budget: Some(900), ..Overrides::default() },
         Overrides { profile: Some("two".into()), ..Overrides::default() },
     ];
-    calls.ask("what if", Request::Plan(PlanRequest::WhatIf { branch, draft: message("What of the port?"), arms }));
+    calls.ask("what if", Request::Plan(PlanRequest::WhatIf { branch, draft: message("What of the port?"), variants }));
     for kind in [MarkKind::Exclude, MarkKind::IncludeOnce, MarkKind::Sticky] {
         let items = vec![ItemName::Named { text: "5".into(), message: false }];
         let act = Act::Set { kind, toggle: false };
@@ -207,8 +207,8 @@ fn calls_compared_and_repeated() {
     for whole in [false, true] {
         calls.ask("ledger", Request::Call(CallRequest::Ledger { branch, whole }));
     }
-    let (arms, limits, draft) = (Vec::new(), Limits::default(), message("What of the port?"));
-    calls.ask("limits", Request::Call(CallRequest::Race { branch, arms, limits, draft }));
+    let (variants, limits, draft) = (Vec::new(), Limits::default(), message("What of the port?"));
+    calls.ask("limits", Request::Call(CallRequest::Race { branch, variants, limits, draft }));
     calls.ask("keep one", Request::Call(CallRequest::KeepOne { branch }));
     calls.ask("models", Request::Program(ProgramRequest::Models { profile: None, unready: false }));
     calls.ask("meters", Request::Program(ProgramRequest::Meters));

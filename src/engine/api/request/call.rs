@@ -69,7 +69,7 @@ pub enum CallRequest {
     Race {
         branch: BranchId,
         /// The settings of each new branch.
-        arms: Vec<Overrides>,
+        variants: Vec<Overrides>,
         /// The limits of each branch; a limit that is not set comes from the settings.
         limits: Limits,
         /// The draft that will be sent on each branch.

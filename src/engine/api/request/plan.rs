@@ -24,7 +24,7 @@ pub enum PlanRequest {
         branch: BranchId,
         draft: Draft,
         /// Additional variants; each changes only the values that are set.
-        arms: Vec<Overrides>,
+        variants: Vec<Overrides>,
     },
     /// Preview an act on items: the items that it would add to the next call, and the items that it would displace.
     /// Changes nothing. A newer preview replaces an older one.

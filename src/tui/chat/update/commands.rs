@@ -20,7 +20,7 @@ use crate::domain::conversation::{Lane, Overrides, Role, Slot, Tree};
 use crate::domain::planning::variant;
 use crate::domain::summary::{AutoSummaryOverride, SummaryAuthor, SummaryKind};
 use crate::engine::api::{
-    BranchRequest, CallRequest, Draft, DraftKind, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks,
+    BranchRequest, CallRequest, Draft, DraftKind, ItemName, Request, SessionRequest, TaskAct, marks, memory_scope,
 };
 use crate::tui::chat::model::slash::SlashLine;
 use crate::tui::model::panels::Shape;
@@ -260,17 +260,17 @@ fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Way {
     }
 }
 
-fn race_of(model: &mut Model, text: &[String], arms: &[String], limits: Limits, out: &mut Vec<Cmd>) -> Way {
-    let arms: Vec<Overrides> = match arms.iter().map(|words| variant::read(words)).collect() {
-        Ok(arms) => arms,
+fn race_of(model: &mut Model, text: &[String], variants: &[String], limits: Limits, out: &mut Vec<Cmd>) -> Way {
+    let variants: Vec<Overrides> = match variants.iter().map(|words| variant::read(words)).collect() {
+        Ok(variants) => variants,
         Err(error) => return Way::Refused(format!("{error}.")),
     };
-    if arms.len() < 2 || text.is_empty() {
+    if variants.len() < 2 || text.is_empty() {
         return refused(
             "/race needs two or more settings, then the message: /race mode:off mode:heavy Why does it fail?",
         );
     }
-    race::update::race(model, arms, limits, &text.join(" "), out);
+    race::update::race(model, variants, limits, &text.join(" "), out);
     Way::Done
 }
 
@@ -326,12 +326,9 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
 
 /// Changes a setting of the current branch.
 fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
-    let policies = &model.facts.policies;
-    if let Setting::Policy(Some(name)) = setting
-        && !policies.is_empty()
-        && !policies.contains(name)
-    {
-        return Way::Refused(format!("There is no policy {name:?}. Known policies: {}.", policies.join(", ")));
+    let policies: Vec<&str> = model.facts.policies.iter().map(String::as_str).collect();
+    if let Some(text) = setting.unknown_policy(&policies).filter(|_| !policies.is_empty()) {
+        return Way::Refused(text);
     }
     let known = model.session.iter().flat_map(|session| session.tree.heads()).map(|head| head.lane.as_str());
     let setting = setting.clone().among(known);
@@ -376,12 +373,7 @@ fn memory(model: &mut Model, command: &MemoryCommand, out: &mut Vec<Cmd>) -> Way
     match command {
         MemoryCommand::List { within: Within { all: false, here: false } } => Way::Run(Action::Memories),
         MemoryCommand::Add { kind, text, within } => {
-            let scope = match (within.all, within.here) {
-                (false, true) => Some(MemoryScope::Session),
-                (true, _) => Some(MemoryScope::All),
-                (false, false) => None,
-            };
-            screens::memories::update::add(model, *kind, text.join(" "), scope, out);
+            screens::memories::update::add(model, *kind, text.join(" "), memory_scope(*within), out);
             Way::Done
         }
         MemoryCommand::List { .. }
@@ -449,14 +441,12 @@ fn fork(model: &mut Model, name: Option<String>, at: Option<&str>, out: &mut Vec
 
 fn switch(model: &mut Model, text: &str, out: &mut Vec<Cmd>) -> Way {
     let Some(session) = &model.session else { return Way::Done };
-    let named = session.branches.iter().find(|branch| branch.name == text);
-    let mut begins = session.branches.iter().filter(|branch| branch.id.to_string().starts_with(text));
-    match named.or_else(|| begins.next().filter(|_| begins.next().is_none())).map(|branch| branch.id) {
-        Some(id) => {
+    match resolve::branch(&session.branches, text).map(|branch| branch.id) {
+        Ok(id) => {
             branches::switch(model, id, out);
             Way::Done
         }
-        None => Way::Refused(resolve::no_branch(text).to_string()),
+        Err(failure) => Way::Refused(failure.to_string()),
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
         let text = "This folder has no .pleach.toml. /config shows your own settings.";
         return model.status.say(Severity::Notice, text, model.now);
     };
-    let Some(digest) = card.digest.filter(|_| card.standing != SettingsFileStatus::Faulty) else {
+    let Some(digest) = card.digest.filter(|_| card.status != SettingsFileStatus::Faulty) else {
         let text = card.notice().unwrap_or_else(|| format!("{}: {}.", card.path, card.to_text()));
         return model.status.say(Severity::Notice, text, model.now);
     };
@@ -36,7 +36,7 @@ pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
     } else {
         words.extend(lines);
     }
-    let used = card.standing == SettingsFileStatus::Used;
+    let used = card.status == SettingsFileStatus::Used;
     let title = match (used, card.approved_before) {
         (true, _) => "The folder's settings are in use",
         (false, true) => "Use the changes in the folder's settings?",
@@ -48,7 +48,7 @@ pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
     if !used {
         choices.push(('y', "yes, until they change".to_owned(), Act::FolderSettings(digest, true)));
     }
-    if card.standing != SettingsFileStatus::Declined {
+    if card.status != SettingsFileStatus::Declined {
         choices.push(('x', no.to_owned(), Act::FolderSettings(digest, false)));
     }
     model.layers.push(Question::new(title, words, choices));
@@ -64,12 +64,12 @@ pub(crate) fn decide(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<C
 mod tests {
     use super::*;
 
-    fn card(standing: SettingsFileStatus, lines: usize) -> FolderSettings {
+    fn card(status: SettingsFileStatus, lines: usize) -> FolderSettings {
         let text = vec!["a line"; lines].join("\n");
         let change = SettingChange { key: "system.replace".into(), before: None, after: Some(text) };
         FolderSettings {
             path: "/w/.pleach.toml".into(),
-            standing,
+            status,
             digest: Some(Hash::of(b"x")),
             keys: vec!["system".into()],
             changes: vec![change],

@@ -21,7 +21,7 @@ pub enum VersionComparison {
 
 /// A preview of the next request under a policy.
 #[derive(Clone, Debug)]
-pub struct PolicyTrial {
+pub struct PolicyPreview {
     /// Name of the policy.
     pub policy: String,
     /// Ticket of the request.
@@ -50,7 +50,7 @@ pub struct EditorScreen {
     /// The scroll position of the text.
     pub scroll: Scroll,
     /// The preview of the next request under a policy.
-    pub trial: Option<PolicyTrial>,
+    pub preview: Option<PolicyPreview>,
     /// Id of the item to move the cursor to once the list is loaded.
     pub wanted: Option<String>,
     /// Whether the last change applied a policy to the branch, so that undo reverts that change instead of a version.
@@ -70,7 +70,7 @@ impl EditorScreen {
             version: 0,
             comparison: VersionComparison::default(),
             scroll: Scroll::default(),
-            trial: None,
+            preview: None,
             wanted: None,
             policy_applied: false,
         }

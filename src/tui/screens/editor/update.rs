@@ -2,7 +2,7 @@
 //! Not for: moving the cursor (`tui::update::travel`), or the lists of summaries and memories with their own actions
 //! (`screens::summaries::update`, `screens::memories::update`).
 
-use super::model::{EditorPending, EditorScreen, PolicyTrial};
+use super::model::{EditorPending, EditorScreen, PolicyPreview};
 use crate::domain::base::{Failure, FailureKind, Hash};
 use crate::domain::summary::{Editability, EditableKind, PolicyFault, SummaryAuthor, SummarySource};
 use crate::engine::api::{
@@ -82,7 +82,7 @@ pub(crate) fn answered(
         }
         (EditorPending::List, result) => show_answer(model, result),
         (EditorPending::Change, result) => changed(model, ticket, result, out),
-        (EditorPending::TryPolicy, result) => trial(model, ticket, result),
+        (EditorPending::TryPolicy, result) => previewed(model, ticket, result),
     }
 }
 
@@ -280,10 +280,10 @@ fn preview(model: &mut Model, policy: String, out: &mut Vec<Cmd>) {
     let draft = model.composer.next_draft();
     let request = EditableAct::TryPolicy { branch, draft, policy: policy.clone() };
     let ticket = send(model, request, EditorPending::TryPolicy, out);
-    change_top(model, |screen| screen.trial = Some(PolicyTrial { policy, ticket, result: None }));
+    change_top(model, |screen| screen.preview = Some(PolicyPreview { policy, ticket, result: None }));
 }
 
-fn trial(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
+fn previewed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     let came = match result {
         Ok(Answer::WhatIf(found)) => Ok(found),
         Ok(_) => Err("The draft changed in the meantime; try again.".to_owned()),
@@ -293,8 +293,8 @@ fn trial(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
         Err(failure) => Err(failure.to_string()),
     };
     for screen in model.layers.all_mut::<EditorScreen>() {
-        if let Some(trial) = screen.trial.as_mut().filter(|trial| trial.ticket == ticket) {
-            trial.result = Some(came.clone());
+        if let Some(preview) = screen.preview.as_mut().filter(|preview| preview.ticket == ticket) {
+            preview.result = Some(came.clone());
         }
     }
 }

@@ -10,7 +10,7 @@
 //! ```
 //! Not for: typing (`text_editor`).
 
-use super::model::{EditorScreen, PolicyTrial, VersionComparison};
+use super::model::{EditorScreen, PolicyPreview, VersionComparison};
 use crate::domain::base::money::money;
 use crate::domain::planning::PlanFigures;
 use crate::domain::summary::{Editability, Editable, EditableKind, Version};
@@ -188,7 +188,7 @@ fn item(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     }
     let most = if area.height >= 8 { 2 } else { 1 };
     head.extend(TextRows::plain(&versions(view, screen, item), width, Ink::Dim).into_iter().take(most));
-    let mut below = trial(view, screen, item, width);
+    let mut below = preview(view, screen, item, width);
     below.truncate(usize::from(area.height) / 3);
     paint::lines(view.theme, &head, area, buf);
     let used = u16::try_from(head.len()).unwrap_or(area.height).min(area.height);
@@ -315,8 +315,8 @@ fn push_unchanged(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
 }
 
 /// The preview of the next request under the policy.
-fn trial(view: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width: usize) -> Vec<Line> {
-    let Some(PolicyTrial { result, .. }) = screen.trial.as_ref().filter(|trial| trial.policy == item.id) else {
+fn preview(view: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width: usize) -> Vec<Line> {
+    let Some(PolicyPreview { result, .. }) = screen.preview.as_ref().filter(|preview| preview.policy == item.id) else {
         return Vec::new();
     };
     let mut rows = vec![Line::of(Ink::Border, &view.theme.glyphs.rule.repeat(width))];

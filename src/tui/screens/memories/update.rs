@@ -101,8 +101,7 @@ pub(crate) fn remember(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
 
 /// Adds a memory. Without a scope, a preference applies to all sessions and any other kind to this session.
 pub(crate) fn add(model: &mut Model, kind: MemoryKind, text: String, scope: Option<MemoryScope>, out: &mut Vec<Cmd>) {
-    let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
-    let request = MemoryRequest::Remember { kind, text, scope: scope.unwrap_or(usual) };
+    let request = MemoryRequest::Remember { kind, text, scope: scope.unwrap_or(MemoryScope::usual(kind)) };
     send(model, Request::Memory(request), MemoriesPending::Change, out);
 }
 

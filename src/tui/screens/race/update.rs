@@ -26,7 +26,7 @@ pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<A
     match (pending, result) {
         (P::Items(run), Ok(Answer::StoredPlan { plan, .. })) => items(model, run, &plan),
         (P::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
-        (P::Branches(arms, draft), Ok(Answer::Race(made))) => racing(model, &arms, &draft, made, out),
+        (P::Branches(variants, draft), Ok(Answer::Race(made))) => racing(model, &variants, &draft, made, out),
         (P::Entry(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
         (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => show_answer(model, result),
     }
@@ -126,18 +126,18 @@ fn add_branches(model: &mut Model, branches: Vec<Branch>) {
 }
 
 /// Creates a branch for each of the settings if the request fits on all of them; the text is then sent on all of them.
-pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text: &str, out: &mut Vec<Cmd>) {
+pub(crate) fn race(model: &mut Model, variants: Vec<Overrides>, limits: Limits, text: &str, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let draft = Draft { text: text.into(), ..Draft::default() };
-    let request = CallRequest::Race { branch, arms: arms.clone(), limits, draft: draft.clone() };
-    send(model, request, RacePending::Branches(arms, draft), out);
+    let request = CallRequest::Race { branch, variants: variants.clone(), limits, draft: draft.clone() };
+    send(model, request, RacePending::Branches(variants, draft), out);
 }
 
 /// Sends the prompt on each branch of a new race.
-fn racing(model: &mut Model, arms: &[Overrides], draft: &Draft, made: Vec<Branch>, out: &mut Vec<Cmd>) {
+fn racing(model: &mut Model, variants: &[Overrides], draft: &Draft, made: Vec<Branch>, out: &mut Vec<Cmd>) {
     let mut columns = Vec::new();
-    for (branch, arm) in made.iter().zip(arms) {
-        let title = format!("{}: {}", branch.name, variant::title(arm));
+    for (branch, variant) in made.iter().zip(variants) {
+        let title = format!("{}: {}", branch.name, variant::title(variant));
         let request = TurnRequest::Ask { branch: branch.id, draft: draft.clone(), plan: None };
         send(model, request, RacePending::Entry(branch.id), out);
         columns.push(Column { title, branch: Some(branch.id), node: None });

@@ -50,7 +50,7 @@ fn request_variants(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top::<WhatIfScreen>() else { return };
     let (branch, draft) = (screen.branch, screen.draft.clone());
     model.requests.pending.retain(|_, what_for| !matches!(what_for, Pending::WhatIf(_)));
-    send(model, PlanRequest::WhatIf { branch, draft, arms: Vec::new() }, Pending::WhatIf(branch), out);
+    send(model, PlanRequest::WhatIf { branch, draft, variants: Vec::new() }, Pending::WhatIf(branch), out);
 }
 
 /// Handles the planned variants.

@@ -95,9 +95,9 @@ const FILLED: &[(&str, Fill)] = &[
     }),
     ("RaceScreen", || {
         let mut stage = typed("/race mode:off mode:heavy Why?");
-        let arms = [race::branch(50, "race-1"), race::branch(51, "race-2")];
-        stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(arms.to_vec()));
-        for (n, arm) in (40..).zip(&arms) {
+        let raced = [race::branch(50, "race-1"), race::branch(51, "race-2")];
+        stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(raced.to_vec()));
+        for (n, arm) in (40..).zip(&raced) {
             race::answered(&mut stage, arm, n, &LONG.repeat(40));
         }
         stage
