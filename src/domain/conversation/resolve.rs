@@ -197,6 +197,7 @@ fn at_most_one(mut found: impl Iterator<Item = Slot>, text: &str) -> Result<Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::base::ids::BranchId;
     use crate::domain::conversation::message::NodeHead;
     use crate::domain::conversation::tree::tests::head;
 
@@ -225,6 +226,25 @@ mod tests {
         assert_eq!(end(&tree, &path, &tree.head(2).id.to_string()).unwrap(), 2);
         let key = tree.head(4).key.to_string();
         assert_eq!((found(&key), found(&key[..12])), (4, 4));
+    }
+
+    #[test]
+    fn a_branch_is_named_by_name_id_and_start_of_its_id() {
+        let one = |n: u128, name: &str| Branch {
+            id: BranchId(uuid::Uuid::from_u128(n)),
+            name: name.into(),
+            ..Branch::default()
+        };
+        let all = [one(1 << 120, "main"), one(2 << 120, "side"), one(3 << 120, "side"), one(4 << 120, "02")];
+        let found = |text: &str| branch(&all, text).map(|found| found.id).map_err(|failure| failure.what);
+        assert_eq!(
+            (found("main"), found("01"), found(&all[1].id.to_string())),
+            (Ok(all[0].id), Ok(all[0].id), Ok(all[1].id))
+        );
+        assert_eq!(found("02"), Ok(all[3].id), "a name precedes the start of an id");
+        assert_eq!(found("side").unwrap_err(), "2 branches match \"side\".");
+        assert_eq!(found("0").unwrap_err(), "4 branches match \"0\".");
+        assert_eq!((found("ma").is_err(), found("").is_err()), (true, true));
     }
 
     #[test]

@@ -24,11 +24,7 @@ impl Mode {
     /// Returns the next mode in the cycle.
     #[must_use]
     pub fn next(self) -> Self {
-        match self {
-            Self::Off => Self::Light,
-            Self::Light => Self::Heavy,
-            Self::Heavy => Self::Off,
-        }
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
     }
 
     /// Parses a name, ignoring case.
@@ -71,11 +67,7 @@ impl SearchChoice {
     /// Returns the next value in the cycle.
     #[must_use]
     pub fn next(self) -> Self {
-        match self {
-            Self::Auto => Self::Anyway,
-            Self::Anyway => Self::Never,
-            Self::Never => Self::Auto,
-        }
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
     }
 }
 

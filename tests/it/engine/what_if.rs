@@ -343,13 +343,6 @@ fn race_is_archived_and_undone_in_one_step() {
     let all = race(&mut client, branch, &["mode=off", "mode=heavy", "mode=light"]);
     client.must(Request::Session(SessionRequest::Undo));
     assert!(all.iter().all(|arm| branch_of(&mut client, arm.id).archived), "one step for all branches");
-    assert!(
-        client
-            .ask(Request::Plan(PlanRequest::WhatIf {
-                branch,
-                draft: draft("", DraftKind::Message),
-                variants: Vec::new()
-            }))
-            .is_ok()
-    );
+    let blank = PlanRequest::WhatIf { branch, draft: draft("", DraftKind::Message), variants: Vec::new() };
+    assert!(client.ask(Request::Plan(blank)).is_ok());
 }

@@ -27,12 +27,7 @@ impl Order {
     /// The next order, cyclically.
     #[must_use]
     pub fn next(self) -> Self {
-        match self {
-            Self::Plan => Self::Tokens,
-            Self::Tokens => Self::Score,
-            Self::Score => Self::Age,
-            Self::Age => Self::Plan,
-        }
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
     }
 
     /// Sorts indices into `rows`.
@@ -71,12 +66,7 @@ impl Group {
     /// The next grouping, cyclically.
     #[must_use]
     pub fn next(self) -> Self {
-        match self {
-            Self::Section => Self::Kind,
-            Self::Kind => Self::Reason,
-            Self::Reason => Self::None,
-            Self::None => Self::Section,
-        }
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
     }
 }
 
