@@ -21,6 +21,7 @@ use crate::retrieval::gate;
 use crate::retrieval::query::Query;
 use crate::retrieval::scope::Filter;
 use crate::retrieval::search::{Hit, SearchOptions, search};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// The maximum number of rows for near misses.
@@ -36,6 +37,8 @@ pub(crate) struct RetrievalQuery<'a> {
     pub(crate) path: &'a [PathNode],
     pub(crate) query: &'a str,
     pub(crate) out: Vec<Range<usize>>,
+    /// Ranges of `out` that are in the request.
+    pub(crate) sent: Vec<Range<usize>>,
     pub(crate) lane: Option<String>,
     pub(crate) tokens: u32,
     pub(crate) near: usize,
@@ -60,7 +63,7 @@ pub(crate) struct RetrievedCards {
 pub(crate) fn search_path(path_index: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Result<RetrievedCards, Failure> {
     let (session_index, scope) = (path_index.session_index, path_index.scope);
     let lane = wanted.lane.as_deref().map(lane_number);
-    let filter = Filter { out: wanted.out.clone(), lane };
+    let filter = Filter { out: wanted.out.clone(), sent: wanted.sent.clone(), lane };
     let ask = SearchOptions {
         index: &session_index.index,
         scope,
@@ -203,7 +206,8 @@ pub(crate) fn add(
         return Ok(());
     }
     let listed = found.input.near.len();
-    search_older(builder, snapshot, &query, out, found)?;
+    let sent = sent_positions(snapshot, &found.input, already_in);
+    search_older(builder, snapshot, &query, (out, sent), found)?;
     found.contents.round_parts.near_cards = found.input.near[listed..].to_vec();
     Ok(())
 }
@@ -213,7 +217,7 @@ fn search_older(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
     query: &str,
-    out: Vec<Range<usize>>,
+    (out, sent): (Vec<Range<usize>>, Vec<Range<usize>>),
     found: &mut BuiltInput,
 ) -> Result<(), Failure> {
     let path = &snapshot.path.nodes[..snapshot.open_at];
@@ -235,6 +239,7 @@ fn search_older(
         path,
         query,
         out,
+        sent,
         lane: snapshot.lane_searched().map(str::to_owned),
         tokens: found.input.allowance.saturating_sub(FRAME),
         near: NEAR,
@@ -299,6 +304,18 @@ fn skipped_positions(snapshot: &Snapshot, input: &PlanInput, already_in: &Alread
     }
     super::error_pairs::add_quoted_positions(snapshot, input, &mut out);
     out
+}
+
+/// Returns the positions on the path that are in the request.
+fn sent_positions(snapshot: &Snapshot, input: &PlanInput, already_in: &AlreadyIn) -> Vec<Range<usize>> {
+    let turns = already_in.rows.iter().filter(|row| row.kind == RowKind::Turn);
+    let sent: HashSet<Atom> = turns.map(|row| row.atom).filter(|atom| already_in.closed.contains(atom)).collect();
+    let turns = input.turns.iter().zip(&snapshot.turns).filter(|(turn, _)| sent.contains(&turn.atom));
+    let positions = turns.flat_map(|(_, heads)| {
+        let is_sent = move |(_, head): &(usize, &NodeHead)| !snapshot.excludes_message(head.key);
+        heads.heads.iter().enumerate().filter(is_sent).map(|(offset, _)| heads.at + offset)
+    });
+    positions.map(|at| at..at + 1).collect()
 }
 
 /// Returns the turn at a position of the path, if it is considered one by one.
