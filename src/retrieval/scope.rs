@@ -149,8 +149,7 @@ impl Scope {
 pub struct Filter {
     /// Ranges of positions that are not searchable: in the window, already in the plan, excluded.
     pub out: Vec<Range<usize>>,
-    /// Ranges of these that are in the request. Their scores still count for their neighbors and for learned words: the
-    /// answer to a question in the window may be just outside of it.
+    /// Ranges of these whose scores still count for their neighbors and for learned words.
     pub sent: Vec<Range<usize>>,
     /// Only messages of this lane are searchable.
     pub lane: Option<u32>,

@@ -9,7 +9,7 @@ use crate::domain::base::{Failure, FailureKind, Fields, Hash};
 use crate::domain::call::{Gate, PassReason, SkipReason};
 use crate::domain::conversation::{Atom, NodeHead, Role};
 use crate::domain::planning::plan::{Reason, Warning};
-use crate::domain::planning::{Mode, ModeLimits, OmittedItem, PlanInput, RowKind, SearchChoice};
+use crate::domain::planning::{Mode, ModeLimits, OmittedItem, PlanInput, RowKind, SearchChoice, TurnSelection};
 use crate::engine::indexing::messages::{PathIndex, lane_number, together};
 use crate::engine::indexing::priority::Priority;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
@@ -37,7 +37,7 @@ pub(crate) struct RetrievalQuery<'a> {
     pub(crate) path: &'a [PathNode],
     pub(crate) query: &'a str,
     pub(crate) out: Vec<Range<usize>>,
-    /// Ranges of `out` that are in the request.
+    /// Ranges of `out` whose scores count for the others.
     pub(crate) sent: Vec<Range<usize>>,
     pub(crate) lane: Option<String>,
     pub(crate) tokens: u32,
@@ -306,8 +306,13 @@ fn skipped_positions(snapshot: &Snapshot, input: &PlanInput, already_in: &Alread
     out
 }
 
-/// Returns the positions on the path that are in the request.
+/// Returns the positions on the path that are in the request and count for the scores of others, under a policy that
+/// chooses turns for their similarity to the question: it takes the best matches out of the search, whose neighbors
+/// often hold the answer. Other policies choose turns for their age, and only older messages count.
 fn sent_positions(snapshot: &Snapshot, input: &PlanInput, already_in: &AlreadyIn) -> Vec<Range<usize>> {
+    if !matches!(input.policy.choose, TurnSelection::Relevance | TurnSelection::Levels) {
+        return Vec::new();
+    }
     let turns = already_in.rows.iter().filter(|row| row.kind == RowKind::Turn);
     let sent: HashSet<Atom> = turns.map(|row| row.atom).filter(|atom| already_in.closed.contains(atom)).collect();
     let turns = input.turns.iter().zip(&snapshot.turns).filter(|(turn, _)| sent.contains(&turn.atom));
