@@ -66,7 +66,7 @@ pub fn print() {
         let scope = Scope::new(&index, &path);
         let scoped = start.elapsed().as_secs_f64() * 1e3;
         let texts = Made((0..many).map(|number| (key(number), number)).collect());
-        let filter = Filter { out: std::iter::once(path.len() - 20..path.len()).collect(), lane: None };
+        let filter = Filter { out: std::iter::once(path.len() - 20..path.len()).collect(), ..Filter::default() };
         let ask = SearchOptions {
             index: &index,
             scope: &scope,

@@ -149,6 +149,8 @@ impl Scope {
 pub struct Filter {
     /// Ranges of positions that are not searchable: in the window, already in the plan, excluded.
     pub out: Vec<Range<usize>>,
+    /// Ranges of these whose scores still count for their neighbors and for learned words.
+    pub sent: Vec<Range<usize>>,
     /// Only messages of this lane are searchable.
     pub lane: Option<u32>,
 }
@@ -160,11 +162,22 @@ impl Filter {
             None => vec![true; scope.messages()],
             Some(lane) => scope.path.iter().map(|n| index.known(*n).is_some_and(|known| known.lane == lane)).collect(),
         };
-        for run in &self.out {
-            let end = run.end.min(allowed.len());
-            allowed[run.start.min(end)..end].fill(false);
-        }
+        fill(&self.out, false, &mut allowed);
         allowed
+    }
+
+    /// Returns for each position whether its scores count, given which positions are searchable.
+    pub fn counted(&self, allowed: &[bool]) -> Vec<bool> {
+        let mut counted = allowed.to_vec();
+        fill(&self.sent, true, &mut counted);
+        counted
+    }
+}
+
+fn fill(ranges: &[Range<usize>], value: bool, positions: &mut [bool]) {
+    for run in ranges {
+        let end = run.end.min(positions.len());
+        positions[run.start.min(end)..end].fill(value);
     }
 }
 

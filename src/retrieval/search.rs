@@ -96,13 +96,14 @@ pub(super) type List = Vec<(u32, u32)>;
 pub fn search(options: &SearchOptions<'_>, query: &Query) -> Result<Vec<Hit>, RetrievalError> {
     let tuning = options.tuning.copied().unwrap_or_else(|| Tuning::of(&options.scope.shape));
     let allowed = options.filter.allowed(options.index, options.scope);
+    let counted = options.filter.counted(&allowed);
     let mut bm25 = vec![0.0; options.scope.slots()];
     for (weight, list) in leading_lists(options, query)? {
         add(options, &tuning, weight, &list, &mut bm25);
     }
     let mut feedback = vec![0.0; options.scope.slots()];
     if tuning.feedback > 0.0 {
-        let learned = learn(options, &tuning, query, &bm25, &allowed)?;
+        let learned = learn(options, &tuning, query, &bm25, &counted)?;
         for (weight, list) in &learned {
             add(options, &tuning, *weight, list, &mut feedback);
         }
@@ -114,7 +115,7 @@ pub fn search(options: &SearchOptions<'_>, query: &Query) -> Result<Vec<Hit>, Re
         _ => List::new(),
     };
     let words = Words { bm25, feedback, with_form };
-    Ok(smooth::combine(options, &tuning, query, &allowed, &words))
+    Ok(smooth::combine(options, &tuning, query, (&allowed, &counted), &words))
 }
 
 /// Returns the on-path lists of terms (sorted, without duplicates); `None` for terms with more than `most` occurrences
@@ -198,10 +199,10 @@ fn learn(
     tuning: &Tuning,
     query: &Query,
     scores: &Scores,
-    allowed: &[bool],
+    counted: &[bool],
 ) -> Result<Vec<(f32, List)>, RetrievalError> {
     let slots = options.scope.slots();
-    let term_shares = term_shares(options, tuning, query, scores, allowed);
+    let term_shares = term_shares(options, tuning, query, scores, counted);
     let names: Vec<Term> = term_shares.iter().map(|(term, _)| *term).collect();
     let found = lists(options, &names, if slots >= LARGE { slots * LEARNABLE / 100 } else { slots })?;
     let weigh = |((term, share), list): (&(Term, f32), Option<List>)| {
@@ -222,10 +223,10 @@ fn term_shares(
     tuning: &Tuning,
     query: &Query,
     scores: &Scores,
-    allowed: &[bool],
+    counted: &[bool],
 ) -> Vec<(Term, f32)> {
     let positive: Vec<f32> = scores.iter().map(|score| if *score > 0.0 { *score } else { f32::NEG_INFINITY }).collect();
-    let best_slots = best(options, &positive, allowed, tuning.feedback_passages);
+    let best_slots = best(options, &positive, counted, tuning.feedback_passages);
     let total: f32 = best_slots.iter().map(|slot| scores[*slot]).sum();
     let mut term_shares: HashMap<Term, f32> = HashMap::new();
     for slot in best_slots {

@@ -13,20 +13,21 @@ use super::tuning::Tuning;
 use crate::domain::call::ScoreParts;
 use crate::domain::conversation::Role;
 
-/// Combines the words' scores with the gains from context into hits, by decreasing sum.
+/// Combines the words' scores with the gains from context into hits, by decreasing sum. Hits are `allowed`; gains come
+/// from all `counted` messages.
 pub(super) fn combine(
     options: &SearchOptions<'_>,
     tuning: &Tuning,
     query: &Query,
-    allowed: &[bool],
+    (allowed, counted): (&[bool], &[bool]),
     word_scores: &Words,
 ) -> Vec<Hit> {
     let scope = options.scope;
     let Words { bm25, feedback, with_form } = word_scores;
     let words: Vec<f32> = bm25.iter().zip(feedback).map(|(own, learned)| own + learned).collect();
     let (_, spread) = spread(&words);
-    let neighbor_gains = neighbor_gains(options, &words, allowed, tuning.before, tuning.after);
-    let sittings = best_of_sittings(options, &words, &neighbor_gains, allowed);
+    let neighbor_gains = neighbor_gains(options, &words, counted, tuning.before, tuning.after);
+    let sittings = best_of_sittings(options, &words, &neighbor_gains, counted);
     let cosine = options.cosines.map(|cosines| cosine_scores(options, tuning, cosines, allowed));
     let mut has_form = vec![false; scope.slots()];
     for (slot, _) in with_form {
@@ -75,13 +76,13 @@ fn spread(scores: &[f32]) -> (f32, f32) {
     (mean as f32, (square.sqrt() as f32).max(f32::MIN_POSITIVE))
 }
 
-/// Returns the gain of each message from its searchable neighbors in the same sitting.
-fn neighbor_gains(options: &SearchOptions<'_>, scores: &[f32], allowed: &[bool], before: f32, after: f32) -> Vec<f32> {
+/// Returns the gain of each message from its counted neighbors in the same sitting.
+fn neighbor_gains(options: &SearchOptions<'_>, scores: &[f32], counted: &[bool], before: f32, after: f32) -> Vec<f32> {
     let scope = options.scope;
     let best: Vec<f32> =
         (0..scope.messages())
             .map(|position| {
-                if allowed[position] { scope.span(position).map(|slot| scores[slot]).fold(0.0, f32::max) } else { 0.0 }
+                if counted[position] { scope.span(position).map(|slot| scores[slot]).fold(0.0, f32::max) } else { 0.0 }
             })
             .collect();
     (0..scope.messages())
@@ -95,14 +96,14 @@ fn neighbor_gains(options: &SearchOptions<'_>, scores: &[f32], allowed: &[bool],
         .collect()
 }
 
-fn best_of_sittings(options: &SearchOptions<'_>, words: &[f32], neighbor_gains: &[f32], allowed: &[bool]) -> Vec<f32> {
+fn best_of_sittings(options: &SearchOptions<'_>, words: &[f32], neighbor_gains: &[f32], counted: &[bool]) -> Vec<f32> {
     let scope = options.scope;
     let count = scope.messages().checked_sub(1).map_or(0, |last| scope.sitting(last) as usize + 1);
     let mut best = vec![0.0_f32; count];
     if count > 1 {
         for (slot, own) in words.iter().enumerate() {
             let position = scope.position(slot);
-            if allowed[position] {
+            if counted[position] {
                 let top = &mut best[scope.sitting(position) as usize];
                 *top = top.max(own + neighbor_gains[position]);
             }

@@ -112,12 +112,24 @@ proptest! {
     fn only_allowed_messages_are_found(texts in proptest::collection::vec(text(), 2..40), query in text(), from in 0_usize..40, lane in 0_u32..3) {
         let mut all = Conversation::default();
         let path: Vec<u32> = texts.iter().map(|text| all.add(text)).collect();
-        let filter = Filter { out: std::iter::once(from..from + 5).collect(), lane: (lane < 2).then_some(lane) };
+        let filter = Filter { out: std::iter::once(from..from + 5).collect(), sent: Vec::new(), lane: (lane < 2).then_some(lane) };
         for hit in all.hits(&path, &filter, &query) {
             prop_assert!(!(from..from + 5).contains(&hit.position));
             prop_assert!(lane == 2 || hit.position % 2 == lane as usize);
             prop_assert!((hit.score - hit.parts.sum()).abs() < 1e-3);
         }
+    }
+
+    /// Messages of the request are not found, and do not change how the others are found.
+    #[test]
+    fn messages_of_the_request_count_for_the_others(texts in proptest::collection::vec(text(), 2..40), query in text(), from in 0_usize..40) {
+        let mut all = Conversation::default();
+        let path: Vec<u32> = texts.iter().map(|text| all.add(text)).collect();
+        let run = from..from + 5;
+        let filter = Filter { out: vec![run.clone()], sent: vec![run.clone()], lane: None };
+        let mut others = all.hits(&path, &Filter::default(), &query);
+        others.retain(|hit| !run.contains(&hit.position));
+        prop_assert_eq!(all.hits(&path, &filter, &query), others);
     }
 
     #[test]
@@ -149,7 +161,7 @@ proptest! {
         let query = format!("{query} Ann");
         let (scope, count) = (Scope::new(&all.index, &path), messages.len());
         let out = if cosines { 0..0 } else { from..from + 5 };
-        let filter = Filter { out: vec![out.clone()], lane: None };
+        let filter = Filter { out: vec![out.clone()], ..Filter::default() };
         let given: Vec<(u32, f32)> = (0_u16..60).map(|at| (u32::from(at), f32::from(at * 7 % 11) / 11.0)).take(count).collect();
         let ask = SearchOptions { cosines: cosines.then_some(&given), ..all.options(&scope, &filter, &NoSegments) };
         let hits = search(&ask, &Query::new(&all.index, &scope, &query)).unwrap();

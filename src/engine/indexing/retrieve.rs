@@ -80,6 +80,7 @@ fn look(builder: &mut InputBuilder, place: &SearchPlace, request: &RetrievalRequ
         path,
         query: &request.query,
         out: Vec::new(),
+        sent: Vec::new(),
         lane: None,
         tokens: place.tokens,
         near: NEAR,

@@ -121,6 +121,43 @@ fn chosen_lane_is_the_window_of_the_branch() {
     }
 }
 
+/// Undo restores the request of before, byte for byte: after a lane was chosen, and after a summary was accepted in it.
+#[test]
+fn undo_of_a_lane_and_of_a_summary_in_it_restores_every_byte() {
+    let long =
+        |n: usize| text(&format!("Nine francs, note {n}. {}", "The rest is plain talk about cranes. ".repeat(9)));
+    let model = Model::new((0..15).map(long));
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, layered());
+    let branch = client.session();
+    for n in 0..3 {
+        client.say(branch, &format!("Which cranes are red, number {n}?"));
+    }
+    let drawn = |client: &mut Client| client.drawn(branch, &message("And in euros?")).unwrap();
+    let outside = drawn(&mut client);
+    into_lane(&mut client, branch, "billing");
+    assert_ne!(drawn(&mut client), outside);
+    client.must(Request::Session(SessionRequest::Undo));
+    assert_eq!(drawn(&mut client), outside, "undo of a lane");
+    into_lane(&mut client, branch, "billing");
+    for n in 0..12 {
+        client.say(branch, &format!("What does number {n} cost?"));
+    }
+    let inside = drawn(&mut client);
+    let act = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Extractive };
+    let Answer::Draft(Some(made)) = client.must(Request::Summary { branch, act }) else {
+        panic!("nothing to summarize")
+    };
+    client.must(Request::Summary { branch, act: SummaryAct::Accept { draft: made.number } });
+    assert_ne!(drawn(&mut client), inside);
+    client.must(Request::Session(SessionRequest::Undo));
+    assert_eq!(drawn(&mut client), inside, "undo of a summary");
+    into_lane(&mut client, branch, "");
+    assert_ne!(drawn(&mut client), inside);
+    client.must(Request::Session(SessionRequest::Undo));
+    assert_eq!(drawn(&mut client), inside, "undo of another lane");
+}
+
 /// A reply takes its message, and only that one, into the lane of what it replies to.
 #[test]
 fn reply_into_another_lane_takes_its_turns() {

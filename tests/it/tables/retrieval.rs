@@ -180,8 +180,8 @@ fn semantic_and_filtered_results() {
     let cosines: Vec<(u32, f32)> = (0..talk.index.passages() - 3)
         .map(|at| (at, if at == 11 { 0.91 } else { f32::from(u16::try_from(at * 37 % 50).unwrap()) / 100.0 }))
         .collect();
-    let out_of = Filter { out: vec![30..90, 2..4], lane: None };
-    let lane = Filter { out: Vec::new(), lane: Some(0) };
+    let out_of = Filter { out: vec![30..90, 2..4], ..Filter::default() };
+    let lane = Filter { lane: Some(0), ..Filter::default() };
     for question in &QUESTIONS[..6] {
         out += &look(&talk, &whole, question, Some(&cosines), &Filter::default());
         out += &look(&talk, &whole, question, None, &out_of);

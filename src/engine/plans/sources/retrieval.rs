@@ -9,7 +9,7 @@ use crate::domain::base::{Failure, FailureKind, Fields, Hash};
 use crate::domain::call::{Gate, PassReason, SkipReason};
 use crate::domain::conversation::{Atom, NodeHead, Role};
 use crate::domain::planning::plan::{Reason, Warning};
-use crate::domain::planning::{Mode, ModeLimits, OmittedItem, PlanInput, RowKind, SearchChoice};
+use crate::domain::planning::{Mode, ModeLimits, OmittedItem, PlanInput, RowKind, SearchChoice, TurnSelection};
 use crate::engine::indexing::messages::{PathIndex, lane_number, together};
 use crate::engine::indexing::priority::Priority;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
@@ -21,6 +21,7 @@ use crate::retrieval::gate;
 use crate::retrieval::query::Query;
 use crate::retrieval::scope::Filter;
 use crate::retrieval::search::{Hit, SearchOptions, search};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// The maximum number of rows for near misses.
@@ -36,6 +37,8 @@ pub(crate) struct RetrievalQuery<'a> {
     pub(crate) path: &'a [PathNode],
     pub(crate) query: &'a str,
     pub(crate) out: Vec<Range<usize>>,
+    /// Ranges of `out` whose scores count for the others.
+    pub(crate) sent: Vec<Range<usize>>,
     pub(crate) lane: Option<String>,
     pub(crate) tokens: u32,
     pub(crate) near: usize,
@@ -60,7 +63,7 @@ pub(crate) struct RetrievedCards {
 pub(crate) fn search_path(path_index: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Result<RetrievedCards, Failure> {
     let (session_index, scope) = (path_index.session_index, path_index.scope);
     let lane = wanted.lane.as_deref().map(lane_number);
-    let filter = Filter { out: wanted.out.clone(), lane };
+    let filter = Filter { out: wanted.out.clone(), sent: wanted.sent.clone(), lane };
     let ask = SearchOptions {
         index: &session_index.index,
         scope,
@@ -203,7 +206,8 @@ pub(crate) fn add(
         return Ok(());
     }
     let listed = found.input.near.len();
-    search_older(builder, snapshot, &query, out, found)?;
+    let sent = sent_positions(snapshot, &found.input, already_in);
+    search_older(builder, snapshot, &query, (out, sent), found)?;
     found.contents.round_parts.near_cards = found.input.near[listed..].to_vec();
     Ok(())
 }
@@ -213,7 +217,7 @@ fn search_older(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
     query: &str,
-    out: Vec<Range<usize>>,
+    (out, sent): (Vec<Range<usize>>, Vec<Range<usize>>),
     found: &mut BuiltInput,
 ) -> Result<(), Failure> {
     let path = &snapshot.path.nodes[..snapshot.open_at];
@@ -235,6 +239,7 @@ fn search_older(
         path,
         query,
         out,
+        sent,
         lane: snapshot.lane_searched().map(str::to_owned),
         tokens: found.input.allowance.saturating_sub(FRAME),
         near: NEAR,
@@ -299,6 +304,23 @@ fn skipped_positions(snapshot: &Snapshot, input: &PlanInput, already_in: &Alread
     }
     super::error_pairs::add_quoted_positions(snapshot, input, &mut out);
     out
+}
+
+/// Returns the positions on the path that are in the request and count for the scores of others, under a policy that
+/// chooses turns for their similarity to the question: it takes the best matches out of the search, whose neighbors
+/// often hold the answer. Other policies choose turns for their age, and only older messages count.
+fn sent_positions(snapshot: &Snapshot, input: &PlanInput, already_in: &AlreadyIn) -> Vec<Range<usize>> {
+    if !matches!(input.policy.choose, TurnSelection::Relevance | TurnSelection::Levels) {
+        return Vec::new();
+    }
+    let turns = already_in.rows.iter().filter(|row| row.kind == RowKind::Turn);
+    let sent: HashSet<Atom> = turns.map(|row| row.atom).filter(|atom| already_in.closed.contains(atom)).collect();
+    let turns = input.turns.iter().zip(&snapshot.turns).filter(|(turn, _)| sent.contains(&turn.atom));
+    let positions = turns.flat_map(|(_, heads)| {
+        let is_sent = move |(_, head): &(usize, &NodeHead)| !snapshot.excludes_message(head.key);
+        heads.heads.iter().enumerate().filter(is_sent).map(|(offset, _)| heads.at + offset)
+    });
+    positions.map(|at| at..at + 1).collect()
 }
 
 /// Returns the turn at a position of the path, if it is considered one by one.
