@@ -31,18 +31,22 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
         }
         (ProgramPending::Doctor, Ok(Answer::Doctor(findings))) => model.engine.findings = findings,
         (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::arrived(model, card.as_deref()),
-        (ProgramPending::Models, Ok(Answer::Models(by_profile))) => {
+        (pending @ (ProgramPending::Models | ProgramPending::TypedModel), Ok(Answer::Models(by_profile))) => {
             let listed = by_profile.into_iter().filter_map(|(profile, models)| Some((profile, models.ok()?)));
             let names = listed.map(|(profile, all)| (profile, all.into_iter().map(|model| model.name).collect()));
             model.engine.listed_models.extend(names);
+            if let Some(text) = model.unlisted_model().filter(|_| pending == ProgramPending::TypedModel) {
+                model.status.say(Severity::Trouble, text, model.now);
+            }
         }
         // The page says nothing about a server that cannot be asked; the report on servers does.
-        (ProgramPending::Models, Err(_)) => {}
+        (ProgramPending::Models | ProgramPending::TypedModel, Err(_)) => {}
         (
             ProgramPending::Reload(_)
             | ProgramPending::Doctor
             | ProgramPending::FolderSettings
-            | ProgramPending::Models,
+            | ProgramPending::Models
+            | ProgramPending::TypedModel,
             result,
         ) => show_answer(model, result),
     }
@@ -57,6 +61,16 @@ pub(super) fn ask_for_models(model: &mut Model, out: &mut Vec<Cmd>) {
         model.engine.listed_models.insert(profile.clone(), Vec::new());
         send(model, ProgramRequest::Models { profile: Some(profile), unready: false }, ProgramPending::Models, out);
     }
+}
+
+/// Asks for the models of a profile after a model was typed, to warn about a name that its server does not list.
+pub(crate) fn check_typed_model(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch() else { return };
+    let settings = model.session.as_ref().and_then(|session| session.settings());
+    let own = branch.overrides.profile.clone();
+    let Some(profile) = own.or_else(|| settings.map(|settings| settings.profile.clone())) else { return };
+    let request = ProgramRequest::Models { profile: Some(profile), unready: false };
+    send(model, request, ProgramPending::TypedModel, out);
 }
 
 /// Turns the mouse on or off.

@@ -98,12 +98,14 @@ fn a_command_that_changes_nothing_says_so() {
 #[test]
 fn a_choice_that_equals_the_default_is_stored() {
     let (home, _server) = talk();
-    assert_eq!(home.ok(&["mode"]).trim(), "Light (settings)");
+    let shown =
+        |from: &str| format!("Branch main is in mode Light ({from}). `pleach mode off|light|heavy` changes it.");
+    assert_eq!(home.ok(&["mode"]).trim(), shown("from the settings"));
     assert_eq!(home.ok(&["mode", "light"]).trim(), "Set the mode of main to Light. `pleach undo` undoes it.");
-    assert_eq!(home.ok(&["mode"]).trim(), "Light (branch)");
+    assert_eq!(home.ok(&["mode"]).trim(), shown("set for this branch"));
     assert_eq!(home.ok(&["mode", "light"]).trim(), "No change.");
     home.ok(&["undo"]);
-    assert_eq!(home.ok(&["mode"]).trim(), "Light (settings)");
+    assert_eq!(home.ok(&["mode"]).trim(), shown("from the settings"));
 }
 
 #[test]

@@ -41,7 +41,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
     if let (Some(card), true) = (calls.selected(), below > 1) {
         let rule = Rect { y: list.bottom(), height: 1, ..inside };
         paint::rule(view.theme, rule, buf);
-        composer::notice(view, rule, buf);
+        let rows = composer::notice_rows_on_screen(view.model, rule.width);
+        composer::notice(view, Rect { y: rule.y + 1 - rows, height: rows, ..rule }, buf);
         let room = Rect { y: rule.y + 1, height: below - 1, ..inside };
         let rows = detail(view, card, usize::from(room.width).max(1));
         let scroll = calls.scroll.min(rows.len().saturating_sub(usize::from(room.height)));

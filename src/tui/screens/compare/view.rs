@@ -37,7 +37,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
     let head = head(view, compared, usize::from(inside.width));
     paint::lines(view.theme, &head, inside, buf);
     if inside.height > 1 {
-        composer::notice(view, Rect { y: inside.y + 1, height: 1, ..inside }, buf);
+        let rows = composer::notice_rows_on_screen(view.model, inside.width).min(inside.height - 1);
+        composer::notice(view, Rect { y: inside.y + 1, height: rows, ..inside }, buf);
     }
     let used = inside.height.min(u16::try_from(head.len()).unwrap_or(2));
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };

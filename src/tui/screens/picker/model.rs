@@ -166,18 +166,21 @@ impl Picker {
     }
 
     /// Creates the list of all actions: `recent` ones first, then the others by group, then the commands that have no
-    /// action of the same name.
+    /// action of the same name. Each is shown as it is typed after a slash, where `/clear` begins a session; the action
+    /// of that name, which only a key runs, is not listed.
     #[must_use]
     pub fn palette(keys: &crate::tui::model::keys::Keymap, recent: &[Action]) -> Self {
-        let commands = slash::commands().iter().filter(|row| Action::from_name(&row.name).is_none());
+        let listed = |action: &Action| *action != Action::Clear;
+        let commands = slash::names().iter().filter(|row| !Action::from_name(&row.name).is_some_and(|of| listed(&of)));
         let names = Action::ALL.iter().map(|action| action.name().len());
-        let wide = names.chain(commands.clone().map(|row| row.name.len() + 1)).max().unwrap_or(0);
+        let wide = names.chain(commands.clone().map(|row| row.name.len())).max().unwrap_or(0) + 1;
         let entry = |action: &Action| Entry {
-            label: format!("{:<wide$}  {}", action.name(), action.short()),
+            label: format!("{:<wide$}  {}", format!("/{}", action.name()), action.short()),
             detail: keys.key_of(*action).unwrap_or_default(),
             choice: Choice::Action(*action),
         };
-        let mut others: Vec<Action> = Action::ALL.iter().filter(|action| !recent.contains(action)).copied().collect();
+        let is_other = |action: &&Action| listed(action) && !recent.contains(action);
+        let mut others: Vec<Action> = Action::ALL.iter().filter(is_other).copied().collect();
         others.sort_by_key(|action| action.group());
         let mut picker = Self::new(Kind::Palette);
         picker.headings.extend((!recent.is_empty()).then_some((0, "Recent")));
@@ -226,9 +229,14 @@ impl Picker {
 
     /// The entries that match the filter, best match first.
     fn matching(&self) -> Vec<Match> {
-        let (mut fuzzy, words) = (Fuzzy::new(&self.filter), Words::new(&self.filter));
-        let fits =
-            |(at, entry)| fit(&mut fuzzy, &words, entry).map(|(rank, score, marks)| Match { at, rank, score, marks });
+        let wanted = self.filter.trim();
+        let wanted = wanted.strip_prefix('/').filter(|_| self.kind == Kind::Palette).unwrap_or(wanted);
+        let (mut fuzzy, words) = (Fuzzy::new(wanted), Words::new(wanted));
+        let fits = |(at, entry)| {
+            let (rank, score, marks) = fit(&mut fuzzy, &words, entry)?;
+            let rank = if name_of(entry).eq_ignore_ascii_case(wanted) { Rank::Exact } else { rank };
+            Some(Match { at, rank, score, marks })
+        };
         let mut found: Vec<Match> = self.entries.iter().enumerate().filter_map(fits).collect();
         let length = |at: usize| self.entries[at].label.split("  ").next().map_or(0, str::len);
         // An action is chosen more often than a command with the same words.
@@ -261,9 +269,17 @@ struct Match {
     marks: Vec<usize>,
 }
 
+/// The name of an entry, without a slash.
+fn name_of(entry: &Entry) -> &str {
+    let name = entry.label.split("  ").next().unwrap_or_default();
+    name.strip_prefix('/').unwrap_or(name)
+}
+
 /// How an entry matches the filter, best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Rank {
+    /// The filter is the name.
+    Exact,
     /// The words begin words of the name.
     Name,
     /// The words begin words of the label.
@@ -342,7 +358,7 @@ mod tests {
             ("quit", "quit"),
         ] {
             let (found, count) = first(wanted);
-            assert_eq!(found, name, "for {wanted:?}");
+            assert_eq!(found, format!("/{name}"), "for {wanted:?}");
             assert!(count < 25, "{wanted:?} leaves {count}");
         }
         assert_eq!(first("xqzj").1, 0);
@@ -357,6 +373,11 @@ mod tests {
             ("import", "/import"),
             ("backup", "/backups"),
             ("delete sess", "/session"),
+            ("clear", "/clear"),
+            ("/clear", "/clear"),
+            ("new", "/new"),
+            ("note", "/note"),
+            ("model", "/model"),
         ] {
             assert_eq!(first(wanted).0, name, "for {wanted:?}");
         }
@@ -402,7 +423,7 @@ mod tests {
             }
         }
         let all = Action::ALL.iter().map(|action| action.name());
-        let mut all: HashSet<&str> = all.chain(slash::commands().iter().map(|row| row.name.as_str())).collect();
+        let mut all: HashSet<&str> = all.chain(slash::names().iter().map(|row| row.name.as_str())).collect();
         all.retain(|name| !listed.contains(name));
         assert!(all.is_empty(), "not listed: {all:?}");
         picker.filter = "fork".into();
@@ -431,6 +452,6 @@ mod tests {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = "zen".into();
         picker.apply_filter();
-        assert_eq!(picker.marks[0], [0, 1, 2]);
+        assert_eq!(picker.marks[0], [1, 2, 3]);
     }
 }

@@ -162,7 +162,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
     }
     paint::thumb(view.theme, from, raw.rows.len(), page, list, buf);
     if inside.height > 3 {
-        composer::notice(view, Rect { y: inside.bottom() - 1, height: 1, ..inside }, buf);
+        let rows = composer::notice_rows_on_screen(view.model, inside.width);
+        composer::notice(view, Rect { y: inside.bottom() - rows, height: rows, ..inside }, buf);
     }
 }
 

@@ -73,7 +73,8 @@ pub(crate) fn draw(
     let head = head_height(overlay, inside.height);
     if inside.height >= head {
         // A notice is above the list, so that the keys stay visible.
-        composer::notice(view, Rect { y: inside.y + head - 1, height: 1, ..inside }, buf);
+        let rows = composer::notice_rows_on_screen(view.model, inside.width);
+        composer::notice(view, Rect { y: inside.y + head - rows, height: rows, ..inside }, buf);
     }
     most
 }
@@ -143,6 +144,18 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
         (Action::TakeRow, "select"),
         (Action::PlanDiff, "changes"),
     ];
+    // Marks and selections do not apply to tools.
+    let others = words[5..7].iter().copied().chain(words[8..].iter().copied());
+    if overlay.on_tools() {
+        let fold = if overlay.tools_opened { "hide the tools" } else { "list the tools" };
+        let words: Vec<_> = std::iter::once((Action::Open, fold)).chain(others).collect();
+        return view.keys_line(When::Overlay, &words, width);
+    }
+    if overlay.selected_tool().is_some() {
+        let act = [(Action::Open, "show the tool"), (Action::Exclude, "disable or enable")];
+        let words: Vec<_> = act.into_iter().chain(others).collect();
+        return view.keys_line(When::Overlay, &words, width);
+    }
     let words: Vec<_> = words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss).collect();
     view.keys_line(When::Overlay, &words, width)
 }

@@ -49,10 +49,9 @@ pub(crate) fn draw(
     );
     let Some(session) = view.model.session.as_ref().filter(|_| !inside.is_empty()) else { return measured };
     let noticed = view.model.status.shown().is_some() && inside.height > 4;
-    let inside = Rect { height: inside.height - u16::from(noticed), ..inside };
-    if noticed {
-        composer::notice(view, Rect { y: inside.bottom(), height: 1, ..inside }, buf);
-    }
+    let foot = if noticed { composer::notice_rows_on_screen(view.model, inside.width) } else { 0 };
+    let inside = Rect { height: inside.height - foot, ..inside };
+    composer::notice(view, Rect { y: inside.bottom(), height: foot, ..inside }, buf);
     if session.traces.is_empty() {
         tools::draw_empty(view, inside, buf);
         return measured;
