@@ -8,7 +8,6 @@ use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::setting::{LaneCommand, Setting, SettingCommand};
 use crate::domain::call::tokens::counted;
-use crate::domain::conversation::Overrides;
 use crate::domain::planning::Mode;
 use crate::engine::api::{Answer, BranchRequest, Draft, Planned, ProgramRequest, SessionView};
 use serde_json::{Value, json};
@@ -42,17 +41,16 @@ pub(crate) fn change(run: &mut Run<'_, '_>, setting: &Setting, create: bool) -> 
     let mut overrides = branch.overrides.clone();
     setting.apply(&mut overrides);
     let shown = setting.sentence(&branch.name);
-    let typed = if let Setting::Model(Some(name)) = setting { Some((name.clone(), overrides.clone())) } else { None };
     run.change(BranchRequest::Override { branch: branch.id, overrides }, &shown)?;
-    if let Some((name, overrides)) = typed {
-        warn_if_unlisted(run, &name, &overrides);
+    if let Setting::Model(Some(name)) = setting {
+        warn_if_unlisted(run, &view, name);
     }
     Ok(())
 }
 
 /// Warns about a model that its profile does not list, if the profile lists any.
-fn warn_if_unlisted(run: &mut Run<'_, '_>, name: &str, overrides: &Overrides) {
-    let profile = overrides.profile.clone().unwrap_or_else(|| run.config.settings.profile.clone());
+fn warn_if_unlisted(run: &mut Run<'_, '_>, view: &SessionView, name: &str) {
+    let Some((profile, _)) = in_use(run, view) else { return };
     let request = ProgramRequest::Models { profile: Some(profile.clone()), unready: false };
     // Whoever sets a model while its server is not running needs no error about the server.
     let Ok(Answer::Models(found)) = run.call(request) else { return };
@@ -90,11 +88,12 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
     };
     let from = if is_own { "branch" } else { "settings" };
     let mut shape = json!({ "from": from, "branch": branch.id });
-    let unset = name == "model" && value == "";
-    let used = if unset { model_in_use(run, &view) } else { None };
+    let used = if matches!(name, "model" | "profile") && value == "" { in_use(run, &view) } else { None };
     let text = match used {
-        Some(used) => {
-            format!("Branch {} uses the model {used}, because no model is set. {}", branch.name, change_of(name, false))
+        Some((profile, model)) => {
+            let used = if name == "model" { model } else { profile };
+            let change = change_of(name, false);
+            format!("Branch {} uses the {name} {used}, because no {name} is set. {change}", branch.name)
         }
         None => sentence(&branch.name, name, &value, is_own),
     };
@@ -135,10 +134,10 @@ fn change_of(name: &str, is_own: bool) -> String {
     format!("`pleach {name} {values}` changes it{}.", restore.unwrap_or_default())
 }
 
-/// Returns the model of the next request; `None` if that cannot be planned.
-fn model_in_use(run: &mut Run<'_, '_>, view: &SessionView) -> Option<String> {
+/// Returns the profile and the model of the next request; `None` if that cannot be planned.
+fn in_use(run: &mut Run<'_, '_>, view: &SessionView) -> Option<(String, String)> {
     match run.client.plan(view, Draft::default(), &mut run.io) {
-        Ok(Planned::Plan { plan, .. }) => Some(plan.model.clone()),
+        Ok(Planned::Plan { plan, .. }) => Some((plan.profile.clone(), plan.model.clone())),
         Ok(Planned::Blocked(_)) | Err(_) => None,
     }
 }
@@ -148,6 +147,7 @@ mod tests {
     use super::*;
     use crate::cli::tests::{done, execute, id};
     use crate::domain::base::ids::BranchId;
+    use crate::domain::conversation::Overrides;
     use crate::engine::api::Request;
 
     #[test]

@@ -40,7 +40,7 @@ fn figures_match_the_calls() {
     value(&home, &["session", "new", "--json", "figures"]);
     let empty = value(&home, &["stats", "--json"]);
     assert_eq!((&empty["calls"]["count"], &empty["calls"]["tokens_in"]["total"]), (&json!(0), &Value::Null));
-    assert!(home.run(&["stats"]).out.contains("calls        none on this branch yet"));
+    assert!(home.run(&["stats"]).out.contains("calls          none on this branch yet"));
     assert!(!home.run(&["stats"]).out.contains("permanent"), "only the policy with levels names them");
     assert!(home.run(&["stats", "--policy", "levels"]).out.contains("permanent    "));
     for words in ["one ", "two ", "three "] {

@@ -121,7 +121,7 @@ fn detail(view: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     facts.extend(card.edited.then(|| "edited by hand".to_owned()));
     rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
     let (tokens, label) = prompt(card);
-    let mut sums = vec![format!("prompt {} tokens{label}", text::number(tokens))];
+    let mut sums = vec![format!("prompt {}{label}", text::counted(tokens, "token"))];
     sums.extend(card.usage.completion.map(|n| format!("answer {}", text::counted(u64::from(n), "token"))));
     sums.extend(card.cost_micro.map(money));
     sums.extend(card.total_ms.map(text::duration));

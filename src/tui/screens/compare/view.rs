@@ -192,8 +192,8 @@ fn turns(view: &ViewContext<'_>, screen: &CompareView, side: &Side, at: usize, r
 /// The figures of a side: `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
 fn figures(view: &ViewContext<'_>, side: &Side) -> String {
     let mut words = vec![text::counted(side.count() as u64, "turn"), text::counted(u64::from(side.calls), "call")];
-    words.push(format!("prompts {} tokens", text::number(side.prompt)));
-    words.push(format!("answers {} tokens", text::number(side.answer)));
+    words.push(format!("prompts {}", text::counted(side.prompt, "token")));
+    words.push(format!("answers {}", text::counted(side.answer, "token")));
     words.extend(side.cost_micro.map(money));
     words.extend(side.models.iter().cloned());
     words.extend(side.tools.iter().map(|(name, times)| format!("{name} {times}")));

@@ -166,21 +166,21 @@ impl Picker {
     }
 
     /// Creates the list of all actions: `recent` ones first, then the others by group, then the commands that have no
-    /// action of the same name. Each is shown as it is typed after a slash, where `/clear` begins a session; the action
-    /// of that name, which only a key runs, is not listed.
+    /// action of the same name. Each is shown as it is typed after a slash. The action `clear` is shown without one,
+    /// because `/clear` begins a session.
     #[must_use]
     pub fn palette(keys: &crate::tui::model::keys::Keymap, recent: &[Action]) -> Self {
-        let listed = |action: &Action| *action != Action::Clear;
-        let commands = slash::names().iter().filter(|row| !Action::from_name(&row.name).is_some_and(|of| listed(&of)));
+        let commands = slash::names()
+            .iter()
+            .filter(|row| Action::from_name(&row.name).is_none_or(|action| action == Action::Clear));
         let names = Action::ALL.iter().map(|action| action.name().len());
         let wide = names.chain(commands.clone().map(|row| row.name.len())).max().unwrap_or(0) + 1;
         let entry = |action: &Action| Entry {
-            label: format!("{:<wide$}  {}", format!("/{}", action.name()), action.short()),
+            label: format!("{:<wide$}  {}", slashed(*action), action.short()),
             detail: keys.key_of(*action).unwrap_or_default(),
             choice: Choice::Action(*action),
         };
-        let is_other = |action: &&Action| listed(action) && !recent.contains(action);
-        let mut others: Vec<Action> = Action::ALL.iter().filter(is_other).copied().collect();
+        let mut others: Vec<Action> = Action::ALL.iter().filter(|action| !recent.contains(action)).copied().collect();
         others.sort_by_key(|action| action.group());
         let mut picker = Self::new(Kind::Palette);
         picker.headings.extend((!recent.is_empty()).then_some((0, "Recent")));
@@ -239,9 +239,13 @@ impl Picker {
         };
         let mut found: Vec<Match> = self.entries.iter().enumerate().filter_map(fits).collect();
         let length = |at: usize| self.entries[at].label.split("  ").next().map_or(0, str::len);
-        // An action is chosen more often than a command with the same words.
+        // An action is chosen more often than a command with the same words, but `/clear` is a command.
         let is_command = |at: usize| matches!(self.entries[at].choice, Choice::Command(_));
-        let late = |found: &Match| found.rank != Rank::Scattered && is_command(found.at);
+        let late = |found: &Match| match found.rank {
+            Rank::Exact => !is_command(found.at),
+            Rank::Scattered => false,
+            Rank::Name | Rank::Label | Rank::Sentence | Rank::Inside => is_command(found.at),
+        };
         found.sort_by_key(|one| (one.rank, late(one), std::cmp::Reverse(one.score), length(one.at), one.at));
         // Scattered letters match most long sentences, so they count only if no entry contains the words, and matches
         // far below the best one are dropped.
@@ -267,6 +271,12 @@ struct Match {
     score: Score,
     /// The matching positions of the label.
     marks: Vec<usize>,
+}
+
+/// The name of an action as its entry shows it.
+fn slashed(action: Action) -> String {
+    let slash = if action == Action::Clear { "" } else { "/" };
+    format!("{slash}{}", action.name())
 }
 
 /// The name of an entry, without a slash.
@@ -310,8 +320,9 @@ fn fit(fuzzy: &mut Fuzzy, words: &Words, entry: &Entry) -> Option<(Rank, Score, 
         Some(Literal::Start) if starts(&entry.label) => Rank::Label,
         Some(Literal::Start) => Rank::Sentence,
     };
-    if let Some((score, marks)) = fuzzy.find(name) {
-        return Some((rank, score * 2, marks));
+    let (bare, slash) = name.strip_prefix('/').map_or((name, 0), |bare| (bare, 1));
+    if let Some((score, marks)) = fuzzy.find(bare) {
+        return Some((rank, score * 2, marks.into_iter().map(|at| at + slash).collect()));
     }
     if let Some((score, marks)) = fuzzy.find(&entry.label) {
         return Some((rank, score, marks));

@@ -235,7 +235,7 @@ fn head(view: &ViewContext<'_>, raw: &RawRequestScreen, fold: usize, area: Rect,
     let glyphs = &view.theme.glyphs;
     let Some(of) = raw.folds.get(fold) else { return };
     let sign = if raw.closed.contains(&fold) { glyphs.folded } else { glyphs.opened };
-    let mut value = of.tokens.map_or_else(String::new, |tokens| format!("{} tokens  ", text::number(tokens.into())));
+    let mut value = of.tokens.map_or_else(String::new, |tokens| format!("{}  ", text::counted(tokens.into(), "token")));
     value.push_str(&text::number(of.range.len() as u64));
     value.push_str(" bytes");
     let room = usize::from(area.width).saturating_sub(text::width(&value) + 4);

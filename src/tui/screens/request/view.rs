@@ -114,8 +114,8 @@ fn title(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Line {
         parts.push((0, Line::of(Ink::Accent, &format!("  / {}", overlay.filter))));
     }
     if !overlay.selection.is_empty() {
-        let (count, tokens) = (overlay.selection.len() as u64, text::short(overlay.selected_tokens()));
-        parts.push((0, Line::of(Ink::Pinned, &format!("  {} selected, {tokens} tokens", text::number(count)))));
+        let (count, tokens) = (overlay.selection.len() as u64, text::short_tokens(overlay.selected_tokens()));
+        parts.push((0, Line::of(Ink::Pinned, &format!("  {} selected, {tokens}", text::number(count)))));
     }
     let words = overlay.arrangement.description();
     parts.extend(words.map(|words| (4, Line::of(Ink::Dim, &format!("  {words}")))));
@@ -152,7 +152,7 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
         return view.keys_line(When::Overlay, &words, width);
     }
     if overlay.selected_tool().is_some() {
-        let act = [(Action::Open, "show the tool"), (Action::Exclude, "disable or enable")];
+        let act = [(Action::Open, "show the tool"), (Action::Exclude, "on or off")];
         let words: Vec<_> = act.into_iter().chain(others).collect();
         return view.keys_line(When::Overlay, &words, width);
     }
@@ -215,8 +215,8 @@ fn meter_area(row: Rect, percent: &str) -> Rect {
 /// `Required items exceed the budget by 1.6k tokens. Nothing is sent until they fit.`
 fn excess(blocked: &Blocked) -> String {
     let over = blocked.needed.saturating_sub(blocked.budget.prompt);
-    let over = text::short(u64::from(over));
-    format!("Required items exceed the budget by {over} tokens. Nothing is sent until they fit.")
+    let over = text::short_tokens(u64::from(over));
+    format!("Required items exceed the budget by {over}. Nothing is sent until they fit.")
 }
 
 /// Shows in the rule above the pane how many more rows it has, and the key that scrolls to them.

@@ -315,7 +315,7 @@ impl CallDetail<'_> {
         facts.extend(trace.exit.map(|exit| format!("exit {exit}")));
         facts.extend(trace.status.map(|_| text::duration(trace.duration_ms)));
         facts.extend(self.screen.details.then(|| format!("{} bytes", text::number(trace.bytes))));
-        facts.push(format!("{} tokens (estimated)", text::number(u64::from(trace.est_tokens))));
+        facts.push(format!("{} (estimated)", text::counted(u64::from(trace.est_tokens), "token")));
         facts.push(time::clock(trace.at, self.view.model.facts.offset));
         facts.extend(self.screen.details.then(|| trace.id()));
         rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
