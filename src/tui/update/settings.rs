@@ -2,6 +2,7 @@
 //! Not for: the arrangement of the panels (`panels`).
 
 use super::effects::{send, show_answer};
+use crate::config::commands::setting::Setting;
 use crate::domain::base::Failure;
 use crate::engine::api::{Answer, ProgramRequest};
 use crate::tui::chat::update::folder;
@@ -35,7 +36,10 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
             let listed = by_profile.into_iter().filter_map(|(profile, models)| Some((profile, models.ok()?)));
             let names = listed.map(|(profile, all)| (profile, all.into_iter().map(|model| model.name).collect()));
             model.engine.listed_models.extend(names);
-            if let Some(text) = model.unlisted_model().filter(|_| pending == ProgramPending::TypedModel) {
+            // The start page says it itself.
+            let is_page = model.session.as_ref().is_none_or(|session| session.tree.is_empty());
+            let warns = pending == ProgramPending::TypedModel && !is_page;
+            if let Some(text) = model.unlisted_model().filter(|_| warns) {
                 model.status.say(Severity::Trouble, text, model.now);
             }
         }
@@ -64,8 +68,8 @@ pub(super) fn ask_for_models(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Asks for the models of a profile after a model was typed, to warn about a name that its server does not list.
-pub(crate) fn check_typed_model(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(branch) = model.branch() else { return };
+pub(crate) fn check_typed_model(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().filter(|_| matches!(setting, Setting::Model(Some(_)))) else { return };
     let settings = model.session.as_ref().and_then(|session| session.settings());
     let own = branch.overrides.profile.clone();
     let Some(profile) = own.or_else(|| settings.map(|settings| settings.profile.clone())) else { return };

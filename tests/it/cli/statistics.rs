@@ -81,7 +81,7 @@ fn figures_match_the_calls() {
     assert_eq!(of(&value(&home, &["stats", "--json", "-b", "main"])), 3);
     let text = home.run(&["stats", "--whole-session"]).out;
     assert!(text.contains("tokens in") && text.contains('?') && text.contains("1 unknown"), "{text}");
-    assert!(text.contains("cached       ▄???  60.0% of the input  3 unknown"), "{text}");
+    assert!(text.contains("cached         ▄???  60.0% of the input  3 unknown"), "{text}");
 }
 
 fn ledger(client: &mut Client, branch: pleach::domain::base::ids::BranchId, whole: bool) -> Box<Ledger> {

@@ -123,12 +123,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         {
             Way::Run(Action::WhatIf)
         }
-        // The next request as it is has a screen; the request for another text is printed.
-        Command::Plan { text, what_if: false, request: false, edit: None, regenerate: None, .. }
-            if text.is_empty() && !args.global.json =>
-        {
-            Way::Run(Action::Context)
-        }
+        command if printed::has_screen(command, args) => Way::Run(Action::Context),
         Command::Mark(command) => mark(model, command, out),
         Command::Set(command) => setting(model, command, out),
         Command::Context(command) => context(model, command, out),
@@ -342,9 +337,7 @@ fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
     let known = model.session.iter().flat_map(|session| session.tree.heads()).map(|head| head.lane.as_str());
     let setting = setting.clone().among(known);
     branches::choose(model, |overrides| setting.apply(overrides), out);
-    if matches!(setting, Setting::Model(Some(_))) {
-        settings::check_typed_model(model, out);
-    }
+    settings::check_typed_model(model, &setting, out);
     Way::Done
 }
 
