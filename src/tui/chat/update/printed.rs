@@ -32,8 +32,10 @@ pub(crate) fn line(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
 
 /// Whether a command prints what the screen of the next request shows: the request for the text in the composer.
 pub(super) fn has_screen(command: &Command, args: &Args) -> bool {
-    let plain = |text: &Vec<String>| text.is_empty() && !args.global.json;
-    matches!(command, Command::Plan { text, request: false, edit: None, regenerate: None, what_if: false, .. } if plain(text))
+    let Command::Plan { text, request: false, edit: None, regenerate: None, what_if: false, .. } = command else {
+        return false;
+    };
+    text.is_empty() && !args.global.json
 }
 
 /// The line above an exported conversation that is only shown.
