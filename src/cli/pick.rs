@@ -72,8 +72,14 @@ pub(super) fn user_message_of(view: &SessionView, node: NodeId) -> Result<NodeId
 
 /// Returns the number of characters that distinguish the ids of all messages of the session, at least 8.
 pub(super) fn id_length(view: &SessionView) -> usize {
-    let mut ids: Vec<String> = view.nodes.iter().map(|head| head.id.to_string()).collect();
+    enough(view.nodes.iter().map(|head| head.id))
+}
+
+/// Returns the number of characters that distinguish these ids, at least 8.
+pub(super) fn enough(ids: impl Iterator<Item = impl std::fmt::Display>) -> usize {
+    let mut ids: Vec<String> = ids.map(|id| id.to_string()).collect();
     ids.sort_unstable();
+    ids.dedup();
     let same = |pair: &[String]| pair[0].bytes().zip(pair[1].bytes()).take_while(|(a, b)| a == b).count();
     ids.windows(2).map(same).max().unwrap_or_default().max(7) + 1
 }

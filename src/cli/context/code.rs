@@ -171,7 +171,7 @@ fn show(run: &mut Run<'_, '_>, found: &CodeSearchResult) {
     }
     for near in &found.near {
         let why = match near.why {
-            NearSymbolReason::NoRoom { needed } => format!("over budget, needs {needed} tokens"),
+            NearSymbolReason::NoRoom { needed } => format!("over budget, needs {}", counted(needed.into(), "token")),
             NearSymbolReason::Weak { .. } => "others match better".into(),
             NearSymbolReason::Inside => "part of another included symbol".into(),
             NearSymbolReason::Sent => "already in the request".into(),

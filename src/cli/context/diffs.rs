@@ -78,7 +78,12 @@ fn describe(diff: &PlanDiff) -> String {
     if diff.deltas.is_empty() {
         text.push_str("\nNo changes.\n");
     }
-    let _ = write!(text, "\n{} items are unchanged ({} tokens, estimated).", diff.same, number(diff.same_tokens));
+    let _ = write!(
+        text,
+        "\n{} unchanged ({}, estimated).",
+        counted(diff.same.into(), "item"),
+        counted(diff.same_tokens.into(), "token")
+    );
     text
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again
     }
     text.push_str(&code_search(solved.code_set.as_deref()));
     if with_digests {
-        let _ = writeln!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));
+        let _ = writeln!(text, "request {} · {} bytes", solved.digest.short(), number(solved.bytes));
     }
     if let Some(cost) = solved.cost {
         text.push_str(&priced(&cost));
@@ -230,8 +230,9 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         let shapes: Vec<_> = cards.iter().map(|card| shape::run(card, &view.branches)).collect();
         return run.io.value(&shapes);
     }
+    let enough = pick::enough(cards.iter().map(|card| card.id));
     for card in &cards {
-        run.io.say(&card_line(card, &view));
+        run.io.say(&card_line(card, &view, enough));
     }
     if cards.is_empty() {
         run.io.say("No calls yet.");
@@ -239,7 +240,8 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     Ok(())
 }
 
-fn card_line(card: &RunCard, view: &SessionView) -> String {
+/// Describes a call in one line, with the first `id_length` characters of its id.
+fn card_line(card: &RunCard, view: &SessionView, id_length: usize) -> String {
     let branch = view.branches.iter().find(|branch| branch.id == card.branch).map_or("?", |branch| &branch.name);
     let used = card.usage.to_text(card.est_total, " · ");
     let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
@@ -250,7 +252,7 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
     let items = card.uses.map_or_else(String::new, |count| format!(" · {}", count.to_text()));
     format!(
         "{}  plan {}  {}  {}  {} {}  {used}{cost}{items}{edited}{short}{diagnostic}",
-        card.id,
+        pick::short(card.id, id_length),
         card.plan.short(),
         time(card.at),
         column(branch, 16),
@@ -277,8 +279,9 @@ fn show(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
     }
     let mut text = describe(&plan, true, None, uses.as_ref());
     text.push_str(&code_search(code_set.as_deref()));
+    let enough = pick::enough(view.runs.iter().map(|card| card.id));
     for card in &runs {
-        let _ = writeln!(text, "{}", card_line(card, &view));
+        let _ = writeln!(text, "{}", card_line(card, &view, enough));
         for diagnostic in card.diagnostics.iter().filter(|diagnostic| !diagnostic.raw.is_empty()) {
             let _ = writeln!(text, "  raw response: {}", diagnostic.raw);
         }
@@ -349,7 +352,7 @@ fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
     if run.io.json {
         return run.io.value(&request);
     }
-    let mut text = format!("plan {} · request {}\n", solved.plan.id, solved.digest);
+    let mut text = format!("plan {} · request {}\n", solved.plan.id.short(), solved.digest.short());
     let (total, room) = (number(solved.plan.est_total), number(solved.plan.budget.prompt));
     let _ = writeln!(text, "{total} of {room} tokens ({})", solved.plan.certainty.in_words());
     for (name, value) in request.as_object().into_iter().flatten().filter(|(name, _)| *name != "messages") {

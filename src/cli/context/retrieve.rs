@@ -6,6 +6,7 @@ use crate::cli::client::expect_answer;
 use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::domain::base::Failure;
+use crate::domain::call::tokens::counted;
 use crate::domain::call::{Evidence, Gate, MissReason, ScoreParts};
 use crate::engine::api::{PlanRequest, Retrieved};
 use serde::Deserialize;
@@ -170,7 +171,7 @@ fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
     }
     for near in &found.set.near {
         let why = match near.why {
-            MissReason::NoRoom { missing } => format!("over budget by {missing} tokens"),
+            MissReason::NoRoom { missing } => format!("over budget by {}", counted(missing.into(), "token")),
             MissReason::Duplicate => "duplicate of another result".into(),
             MissReason::Below => "lower score than the included results".into(),
             MissReason::Unrelated => "unrelated to the query".into(),

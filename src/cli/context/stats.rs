@@ -11,7 +11,7 @@ use crate::cli::shape::dollars;
 use crate::cli::stop::Stop;
 use crate::domain::base::chart::spark;
 use crate::domain::base::money::money;
-use crate::domain::call::ledger::{percent as per_cent, signed_percent};
+use crate::domain::call::ledger::{lean_words, percent as per_cent};
 use crate::domain::call::{CallCost, Ledger, Sum};
 use crate::domain::planning::Section;
 use crate::domain::planning::level_use::level_uses;
@@ -92,18 +92,18 @@ fn stats_shape(stats: &Stats) -> Value {
 
 fn print_stats(run: &mut Run<'_, '_>, stats: &Stats) {
     let (used, budget) = (number(stats.used), number(stats.budget));
-    run.io.say(&format!("total        {used} / {budget} tokens ({:.1}%)", percent(stats)));
-    run.io.say(&format!("messages     {} stored", number(stats.messages)));
+    run.io.say(&format!("total          {used} / {budget} tokens ({:.1}%)", percent(stats)));
+    run.io.say(&format!("messages       {} stored", number(stats.messages)));
     let average =
         stats.ratio_milli.map_or_else(|| "none in use".to_owned(), |milli| format!("{} on average", ratio(milli)));
-    run.io.say(&format!("summaries    {} ({average})", stats.summaries));
+    run.io.say(&format!("summaries      {} ({average})", stats.summaries));
     // Only the policy `levels` gives the levels budgets; without it, their names mean nothing to a reader.
     for (level, budget) in stats.levels.iter().filter_map(|level| Some((level, level.budget?))) {
-        run.io.say(&format!("{} {} / {}", column(&level.name, 12), number(level.used), number(budget)));
+        run.io.say(&format!("{} {} / {}", column(&level.name, 14), number(level.used), number(budget)));
     }
-    run.io.say(&format!("last summary {}", stats.last.map_or_else(|| "never".to_owned(), time)));
+    run.io.say(&format!("last summary   {}", stats.last.map_or_else(|| "never".to_owned(), time)));
     for id in &stats.retrieved {
-        run.io.say(&format!("retrieved    {id}"));
+        run.io.say(&format!("retrieved      {id}"));
     }
 }
 
@@ -169,13 +169,13 @@ fn print_ledger(run: &mut Run<'_, '_>, ledger: &Ledger) {
     let sums = &ledger.totals;
     let of = if ledger.whole { "in this session" } else { "on this branch" };
     if sums.calls == 0 {
-        return run.io.say(&format!("calls        none {of} yet"));
+        return run.io.say(&format!("calls          none {of} yet"));
     }
     let from = ledger.calls.len().saturating_sub(COLUMNS);
     let newest = &ledger.calls[from..];
     let shown =
         if newest.len() < sums.calls as usize { format!(", newest {} shown", newest.len()) } else { String::new() };
-    run.io.say(&format!("calls        {} {of}{shown}", number(sums.calls)));
+    run.io.say(&format!("calls          {} {of}{shown}", number(sums.calls)));
     let ascii = run.config.settings.screen.ascii;
     let line = |most: u64, of: &dyn Fn(&CallCost) -> Option<u64>| spark(newest.iter().map(of), most, ascii);
     let tokens = |sum: &Sum| figures(sum, sums.calls, number);
@@ -184,14 +184,23 @@ fn print_ledger(run: &mut Run<'_, '_>, ledger: &Ledger) {
         ("tokens out", line(sums.output.most, &|call| call.output.map(u64::from)), tokens(&sums.output)),
         ("cost", line(sums.cost.most, &|call| call.cost_micro), figures(&sums.cost, sums.calls, money)),
         ("cached", line(1_000, &CallCost::cached_milli), cached(ledger)),
-        ("est. error", line(sums.error.most.max(10), &|call| call.error_milli.map(i64::unsigned_abs)), errors(ledger)),
+        (
+            "estimate error",
+            line(sums.error.most.max(10), &|call| call.error_milli.map(i64::unsigned_abs)),
+            errors(ledger),
+        ),
     ];
     for (name, columns, words) in lines {
-        run.io.say(&format!("{} {columns}  {words}", column(name, 12)));
+        run.io.say(&format!("{} {columns}  {words}", column(name, 14)));
+    }
+    if sums.error.known > 0 {
+        run.io.say(
+            "               estimate error = the server's count of the prompt against the estimate before the call",
+        );
     }
     if sums.input.known < sums.calls {
         run.io.say(&format!(
-            "             ? = not reported by the server; estimated {} tokens in",
+            "               ? = not reported by the server; estimated {} tokens in",
             number(sums.est.total)
         ));
     }
@@ -216,7 +225,7 @@ fn cached(ledger: &Ledger) -> String {
 fn errors(ledger: &Ledger) -> String {
     let sums = &ledger.totals;
     match (sums.error.mean(), sums.mean_signed_error()) {
-        (Some(mean), Some(lean)) => format!("mean {}  bias {}", per_cent(mean), signed_percent(lean)),
+        (Some(mean), Some(lean)) => format!("mean {}; {}", per_cent(mean), lean_words(lean)),
         _ => "unknown".to_owned(),
     }
 }

@@ -74,7 +74,7 @@ fn describe(compared: &Comparison) -> String {
             }
         }
         if side.more > 0 {
-            let _ = writeln!(text, "\n{} more turns", side.more);
+            let _ = writeln!(text, "\n{}", counted(side.more.into(), "more turn"));
         }
     }
     if let Some(diff) = &compared.plans {
@@ -92,7 +92,12 @@ fn describe(compared: &Comparison) -> String {
                 let _ = writeln!(text, "{} {count} ({tokens:+} tokens, estimated)", kind.title());
             }
         }
-        let _ = writeln!(text, "{} items in both ({} tokens, estimated)", diff.same, number(diff.same_tokens));
+        let _ = writeln!(
+            text,
+            "{} in both ({}, estimated)",
+            counted(diff.same.into(), "item"),
+            counted(diff.same_tokens.into(), "token")
+        );
     }
     text.trim_end().to_owned()
 }

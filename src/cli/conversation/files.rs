@@ -9,6 +9,7 @@ use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::command::Format;
 use crate::domain::base::{Failure, SessionId};
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{MarkKind, Role};
 use crate::engine::api::{Act, Answer, BranchRequest, ItemName, SessionRequest};
 use serde_json::json;
@@ -111,7 +112,7 @@ pub(crate) fn export(
         let exists = error.kind() == io::ErrorKind::AlreadyExists;
         if exists { failure.todo("Choose another name, or delete the file first.") } else { failure }
     })?;
-    run.io.note(&format!("{} messages written to {}", transcript.records.len(), file.display()));
+    run.io.note(&format!("{} written to {}", counted(transcript.records.len() as u64, "message"), file.display()));
     Ok(())
 }
 

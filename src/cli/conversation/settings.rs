@@ -7,7 +7,9 @@ use crate::cli::context::summaries;
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::setting::{LaneCommand, Setting, SettingCommand};
-use crate::engine::api::{BranchRequest, Draft, Planned, SessionView};
+use crate::domain::call::tokens::counted;
+use crate::domain::planning::Mode;
+use crate::engine::api::{Answer, BranchRequest, Draft, Planned, ProgramRequest, SessionView};
 use serde_json::{Value, json};
 
 /// Shows or changes a setting of the branch.
@@ -37,7 +39,26 @@ pub(crate) fn change(run: &mut Run<'_, '_>, setting: &Setting, create: bool) -> 
     let mut overrides = branch.overrides.clone();
     setting.apply(&mut overrides);
     let shown = setting.sentence(&branch.name);
-    run.change(BranchRequest::Override { branch: branch.id, overrides }, &shown)
+    run.change(BranchRequest::Override { branch: branch.id, overrides }, &shown)?;
+    if let Setting::Model(Some(name)) = setting {
+        warn_if_unlisted(run, &view, name);
+    }
+    Ok(())
+}
+
+/// Warns about a model that its profile does not list, if the profile lists any.
+fn warn_if_unlisted(run: &mut Run<'_, '_>, view: &SessionView, name: &str) {
+    let Some((profile, _)) = in_use(run, view) else { return };
+    let request = ProgramRequest::Models { profile: Some(profile.clone()), unready: false };
+    // Whoever sets a model while its server is not running needs no error about the server.
+    let Ok(Answer::Models(found)) = run.call(request) else { return };
+    let listed = found.into_iter().filter(|(of, _)| *of == profile).find_map(|(_, models)| models.ok());
+    if listed.is_some_and(|models| !models.is_empty() && models.iter().all(|model| model.name != name)) {
+        run.io.note(&format!(
+            "Profile {profile} lists no model {name}. `pleach models --profile {profile}` lists its models; \
+                `pleach model NAME` chooses one."
+        ));
+    }
 }
 
 fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
@@ -64,23 +85,57 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
         }
     };
     let from = if is_own { "branch" } else { "settings" };
-    let shown = match (&value, own.mode.unwrap_or(settings.mode)) {
-        (_, mode) if name == "mode" => mode.title().to_owned(),
-        (Value::String(text), _) if text.is_empty() => "none".to_owned(),
-        (Value::String(text), _) => text.clone(),
-        (value, _) => value.to_string(),
-    };
     let mut shape = json!({ "from": from, "branch": branch.id });
-    let unset = name == "model" && value == "";
+    let used = if matches!(name, "model" | "profile") && value == "" { in_use(run, &view) } else { None };
+    let text = match used {
+        Some((profile, model)) => {
+            let used = if name == "model" { model } else { profile };
+            let change = change_of(name, false);
+            format!("Branch {} uses the {name} {used}, because no {name} is set. {change}", branch.name)
+        }
+        None => sentence(&branch.name, name, &value, is_own),
+    };
     shape[name] = value;
-    let used = if unset { model_in_use(run, &view) } else { None };
-    run.io.either(&shape, &used.map_or_else(|| format!("{shown} ({from})"), |used| format!("{used} (no model is set)")))
+    let text = run.io.as_typed(&text).into_owned();
+    run.io.either(&shape, &text)
 }
 
-/// Returns the model of the next request; `None` if that cannot be planned.
-fn model_in_use(run: &mut Run<'_, '_>, view: &SessionView) -> Option<String> {
+/// Returns what a setting of a branch is, where it comes from, and how to change it.
+fn sentence(branch: &str, name: &str, value: &Value, is_own: bool) -> String {
+    let text = value.as_str().unwrap_or_default();
+    let what = match name {
+        "mode" => format!("Branch {branch} is in mode {}", Mode::from_name(text).unwrap_or_default().title()),
+        "budget" => match value.as_u64() {
+            None | Some(0) => format!("Branch {branch} has no prompt budget: the model's context is the limit"),
+            Some(tokens) => format!("The prompt budget of branch {branch} is {}", counted(tokens, "token")),
+        },
+        "personality" if text.is_empty() => format!("Branch {branch} has no personality"),
+        "personality" => format!("The personality of branch {branch} is {text:?}"),
+        _ if text.is_empty() => format!("Branch {branch} has no {name}"),
+        _ => format!("Branch {branch} uses the {name} {text}"),
+    };
+    let from = if is_own { "set for this branch" } else { "from the settings" };
+    format!("{what} ({from}). {}", change_of(name, is_own))
+}
+
+/// Returns how to change a setting of a branch, and if it is the branch's own, how to restore the one from the settings.
+fn change_of(name: &str, is_own: bool) -> String {
+    let (values, restored) = match name {
+        "mode" => ("off|light|heavy", None),
+        "budget" => ("TOKENS", Some("0")),
+        "layout" => ("classic|cache_friendly", Some("none")),
+        "personality" => ("TEXT", Some("none")),
+        _ => ("NAME", Some("none")),
+    };
+    let restore =
+        restored.filter(|_| is_own).map(|word| format!("; `pleach {name} {word}` restores the one from the settings"));
+    format!("`pleach {name} {values}` changes it{}.", restore.unwrap_or_default())
+}
+
+/// Returns the profile and the model of the next request; `None` if that cannot be planned.
+fn in_use(run: &mut Run<'_, '_>, view: &SessionView) -> Option<(String, String)> {
     match run.client.plan(view, Draft::default(), &mut run.io) {
-        Ok(Planned::Plan { plan, .. }) => Some(plan.model.clone()),
+        Ok(Planned::Plan { plan, .. }) => Some((plan.profile.clone(), plan.model.clone())),
         Ok(Planned::Blocked(_)) | Err(_) => None,
     }
 }
@@ -90,9 +145,31 @@ mod tests {
     use super::*;
     use crate::cli::tests::{done, execute, id};
     use crate::domain::base::ids::BranchId;
-    use crate::domain::conversation::branch::Overrides;
-    use crate::domain::planning::mode::Mode;
+    use crate::domain::conversation::Overrides;
     use crate::engine::api::Request;
+
+    #[test]
+    fn a_setting_is_shown_as_a_sentence_with_its_source() {
+        assert_eq!(
+            sentence("main", "budget", &json!(9_000), true),
+            "The prompt budget of branch main is 9,000 tokens (set for this branch). `pleach budget TOKENS` changes it; \
+                `pleach budget 0` restores the one from the settings."
+        );
+        assert_eq!(
+            sentence("main", "budget", &json!(0), false),
+            "Branch main has no prompt budget: the model's context is the limit (from the settings). `pleach budget \
+                TOKENS` changes it."
+        );
+        assert_eq!(
+            sentence("alt", "mode", &json!(Mode::Light), false),
+            "Branch alt is in mode Light (from the settings). `pleach mode off|light|heavy` changes it."
+        );
+        assert_eq!(
+            sentence("alt", "policy", &json!("window"), true),
+            "Branch alt uses the policy window (set for this branch). `pleach policy NAME` changes it; `pleach policy \
+                none` restores the one from the settings."
+        );
+    }
 
     #[test]
     fn settings_become_overrides() {

@@ -3,10 +3,11 @@
 
 use crate::cli::Run;
 use crate::cli::client::expect_answer;
-use crate::cli::output::{column, in_commands, number};
+use crate::cli::output::{column, in_commands};
 use crate::cli::stop::Stop;
 use crate::config::commands::system::McpCommand;
 use crate::domain::base::{BranchId, Failure};
+use crate::domain::call::tokens::counted;
 use crate::domain::tool::{FileCard, FileDecision, Origin, ServerCard, ServerState, ToolList};
 use crate::engine::api::{ServerAct, ToolRequest};
 
@@ -94,7 +95,11 @@ fn list(run: &mut Run<'_, '_>, all: &ToolList) {
     }
     if all.trusted {
         let offered: usize = all.servers.iter().map(|server| server.sent_tools().count()).sum();
-        run.io.say(&format!("{offered} tools in every request: {} tokens (estimated)", number(u64::from(all.tokens))));
+        run.io.say(&format!(
+            "{} in every request: {} (estimated)",
+            counted(offered as u64, "tool"),
+            counted(all.tokens.into(), "token")
+        ));
     }
 }
 
@@ -116,9 +121,9 @@ fn print_server(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
         ServerState::Ready if !server.on => "off".to_owned(),
         ServerState::Ready => {
             format!(
-                "ready, {} tools, {} tokens (estimated)",
-                server.sent_tools().count(),
-                number(u64::from(server.tokens))
+                "ready, {}, {} (estimated)",
+                counted(server.sent_tools().count() as u64, "tool"),
+                counted(server.tokens.into(), "token")
             )
         }
         ServerState::Starting => "starting".to_owned(),

@@ -28,7 +28,7 @@ NO_COLOR, NO_MOTION.";
 /// contains.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "pleach", version, after_help = AFTER_HELP, max_term_width = 100)]
-#[command(mut_subcommand("export", hide_unused))]
+#[command(mut_subcommands(hide_unused))]
 pub struct Args {
     /// Flags that every command accepts.
     #[command(flatten)]
@@ -41,14 +41,74 @@ pub struct Args {
     pub command: Option<Command>,
 }
 
-/// The flags of all commands that an export accepts without effect; its help does not list them.
-const UNUSED_IN_EXPORT: [&str; 8] = ["mode", "policy", "layout", "budget", "model", "profile", "allow", "json"];
+/// The flags of all commands that only calls and plans use.
+const OF_CALLS: [&str; 7] = ["mode", "policy", "layout", "budget", "model", "profile", "allow"];
 
-/// Hides the flags of all commands that have no effect on this command.
+/// The commands that neither call a model nor plan a request, with their subcommands. They accept the flags of calls
+/// without effect, and their help does not list them.
+const WITHOUT_CALLS: &[&str] = &[
+    "add",
+    "backups",
+    "branch archive",
+    "branch fork",
+    "branch keep",
+    "branch list",
+    "branch rename",
+    "branch switch",
+    "completions",
+    "config",
+    "export",
+    "import",
+    "man",
+    "memory",
+    "message",
+    "pin",
+    "pins",
+    "unpin",
+    "exclude",
+    "include",
+    "redo",
+    "rules",
+    "session delete",
+    "session list",
+    "session new",
+    "session rename",
+    "session search",
+    "session switch",
+    "state edit",
+    "state show",
+    "task",
+    "theme",
+    "trust",
+    "undo",
+];
+
+/// The flags of all commands that this command accepts without effect.
+fn unused_flags(path: &str) -> Vec<&'static str> {
+    let within = |name: &&str| path.strip_prefix(*name).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    let mut unused = Vec::new();
+    if WITHOUT_CALLS.iter().any(within) {
+        unused.extend(OF_CALLS);
+    }
+    match path {
+        "export" => unused.push("json"),
+        "completions" | "man" => unused.extend(["store", "session", "branch", "json", "escape", "demo"]),
+        _ => {}
+    }
+    unused
+}
+
+/// Hides the flags of all commands that have no effect on this command or its subcommands.
 fn hide_unused(command: clap::Command) -> clap::Command {
+    hide_below(command, "")
+}
+
+fn hide_below(command: clap::Command, parent: &str) -> clap::Command {
+    let path = format!("{parent} {}", command.get_name()).trim_start().to_owned();
     let all = Global::augment_args(clap::Command::new("all"));
-    let unused = all.get_arguments().filter(|arg| UNUSED_IN_EXPORT.contains(&arg.get_id().as_str()));
-    command.args(unused.map(|arg| arg.clone().hide(true)))
+    let unused = unused_flags(&path);
+    let hidden = all.get_arguments().filter(|arg| unused.contains(&arg.get_id().as_str()));
+    command.args(hidden.map(|arg| arg.clone().hide(true))).mut_subcommands(|below| hide_below(below, &path))
 }
 
 /// Flags that every command accepts.
@@ -340,11 +400,28 @@ mod tests {
         for flag in ["--store", "--session", "--branch", "--escape", "--format", "--output", "--mask", "--all"] {
             assert!(help.contains(flag), "{flag}: {help}");
         }
-        for flag in UNUSED_IN_EXPORT {
+        for flag in OF_CALLS.into_iter().chain(["json"]) {
             assert!(!help.contains(&format!("--{flag}")), "{flag}: {help}");
         }
         let args = parse("export --model m --json").unwrap();
         assert_eq!((args.global.model.as_deref(), args.global.json), (Some("m"), true), "still accepted");
+    }
+
+    #[test]
+    fn the_help_of_a_command_lists_no_flag_without_effect() {
+        let help = |command: &str| parse(&format!("{command} --help")).unwrap_err().render().to_string();
+        for command in WITHOUT_CALLS.iter().copied().chain(["memory add", "message label", "task start", "rules allow"])
+        {
+            let help = help(command);
+            let listed: Vec<&str> = OF_CALLS.into_iter().filter(|flag| help.contains(&format!("--{flag} "))).collect();
+            assert!(listed.is_empty(), "{command}: {listed:?} in {help}");
+        }
+        for command in ["ask", "plan", "race", "stats", "session retitle", "context show", "replay"] {
+            assert!(help(command).contains("--model <NAME>"), "{command}");
+        }
+        assert!(!help("man").contains("--session"), "{}", help("man"));
+        let args = parse("memory add fact x --model m").unwrap();
+        assert_eq!(args.global.model.as_deref(), Some("m"), "still accepted");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::command::Command;
 use super::table::{self, ACTIONS_AS_COMMANDS, ALIASES, Alias, BARE_NAMES, Row, UNLISTED};
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::MemoryKind;
+use crate::domain::conversation::resolve::LAST;
 use crate::domain::planning::VariantError;
 use crate::domain::planning::variant;
 use clap::Parser as _;
@@ -163,7 +164,7 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
     before
 }
 
-/// Whether the words after `label` start with a message (a turn number or an id) and a label follows.
+/// Whether the words after `label` start with a message (a turn number, an id, or `last`) and a label follows.
 fn names_message(words: &[OsString]) -> bool {
     let [first, second, ..] = words else { return false };
     let (first, is_flag) = (first.to_string_lossy(), second.to_string_lossy().starts_with("--"));
@@ -171,7 +172,7 @@ fn names_message(words: &[OsString]) -> bool {
     let is_id = first.len() >= 8
         && first.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
         && first.bytes().any(|byte| byte.is_ascii_digit());
-    !is_flag && !first.is_empty() && (is_number || is_id)
+    !is_flag && !first.is_empty() && (is_number || is_id || first == LAST)
 }
 
 /// Returns the index of the command's name, after the flags that every command accepts.

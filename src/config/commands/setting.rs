@@ -5,7 +5,7 @@
 use super::args::mode;
 use super::example;
 use crate::config::settings::SummariesChoice;
-use crate::domain::call::tokens::grouped;
+use crate::domain::call::tokens::counted;
 use crate::domain::code::settings;
 use crate::domain::conversation::{Lane, Overrides};
 use crate::domain::planning::{Layout, Mode};
@@ -221,10 +221,12 @@ impl Setting {
             Self::Policy(None) => back("policy"),
             Self::Budget(0) => back("budget"),
             Self::Budget(cap) => {
-                format!("The prompt budget of branch {branch} is now {} tokens.", grouped((*cap).into()))
+                format!("The prompt budget of branch {branch} is now {}.", counted((*cap).into(), "token"))
             }
             Self::Window(0) => format!("The window of branch {branch} is now the full history."),
-            Self::Window(turns) => format!("The window of branch {branch} is now {turns} turns."),
+            Self::Window(turns) => {
+                format!("The window of branch {branch} is now {}.", counted((*turns).into(), "turn"))
+            }
             Self::Layout(Some(layout)) => format!("Branch {branch} now uses layout {}.", layout.name()),
             Self::Layout(None) => back("layout"),
             Self::Personality(Some(_)) => format!("Branch {branch} now has its own personality."),

@@ -118,7 +118,7 @@ pub const ALIASES: &[Alias] = &[
     alias("remember", "memory add"),
     alias("label", "message label last")
         .takes("[MESSAGE] [NAME…]")
-        .does("Label a message; without MESSAGE (a turn number or an id), the last message."),
+        .does("Label a message; without MESSAGE (a turn number, an id, or last), the last message."),
     alias("lanes", "lane list"),
     alias("read", "message read"),
     alias("history", "message list"),

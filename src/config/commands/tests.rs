@@ -180,7 +180,7 @@ fn short_names_expand_to_commands() {
         ("label the fix", "message label last the fix"),
         ("label 2 the fix", "message label 2 the fix"),
         ("label 019a7c42 the fix", "message label 019a7c42 the fix"),
-        ("label last try", "message label last last try"),
+        ("label last try", "message label last try"),
         ("label 2", "message label last 2"),
         ("label 3rd try", "message label last 3rd try"),
         ("remember The port is 8080.", "memory add fact The port is 8080."),

@@ -181,6 +181,16 @@ pub fn percent(milli: u64) -> String {
     if milli >= 1_000 { format!("{}%", milli / 10) } else { format!("{}.{}%", milli / 10, milli % 10) }
 }
 
+/// Returns how the servers count on average, in thousandths of the estimate: `servers count 2.1% more`.
+pub fn lean_words(lean: i64) -> String {
+    let share = percent(lean.unsigned_abs());
+    match lean {
+        0 => "servers count the same".to_owned(),
+        1.. => format!("servers count {share} more"),
+        _ => format!("servers count {share} less"),
+    }
+}
+
 /// Returns thousandths as percent with a sign, such as `+2.3%`.
 pub fn signed_percent(milli: i64) -> String {
     let sign = match milli {

@@ -9,6 +9,15 @@ use crate::domain::call::tokens::{Encoding, counted};
 use crate::domain::conversation::mark::Atom;
 use serde::{Deserialize, Serialize};
 
+/// `1 token`, `1,200 tokens`.
+fn in_tokens(n: u32) -> String {
+    counted(n.into(), "token")
+}
+
+fn hidden(n: u32) -> String {
+    format!("The request contains {}.", counted(n.into(), "invisible character"))
+}
+
 /// A warning of a plan. A plan with warnings can be sent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "warning", rename_all = "snake_case")]
@@ -118,7 +127,7 @@ impl Warning {
     pub fn sentence(&self) -> String {
         match self {
             Self::WindowAssumed { tokens } => {
-                format!("The model's context window is unknown; {} tokens are assumed.", count(*tokens))
+                format!("The model's context window is unknown; {} are assumed.", in_tokens(*tokens))
             }
             Self::TokenizerUnused { why, instead } => {
                 format!("Tokens are estimated with {}: {why}.", instead.title())
@@ -130,9 +139,9 @@ impl Warning {
                 format!("{count} marks inactive: their messages are not on this branch.")
             }
             Self::DecisionLeftOut { title, tokens, why } => {
-                format!("Left out although you marked it: {title} ({} tokens). {why}", count(*tokens))
+                format!("Left out although you marked it: {title} ({}). {why}", in_tokens(*tokens))
             }
-            Self::HiddenCharacters { count } => format!("The request contains {count} invisible characters."),
+            Self::HiddenCharacters { count } => hidden(*count),
             Self::StateMissing => "The last answer had no state block; the previous state block is sent.".into(),
             Self::SummaryOlder { to: Some(to) } => {
                 format!("The newest summary does not apply here; an older one, up to turn {to}, is sent.")
@@ -160,18 +169,18 @@ impl Warning {
                 let limit = if *limited { ", at most one step per turn" } else { "" };
                 let task = task.name();
                 format!(
-                    "Adjusted context window to {} tokens (complexity: {complexity}, {task} × {times}{limit}).",
-                    count(*tokens)
+                    "Adjusted context window to {} (complexity: {complexity}, {task} × {times}{limit}).",
+                    in_tokens(*tokens)
                 )
             }
             Self::LevelOver { level, used, budget } => {
-                let (used, budget) = (count(*used), count(*budget));
-                format!("The {level} level holds {used} tokens, more than its budget of {budget}; turns get less room.")
+                let (used, budget) = (in_tokens(*used), count(*budget));
+                format!("The {level} level holds {used}, more than its budget of {budget}; turns get less room.")
             }
             Self::LevelsCannotFit { over, percent } => {
-                let over = count(*over);
+                let over = in_tokens(*over);
                 format!(
-                    "The levels exceed {percent}% of their total by {over} tokens; no other item is old enough to \
+                    "The levels exceed {percent}% of their total by {over}; no other item is old enough to \
                         remove."
                 )
             }
@@ -232,21 +241,21 @@ impl BlockedRemedy {
     pub fn sentence(&self) -> String {
         match self {
             Self::LargerBudget { at_least } => {
-                format!("raise the budget to {} tokens or more, safety margin included", count(*at_least))
+                format!("raise the budget to {} or more, safety margin included", in_tokens(*at_least))
             }
             Self::OtherModel => "choose a model with a larger context window".into(),
             Self::Unpin { atoms, frees, acts } => {
                 let (named, more) = (acts.iter().take(NAMED), atoms.len().saturating_sub(NAMED));
                 let mut acts: Vec<String> = named.cloned().collect();
                 acts.extend((more > 0).then(|| format!("remove {}", counted(more as u64, "more mark"))));
-                format!("{} (frees {} tokens, estimated)", acts.join(", "), count(*frees))
+                format!("{} (frees {}, estimated)", acts.join(", "), in_tokens(*frees))
             }
             Self::ShortenBodies { frees } => {
-                let frees = count(*frees);
-                format!("switch to policy layered, which shortens tool results (frees up to {frees} tokens, estimated)")
+                let frees = in_tokens(*frees);
+                format!("switch to policy layered, which shortens tool results (frees up to {frees}, estimated)")
             }
-            Self::FewerTools { frees } => format!("disable the tools (frees {} tokens, estimated)", count(*frees)),
-            Self::ShorterMessage { by } => format!("shorten the message by {} tokens (estimated)", count(*by)),
+            Self::FewerTools { frees } => format!("disable the tools (frees {}, estimated)", in_tokens(*frees)),
+            Self::ShorterMessage { by } => format!("shorten the message by {} (estimated)", in_tokens(*by)),
         }
     }
 }
@@ -307,8 +316,8 @@ impl Blocked {
             0 => String::new(),
             _ => format!(" ({} less a safety margin of {})", count(prompt.saturating_add(safety)), count(safety)),
         };
-        let (needed, prompt) = (count(self.needed), count(prompt));
-        format!("needs at least {needed} tokens (estimated), but the prompt budget is {prompt}{margin}")
+        let (needed, prompt) = (in_tokens(self.needed), count(prompt));
+        format!("needs at least {needed} (estimated), but the prompt budget is {prompt}{margin}")
     }
 
     /// Returns the remedies as a sentence.

@@ -1,6 +1,7 @@
 //! The action that would include an item that is left out.
 //! Not for: why it is left out (`reason`).
 
+use crate::domain::call::tokens::counted;
 use serde::{Deserialize, Serialize};
 
 /// The action that would include an item that is left out, and its price.
@@ -36,12 +37,30 @@ impl Remedy {
 
     /// Returns the remedy as a sentence that begins with the action's `key`.
     pub fn sentence(&self, key: &str) -> String {
+        let tokens = counted(self.pushes_out.into(), "token");
         let price = match (self.pushes_out, self.pushes_turns) {
             (0, _) => "; removes no turn".to_owned(),
-            (tokens, 0) => format!("; {tokens} tokens over the budget"),
-            (tokens, 1) => format!("; removes the oldest turn ({tokens} tokens)"),
-            (tokens, turns) => format!("; removes the {turns} oldest turns ({tokens} tokens)"),
+            (_, 0) => format!("; {tokens} over the budget"),
+            (_, 1) => format!("; removes the oldest turn ({tokens})"),
+            (_, turns) => format!("; removes the {turns} oldest turns ({tokens})"),
         };
         format!("{key} {}{price}", self.does)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_token_is_singular() {
+        let remedy = |pushes_out, pushes_turns| {
+            Remedy { action: "include-once".into(), does: "includes it once".into(), pushes_out, pushes_turns }
+                .sentence("i")
+        };
+        assert_eq!(remedy(0, 0), "i includes it once; removes no turn");
+        assert_eq!(remedy(1, 0), "i includes it once; 1 token over the budget");
+        assert_eq!(remedy(1_200, 1), "i includes it once; removes the oldest turn (1,200 tokens)");
+        assert_eq!(remedy(1, 2), "i includes it once; removes the 2 oldest turns (1 token)");
     }
 }

@@ -64,6 +64,9 @@ impl Core {
         let ops = self.store.ops(self.sessions.current()?.card.id)?;
         let mut skipped = Skipped::default();
         for op in ops.into_iter().filter(|op| op.undone && !op.changes.is_empty()) {
+            if by_program(&op) && op.changes.iter().any(|change| self.ensure_unchanged_since(change, false).is_err()) {
+                continue;
+            }
             if let Some(reason) = self.sessions.strands_messages(&op, &op.changes, false) {
                 skipped.stranding.push(reason);
                 continue;
@@ -71,6 +74,18 @@ impl Core {
             let Remaining { changes, .. } = self.sessions.remaining(op.changes.clone());
             if changes.is_empty() {
                 skipped.used_up.push(op.what);
+                continue;
+            }
+            if changes.iter().all(|change| self.sessions.is_on_archived_branch(change)) {
+                skipped.stranding.push(format!("its branch is archived ({})", uncapitalized(&op.what)));
+                continue;
+            }
+            let is_changed = |change: &&Change| {
+                self.ensure_unchanged_since(change, false).is_err_and(|failure| failure.kind == FailureKind::Stale)
+            };
+            let passes = self.turns.live.is_empty() || !skipped.stranding.is_empty();
+            if let Some(change) = changes.iter().find(is_changed).filter(|_| passes) {
+                skipped.stranding.push(self.sessions.changed_since(&op, change));
                 continue;
             }
             self.carry_out(&op, &changes, false)?;

@@ -134,6 +134,8 @@ impl Core {
         let of_branch = self.sessions.current().ok().and_then(|session| {
             session.branch(session.current).ok().and_then(|branch| branch.overrides.profile.clone())
         });
+        // Without a session, no profile is in use yet.
+        let mark = if self.sessions.current().is_ok() { " (in use)" } else { " (default)" };
         let chosen = of_branch.unwrap_or_else(|| self.setup.settings.profile.clone());
         let embedder = self.setup.embedder.clone();
         let (lookup, counter, model) =
@@ -152,7 +154,11 @@ impl Core {
             parts.extend(profiles.into_iter().map(|profile| -> Part<_> {
                 let (servers, chosen, cancel) = (servers.clone(), chosen.clone(), cancel.clone());
                 Box::new(move || match cancel.check() {
-                    Ok(()) => vec![profile_finding(servers.as_ref(), &profile, &chosen)],
+                    Ok(()) => vec![profile_finding(
+                        servers.as_ref(),
+                        &profile,
+                        if profile.name == chosen { mark } else { "" },
+                    )],
                     Err(_) => Vec::new(),
                 })
             }));
@@ -380,8 +386,7 @@ fn complete_model_info(model: ModelInfo, profile: &Profile, lookup: &ModelLookup
     }
 }
 
-fn profile_finding(servers: &dyn Servers, profile: &Profile, chosen: &str) -> Finding {
-    let mark = if profile.name == chosen { " (in use)" } else { "" };
+fn profile_finding(servers: &dyn Servers, profile: &Profile, mark: &str) -> Finding {
     let subject = format!("profile {}{mark}", profile.name);
     if profile.backend != Backend::Openai {
         return Finding::new(&subject, Some(true), "built in: a placeholder that quotes its context".into(), "");

@@ -31,7 +31,7 @@ impl Core {
             (_, Some(number)) => format!("turn {number}"),
             (_, None) => mark
                 .and_then(section_name)
-                .map(|title| format!("{:?}", first_words(&title)))
+                .map(|title| quoted(&title))
                 .or_else(|| self.unmarked_item_in_words(branch, target))
                 .unwrap_or_else(|| "the item".to_owned()),
         }
@@ -45,12 +45,12 @@ impl Core {
         }
         let memories = self.store.memories(Some(branch.session)).unwrap_or_default();
         if let Some(memory) = memories.iter().find(|memory| memory.atom() == *target) {
-            return Some(format!("the memory {:?}", first_words(&memory.text)));
+            return Some(format!("the memory {}", quoted(&memory.text)));
         }
         let rows = self.plans.drawn.get(&branch.id).into_iter().flat_map(|drawn| &drawn.solved.plan.rows);
         if let Some(row) = rows.into_iter().find(|row| row.atom == *target && !row.title.is_empty()) {
-            let title = first_words(&row.title);
-            return Some(if row.kind == RowKind::Rules { format!("the rules {title}") } else { format!("{title:?}") });
+            let is_rules = row.kind == RowKind::Rules;
+            return Some(if is_rules { format!("the rules {}", first_words(&row.title)) } else { quoted(&row.title) });
         }
         let files = self.tools.project.knows(target).then(|| self.tools.project.rules_files(&[], 0).list);
         if let Some(file) = files.into_iter().flatten().find(|file| file.atom == *target) {
@@ -58,8 +58,16 @@ impl Core {
         }
         let tree = &self.sessions.of_branch(branch.id).ok()?.tree;
         let preview = &tree.head(tree.by_key(anchor_key(target)?)?).preview;
-        Some(format!("{:?}", first_words(preview)))
+        Some(quoted(preview))
     }
+}
+
+/// Returns the first words of a text in quotes, with an ellipsis if the text has more lines.
+fn quoted(text: &str) -> String {
+    let mut lines = text.trim().lines();
+    let first = first_words(lines.next().unwrap_or_default());
+    let more = if lines.next().is_some() && !first.ends_with('…') { "…" } else { "" };
+    format!("\"{first}{more}\"")
 }
 
 /// Returns the state changes that apply on a branch, oldest first: the changes of one item, or all.
@@ -161,5 +169,16 @@ fn report(
         at_turn: step.turn.and_then(number),
         title: title.unwrap_or_else(|| "a deleted item".to_owned()),
         step,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_text_of_several_lines_is_named_by_its_first_line() {
+        assert_eq!(quoted("first\nsecond"), "\"first…\"");
+        assert_eq!(quoted("We use PostgreSQL 16.\n"), "\"We use PostgreSQL 16\"");
     }
 }

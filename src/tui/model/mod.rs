@@ -200,6 +200,16 @@ pub struct Model {
 }
 
 impl Model {
+    /// Says that the profile of the current branch does not list its model, if the profile's models are known.
+    pub fn unlisted_model(&self) -> Option<String> {
+        let settings = self.session.as_ref()?.settings()?;
+        let (profile, name) = (&settings.profile, &settings.model.name);
+        let names = self.engine.listed_models.get(profile).filter(|names| !names.is_empty())?;
+        let key = || self.keys.key(Action::Models);
+        (!names.contains(name))
+            .then(|| format!("The profile {profile} has no model {name}. {} lists its models.", key()))
+    }
+
     /// The current branch.
     pub fn branch(&self) -> Option<&crate::domain::conversation::branch::Branch> {
         self.session.as_ref().and_then(session::Session::branch)

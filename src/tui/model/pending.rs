@@ -103,6 +103,8 @@ pub enum ProgramPending {
     FolderSettings,
     /// To list the models of a profile, for the start page.
     Models,
+    /// To list the models of a profile, for a model that was typed.
+    TypedModel,
 }
 
 /// The pending requests, by their ticket numbers.

@@ -2,6 +2,7 @@
 //! Not for: questions (`screens::question`).
 
 use crate::config::commands::read::slashed;
+use std::any::TypeId;
 use std::collections::VecDeque;
 
 /// Topic: older messages are being indexed.
@@ -37,12 +38,16 @@ pub struct StatusMessage {
     pub until: Option<u64>,
     /// Its topic. A newer message on the same topic replaces it.
     pub topic: Option<&'static str>,
+    /// The type of the screen that the message is about, if it is about one.
+    screen: Option<TypeId>,
 }
 
 /// All current messages, newest last.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
     messages: VecDeque<StatusMessage>,
+    /// How many of the newest messages are not yet assigned to a screen.
+    unplaced: usize,
 }
 
 impl Status {
@@ -82,7 +87,14 @@ impl Status {
             Severity::Alarm => None,
         };
         self.messages.retain(|message| message.text != text);
-        self.messages.push_back(StatusMessage { text, severity, until: rest.map(|rest| now + rest), topic });
+        self.messages.push_back(StatusMessage {
+            text,
+            severity,
+            until: rest.map(|rest| now + rest),
+            topic,
+            screen: None,
+        });
+        self.unplaced += 1;
         if self.messages.len() > 20 {
             self.messages.pop_front();
         }
@@ -108,6 +120,17 @@ impl Status {
     /// Removes messages that disappear by themselves, because another screen opens.
     pub fn settle(&mut self) {
         self.messages.retain(|message| message.until.is_none());
+    }
+
+    /// Removes notices about a screen that is no longer topmost. A notice that a key caused is about the screen that is
+    /// topmost before and after the key.
+    pub fn follow(&mut self, [before, topmost]: [Option<TypeId>; 2], by_key: bool) {
+        self.messages.retain(|message| message.screen.is_none() || message.screen == topmost);
+        let new = std::mem::take(&mut self.unplaced);
+        if by_key && before == topmost {
+            let notices = self.messages.iter_mut().rev().take(new).filter(|new| new.severity == Severity::Notice);
+            notices.for_each(|notice| notice.screen = topmost);
+        }
     }
 
     /// Removes a message that is no longer true.
@@ -140,6 +163,26 @@ mod tests {
         status.retract("There is no turn 99; `pleach message list` shows the turns.");
         assert_eq!(shown(&status), None);
         assert_eq!(slashed("Quit, and run `pleach doctor --repair`."), "Quit, and run `pleach doctor --repair`.");
+    }
+
+    #[test]
+    fn a_notice_about_a_screen_goes_with_it() {
+        let (list, reader) = (Some(TypeId::of::<u8>()), Some(TypeId::of::<u16>()));
+        let mut status = Status::default();
+        let shown = |status: &Status| status.shown().map(|message| message.text.clone());
+        status.say(Severity::Notice, "Copied.", 0);
+        status.follow([list, list], false);
+        status.follow([list, reader], true);
+        assert_eq!(shown(&status).as_deref(), Some("Copied."), "an answer is about no screen");
+        status.say(Severity::Notice, "Enter lists the tools.", 0);
+        status.follow([list, list], true);
+        assert_eq!(shown(&status).as_deref(), Some("Enter lists the tools."));
+        status.follow([list, reader], true);
+        assert_eq!(shown(&status), None);
+        status.say(Severity::Trouble, "refused", 0);
+        status.follow([list, list], true);
+        status.follow([list, None], true);
+        assert_eq!(shown(&status).as_deref(), Some("refused"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::screen::Screen;
 use crate::tui::view::ViewContext;
 use crate::tui::view::cache::Cache;
 use ratatui::layout::Rect;
-use std::any::Any;
+use std::any::{Any, TypeId};
 
 /// A screen at the bottom of the terminal or of the conversation.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +81,11 @@ impl Stack {
     /// The topmost screen if it has type `S`.
     pub fn top_mut<S: Screen>(&mut self) -> Option<&mut S> {
         self.0.last_mut().and_then(|screen| (&mut **screen as &mut dyn Any).downcast_mut())
+    }
+
+    /// The type of the topmost screen.
+    pub fn kind(&self) -> Option<TypeId> {
+        self.0.last().map(|screen| (&**screen as &dyn Any).type_id())
     }
 
     /// Changes the topmost screen if it has type `S`.

@@ -35,6 +35,7 @@ use effects::send;
 /// Changes the model by a message, and returns the commands for the run loop.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut out = Vec::new();
+    let (before, by_key) = (model.layers.kind(), matches!(msg, Msg::Input(_)));
     match msg {
         Msg::Tick(now) => tick(model, now),
         Msg::Input(input) => keys::input(model, input, &mut out),
@@ -60,6 +61,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         run(model, &mut out);
     }
     screens::tour::update::follow(model);
+    model.status.follow([before, model.layers.kind()], by_key);
     out
 }
 

@@ -2,6 +2,7 @@
 //! Not for: the arrangement of the panels (`panels`).
 
 use super::effects::{send, show_answer};
+use crate::config::commands::setting::Setting;
 use crate::domain::base::Failure;
 use crate::engine::api::{Answer, ProgramRequest};
 use crate::tui::chat::update::folder;
@@ -31,18 +32,25 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
         }
         (ProgramPending::Doctor, Ok(Answer::Doctor(findings))) => model.engine.findings = findings,
         (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::arrived(model, card.as_deref()),
-        (ProgramPending::Models, Ok(Answer::Models(by_profile))) => {
+        (pending @ (ProgramPending::Models | ProgramPending::TypedModel), Ok(Answer::Models(by_profile))) => {
             let listed = by_profile.into_iter().filter_map(|(profile, models)| Some((profile, models.ok()?)));
             let names = listed.map(|(profile, all)| (profile, all.into_iter().map(|model| model.name).collect()));
             model.engine.listed_models.extend(names);
+            // The start page says it itself.
+            let is_page = model.session.as_ref().is_none_or(|session| session.tree.is_empty());
+            let warns = pending == ProgramPending::TypedModel && !is_page;
+            if let Some(text) = model.unlisted_model().filter(|_| warns) {
+                model.status.say(Severity::Trouble, text, model.now);
+            }
         }
         // The page says nothing about a server that cannot be asked; the report on servers does.
-        (ProgramPending::Models, Err(_)) => {}
+        (ProgramPending::Models | ProgramPending::TypedModel, Err(_)) => {}
         (
             ProgramPending::Reload(_)
             | ProgramPending::Doctor
             | ProgramPending::FolderSettings
-            | ProgramPending::Models,
+            | ProgramPending::Models
+            | ProgramPending::TypedModel,
             result,
         ) => show_answer(model, result),
     }
@@ -57,6 +65,16 @@ pub(super) fn ask_for_models(model: &mut Model, out: &mut Vec<Cmd>) {
         model.engine.listed_models.insert(profile.clone(), Vec::new());
         send(model, ProgramRequest::Models { profile: Some(profile), unready: false }, ProgramPending::Models, out);
     }
+}
+
+/// Asks for the models of a profile after a model was typed, to warn about a name that its server does not list.
+pub(crate) fn check_typed_model(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().filter(|_| matches!(setting, Setting::Model(Some(_)))) else { return };
+    let settings = model.session.as_ref().and_then(|session| session.settings());
+    let own = branch.overrides.profile.clone();
+    let Some(profile) = own.or_else(|| settings.map(|settings| settings.profile.clone())) else { return };
+    let request = ProgramRequest::Models { profile: Some(profile), unready: false };
+    send(model, request, ProgramPending::TypedModel, out);
 }
 
 /// Turns the mouse on or off.

@@ -553,7 +553,7 @@ fn calls_are_named_by_turn_and_items_by_range() {
     assert_eq!(str(&home.json(&["plans", "show", &run(1)[..13]])["runs"][0], "run_id"), run(1), "a prefix of an id");
     failed(&home.run(&["plans", "show", "9"]), 1, &["There is no turn 9 on this branch; the last one is 3."]);
     let plain = home.with_input(&["--plain"], b"/plans show 2\n/pin 1..2\n/quit\n");
-    assert!(plain.out.contains(run(1)), "{}\n{}", plain.out, plain.err);
+    assert!(plain.out.contains(&run(1)[..8]), "{}\n{}", plain.out, plain.err);
     let turns = |value: &Value| value.as_array().unwrap().iter().map(|mark| mark["turn"].clone()).collect::<Vec<_>>();
     assert_eq!(turns(&home.json(&["pins"])), [1, 2]);
     home.ok(&["undo"]);
@@ -604,5 +604,5 @@ fn piped_input_follows_the_words_of_a_text() {
     let offline = Home::new("");
     offline.ok(&["session", "new"]);
     let model = offline.ok(&["model"]);
-    assert!(model.ends_with(" (no model is set)\n") && !model.starts_with("none"), "{model}");
+    assert!(model.starts_with("Branch main uses the model offline, because no model is set."), "{model}");
 }

@@ -74,7 +74,7 @@ fn turn_drafts_and_later_commands_decide() {
     let stats = home.json(&["stats"]);
     assert_eq!((&stats["summaries"], &stats["average_compression_ratio"]), (&json!(0), &Value::Null), "{stats}");
     assert!(stats["last_compression"].is_number());
-    assert!(home.ok(&["stats"]).contains("summaries    0 (none in use)"));
+    assert!(home.ok(&["stats"]).contains("summaries      0 (none in use)"));
     home.assert_sound();
 }
 

@@ -80,6 +80,41 @@ fn a_request_that_does_not_fit_is_described() {
 }
 
 #[test]
+fn a_model_that_the_profile_does_not_list_is_accepted_with_a_warning() {
+    let (home, _server) = talk();
+    let output = home.run(&["--profile", "offline", "model", "nosuch"]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    assert!(output.out.contains("Set the model of main to nosuch."), "{}", output.out);
+    assert!(output.err.contains("Profile offline lists no model nosuch."), "{}", output.err);
+    let output = home.run(&["--profile", "offline", "model", "offline-brief"]);
+    assert_eq!(output.err, "");
+}
+
+/// Texts name calls by as many characters as distinguish them, which commands accept.
+#[test]
+fn ids_are_short_in_texts_and_whole_in_json() {
+    let (home, _server) = talk();
+    let is_long = |text: &str| text.split_whitespace().any(|word| word.len() > 30);
+    let list = home.ok(&["plans", "list"]);
+    for text in [&list, &home.ok(&["plan", "Third"]), &home.ok(&["context", "show", "Third"])] {
+        assert!(!is_long(text), "{text}");
+    }
+    let ids: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(ids.len(), 2, "{list}");
+    for id in ids {
+        assert!(home.ok(&["plans", "show", id]).contains(id), "{id}");
+    }
+    assert!(home.json(&["plans", "list"])[0]["run_id"].as_str().is_some_and(is_long));
+}
+
+#[test]
+fn doctor_calls_no_profile_used_before_a_session_is_open() {
+    let home = Home::new("");
+    let text = home.run(&["doctor"]).out;
+    assert!(text.contains("(default)") && !text.contains("(in use)"), "{text}");
+}
+
+#[test]
 fn a_command_that_changes_nothing_says_so() {
     let (home, _server) = talk();
     home.ok(&["exclude", "2"]);
@@ -98,12 +133,14 @@ fn a_command_that_changes_nothing_says_so() {
 #[test]
 fn a_choice_that_equals_the_default_is_stored() {
     let (home, _server) = talk();
-    assert_eq!(home.ok(&["mode"]).trim(), "Light (settings)");
+    let shown =
+        |from: &str| format!("Branch main is in mode Light ({from}). `pleach mode off|light|heavy` changes it.");
+    assert_eq!(home.ok(&["mode"]).trim(), shown("from the settings"));
     assert_eq!(home.ok(&["mode", "light"]).trim(), "Set the mode of main to Light. `pleach undo` undoes it.");
-    assert_eq!(home.ok(&["mode"]).trim(), "Light (branch)");
+    assert_eq!(home.ok(&["mode"]).trim(), shown("set for this branch"));
     assert_eq!(home.ok(&["mode", "light"]).trim(), "No change.");
     home.ok(&["undo"]);
-    assert_eq!(home.ok(&["mode"]).trim(), "Light (settings)");
+    assert_eq!(home.ok(&["mode"]).trim(), shown("from the settings"));
 }
 
 #[test]

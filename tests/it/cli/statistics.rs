@@ -40,7 +40,7 @@ fn figures_match_the_calls() {
     value(&home, &["session", "new", "--json", "figures"]);
     let empty = value(&home, &["stats", "--json"]);
     assert_eq!((&empty["calls"]["count"], &empty["calls"]["tokens_in"]["total"]), (&json!(0), &Value::Null));
-    assert!(home.run(&["stats"]).out.contains("calls        none on this branch yet"));
+    assert!(home.run(&["stats"]).out.contains("calls          none on this branch yet"));
     assert!(!home.run(&["stats"]).out.contains("permanent"), "only the policy with levels names them");
     assert!(home.run(&["stats", "--policy", "levels"]).out.contains("permanent    "));
     for words in ["one ", "two ", "three "] {
@@ -81,7 +81,7 @@ fn figures_match_the_calls() {
     assert_eq!(of(&value(&home, &["stats", "--json", "-b", "main"])), 3);
     let text = home.run(&["stats", "--whole-session"]).out;
     assert!(text.contains("tokens in") && text.contains('?') && text.contains("1 unknown"), "{text}");
-    assert!(text.contains("cached       ▄???  60.0% of the input  3 unknown"), "{text}");
+    assert!(text.contains("cached         ▄???  60.0% of the input  3 unknown"), "{text}");
 }
 
 fn ledger(client: &mut Client, branch: pleach::domain::base::ids::BranchId, whole: bool) -> Box<Ledger> {

@@ -372,6 +372,26 @@ fn undo_passes_over_an_edit_with_later_messages() {
     assert_eq!(branch(&client.open(), main).overrides.budget, None);
 }
 
+/// Redo passes over an undone edit whose branch went on instead, and redoes what came after it.
+#[test]
+fn redo_passes_over_an_edit_that_later_messages_replaced() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question before");
+    let first = client.open().nodes[0].id;
+    client.turn(main, &draft("another question", DraftKind::Edit(first)));
+    let overrides = Overrides { budget: Some(9_000), ..Overrides::default() };
+    client.must(Request::Branch(BranchRequest::Override { branch: main, overrides }));
+    client.must(Request::Session(SessionRequest::Undo));
+    client.must(Request::Session(SessionRequest::Undo));
+    client.say(main, "and on with it");
+    let sentence = done(&mut client, SessionRequest::Redo);
+    assert!(sentence.starts_with("Not redone: main has later messages (edited"), "{sentence}");
+    assert!(sentence.contains("Redone instead: set the budget"), "{sentence}");
+    assert_eq!(branch(&client.open(), main).overrides.budget, Some(9_000));
+}
+
 /// A race whose branch goes on is not undone: its later turns would be on no open branch.
 #[test]
 fn undo_skips_a_race_that_goes_on() {

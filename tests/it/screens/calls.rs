@@ -197,6 +197,23 @@ fn two_marked_calls_are_compared_and_a_third_replaces_the_older_mark() {
 }
 
 #[test]
+fn calls_of_one_minute_have_different_names() {
+    let title = |apart: i64| {
+        let mut stage = fixture::opened();
+        stage.press("ctrl-o D");
+        let mut diff = plan_diff("Why does it fail?");
+        diff.after.at = diff.before.at.map(|at| at + apart);
+        stage.reply(|request| matches!(request, Request::Call(CallRequest::DiffPlans { .. })), Answer::Diff(diff));
+        let screen = stage.screen(120, 35);
+        screen.lines().find(|line| line.contains("What changed")).unwrap_or_default().to_owned()
+    };
+    let times = |title: &str| title.split("main ").skip(1).map(|rest| rest[..8].to_owned()).collect::<Vec<_>>();
+    let apart = times(&title(7_000));
+    assert!(apart.len() == 2 && apart[0] != apart[1], "{apart:?}");
+    assert!(title(0).contains("(earlier)") && title(0).contains("(later)"), "{}", title(0));
+}
+
+#[test]
 fn the_groups_of_a_comparison_add_up_to_its_difference() {
     for (before, after, row) in [(1_204, 888, None), (1_204, 912, Some("+24")), (1_204, 880, Some("-8"))] {
         let mut stage = listed();

@@ -105,6 +105,24 @@ fn variants_are_shown_and_one_is_applied() {
     assert!(stage.model.layers.is_empty());
 }
 
+/// The sentence about the budget is told once, and a difference from a plan that does not exist is no zero.
+#[test]
+fn plans_that_do_not_fit_are_told_briefly() {
+    let mut stage = fixture::opened();
+    stage.press("f7");
+    let mut all = WhatIf::clone(&found("It needs far more tokens."));
+    let blocked = || Failure::new(FailureKind::Blocked, "Too large for the budget. It needs far more tokens.");
+    all.present = Err(blocked());
+    all.alternatives[0].result = Err(blocked());
+    stage.reply(asked, Answer::WhatIf(Arc::new(all)));
+    let screen = stage.screen(120, 35);
+    assert_eq!(screen.matches("does not fit the budget").count(), 3, "{screen}");
+    assert_eq!(screen.matches("It needs far more tokens").count(), 1, "{screen}");
+    let row = screen.lines().find(|line| line.contains("mode Heavy")).unwrap_or_default();
+    assert_eq!(row.matches('–').count(), 3, "change, included, left out: {screen}");
+    assert!(screen.contains("included  left out"), "{screen}");
+}
+
 #[test]
 fn variants_are_requested_again_once_if_a_listed_model_has_no_row() {
     let mut stage = fixture::opened();

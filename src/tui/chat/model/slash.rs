@@ -119,6 +119,11 @@ pub fn commands() -> &'static [Row] {
     table::rows()
 }
 
+/// All commands, short names, and actions, each once.
+pub fn names() -> &'static [Row] {
+    table::all()
+}
+
 /// The short names of commands, each with its full command.
 pub fn short_names() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::ALIASES.iter().map(|alias| (alias.name, alias.means))

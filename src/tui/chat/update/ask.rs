@@ -21,6 +21,14 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<SlashLine> 
     if model.composer.commanding() {
         return command_line(model);
     }
+    if let Some(name) = model.composer.command_over_lines() {
+        let text = format!(
+            "Not sent: /{name} is a command, and a command is one line. Join the lines, or paste the text after \
+                /{name}. To send the text to the model, begin it with //."
+        );
+        model.status.say(Severity::Trouble, text, model.now);
+        return None;
+    }
     let draft = model.composer.draft();
     let branch = model.branch()?.id;
     if draft.text.trim().is_empty() {

@@ -2,7 +2,7 @@
 //! Not for: marks on messages (`acts`).
 
 use crate::domain::base::BranchId;
-use crate::domain::call::tokens::grouped;
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{Branch, Overrides};
 use crate::engine::api::BranchRequest;
 use crate::tui::model::pending::SessionPending;
@@ -85,11 +85,11 @@ pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
     let ceiling = budget.map(|budget| budget.most());
     let next = ceiling.filter(|top| *top > 0).map_or(next, |top| next.min(top));
     if next == now {
-        let text = format!("The prompt budget stays at {} tokens.", grouped(now.into()));
+        let text = format!("The prompt budget stays at {}.", counted(now.into(), "token"));
         return model.status.say(Severity::Notice, text, model.now);
     }
     choose(model, |overrides| overrides.budget = Some(next), out);
-    model.status.say(Severity::Notice, format!("Prompt budget: {} tokens", grouped(next.into())), model.now);
+    model.status.say(Severity::Notice, format!("Prompt budget: {}", counted(next.into(), "token")), model.now);
 }
 
 /// Returns a budget raised or lowered by about a quarter, to a multiple of 500.

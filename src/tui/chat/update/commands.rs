@@ -123,6 +123,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         {
             Way::Run(Action::WhatIf)
         }
+        Command::Plan { .. } if printed::has_screen(command, args) => Way::Run(Action::Context),
         Command::Mark(command) => mark(model, command, out),
         Command::Set(command) => setting(model, command, out),
         Command::Context(command) => context(model, command, out),
@@ -333,6 +334,7 @@ fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
     let known = model.session.iter().flat_map(|session| session.tree.heads()).map(|head| head.lane.as_str());
     let setting = setting.clone().among(known);
     branches::choose(model, |overrides| setting.apply(overrides), out);
+    settings::check_typed_model(model, &setting, out);
     Way::Done
 }
 

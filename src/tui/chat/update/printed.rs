@@ -30,6 +30,14 @@ pub(crate) fn line(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     }
 }
 
+/// Whether a command prints what the screen of the next request shows: the request for the text in the composer.
+pub(super) fn has_screen(command: &Command, args: &Args) -> bool {
+    let Command::Plan { text, request: false, edit: None, regenerate: None, what_if: false, .. } = command else {
+        return false;
+    };
+    text.is_empty() && !args.global.json
+}
+
 /// The line above an exported conversation that is only shown.
 const HOW_TO_EXPORT: &str = "To write this to a file, name the file: /export talk.md (or .jsonl, which /import reads).";
 

@@ -394,7 +394,7 @@ const MIN_WIDTH_NOTICE_TAIL: u16 = 110;
 
 /// Draws the current notice on the rows of the area; a longer notice is cut at its end.
 pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let Some(shown) = view.model.status.shown() else { return };
+    let Some(shown) = view.model.status.shown().filter(|_| !area.is_empty()) else { return };
     paint::clear(area, buf);
     let (ink, sign) = match shown.severity {
         Severity::Notice => (Ink::Accent, view.theme.glyphs.dot),
@@ -421,6 +421,11 @@ fn wrapped_notice(model: &Model, width: u16) -> Vec<String> {
     let text = with_bound_keys(&model.keys, model.places(), &shown.text);
     let words: Vec<&str> = text.split_whitespace().collect();
     wrap::rows(Safe::line(&words.join(" ")).as_str(), notice_room(model, width), 0)
+}
+
+/// How many rows the current notice gets on a screen over the chat: one, or two for a longer text.
+pub(crate) fn notice_rows_on_screen(model: &Model, width: u16) -> u16 {
+    if wrapped_notice(model, width).len() > 1 { 2 } else { 1 }
 }
 
 /// How many rows the current notice gets at this width, on a screen of this height: at most a sixth of them, and at

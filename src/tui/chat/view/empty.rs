@@ -28,24 +28,55 @@ const FIRST_STEPS: [(Action, &str); 3] =
     [(Action::Tour, TOUR), (Action::Models, "choose a model"), (Action::Help, "show all keys")];
 const TOUR: &str = "take the tour: nine steps, a few minutes, offline, not saved";
 
+/// A paragraph of the page, which is shown whole or not at all.
+struct Paragraph {
+    /// The paragraphs with the highest rank are left out first.
+    rank: u8,
+    /// Whether an empty row precedes it.
+    gap: bool,
+    rows: Vec<Line>,
+}
+
+/// The highest rank of a paragraph.
+const MAX_RANK: u8 = 6;
+/// Where the usual page would have only paragraphs below this rank, the short page is shown.
+const LEAST_RANK: u8 = 2;
+
 /// Draws the page. A notice takes `notice` rows from the pane; the page stays at the place that it has without one.
 pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, notice: u16, buf: &mut Buffer) {
     let whole = Rect { height: area.height + notice, ..area };
     let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
-    let room = usize::from(whole.height);
-    let mut rows = page(view, session, width);
-    if rows.len() > room {
-        rows = short_page(view, session, width);
-    } else if view.model.facts.first_start || session.settings().is_some_and(|settings| settings.ready.is_err()) {
-        rows.push(Line::new());
-        rows.extend(found(view, width));
-        rows.truncate(room);
-    }
-    let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
+    let mut rows = rows(view, session, width, whole.height);
     let wide = u16::try_from(width).unwrap_or(u16::MAX);
-    let place = paint::centered(whole, wide, height);
-    let y = place.y.min(area.bottom().saturating_sub(height)).max(area.y);
-    paint::lines(view.theme, &rows, Rect { y, height: height.min(area.height), ..place }, buf);
+    let height = |rows: &[Line]| u16::try_from(rows.len()).unwrap_or(u16::MAX);
+    let place = paint::centered(whole, wide, height(&rows));
+    if rows.len() > usize::from(area.height) {
+        rows = self::rows(view, session, width, area.height);
+    }
+    let y = place.y.min(area.bottom().saturating_sub(height(&rows))).max(area.y);
+    paint::lines(view.theme, &rows, Rect { y, height: height(&rows).min(area.height), ..place }, buf);
+}
+
+/// The rows of the page in at most `height` rows.
+fn rows(view: &ViewContext<'_>, session: &Session, width: usize, height: u16) -> Vec<Line> {
+    let room = usize::from(height);
+    let usual = page(view, session, width);
+    let usual = (LEAST_RANK..=MAX_RANK).rev().map(|rank| up_to(&usual, rank)).find(|rows| rows.len() <= room);
+    usual.unwrap_or_else(|| {
+        let short = short_page(view, session, width);
+        let mut fitting = (0..=MAX_RANK).rev().map(|rank| up_to(&short, rank));
+        fitting.find(|rows| rows.len() <= room).unwrap_or_else(|| up_to(&short, 0))
+    })
+}
+
+/// The rows of the paragraphs up to a rank.
+fn up_to(paragraphs: &[Paragraph], rank: u8) -> Vec<Line> {
+    let mut rows = Vec::new();
+    for paragraph in paragraphs.iter().filter(|paragraph| paragraph.rank <= rank) {
+        rows.extend((paragraph.gap && !rows.is_empty()).then(Line::new));
+        rows.extend(paragraph.rows.iter().cloned());
+    }
+    rows
 }
 
 /// Says that the folder is not trusted.
@@ -63,21 +94,13 @@ fn problem(session: &Session) -> Option<&Failure> {
     session.settings().and_then(|settings| settings.ready.as_ref().err())
 }
 
-/// Says that the profile does not list the model, if its server was asked.
-fn unlisted_model(view: &ViewContext<'_>, session: &Session) -> Option<String> {
-    let settings = session.settings()?;
-    let names = view.model.engine.listed_models.get(&settings.profile).filter(|names| !names.is_empty())?;
-    (!names.contains(&settings.model.name)).then(|| {
-        let key = view.key(Action::Models);
-        format!("The profile {} has no model {}. {key} lists its models.", settings.profile, settings.model.name)
-    })
-}
-
 /// The page where the usual one does not fit: the purpose, and one row for each step.
-fn short_page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Line> {
-    let mut rows = TextRows::plain(PURPOSE, width, Ink::Heading);
+fn short_page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Paragraph> {
+    let paragraph = |rank, text: &str, ink| Paragraph { rank, gap: false, rows: TextRows::plain(text, width, ink) };
+    let mut page = vec![paragraph(2, PURPOSE, Ink::Heading)];
     let problem = problem(session).map(|failure| failure.what.clone());
-    rows.extend(problem.clone().or_else(|| unlisted_model(view, session)).map(|what| Line::of(Ink::Warn, &what)));
+    let warning = problem.clone().or_else(|| view.model.unlisted_model());
+    page.extend(warning.map(|text| paragraph(1, &text, Ink::Warn)));
     let steps = [
         (Action::Tour, "take the tour"),
         (Action::UseOffline, "use the offline model"),
@@ -87,45 +110,48 @@ fn short_page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Li
     let mut steps: Vec<(String, &str)> = steps.map(|(action, text)| (view.key(action), text)).collect();
     steps.push((view.key_in(Action::Send, When::Composer), "send a message: type it below"));
     let wide = steps.iter().map(|(key, _)| text::width(key)).max().unwrap_or(0);
-    rows.extend(steps.iter().map(|(key, text)| Line::of(Ink::Accent, &format!("{key:wide$}  ")).with(Ink::Text, text)));
+    let step = |(key, text): &(String, &str)| Line::of(Ink::Accent, &format!("{key:wide$}  ")).with(Ink::Text, text);
+    let fit = |row: Line| row.fit(width, view.theme.glyphs.ellipsis);
+    page.push(Paragraph { rank: 0, gap: false, rows: steps.iter().map(step).map(fit).collect() });
     if problem.is_none() && !session.workspace.1 {
-        rows.push(Line::of(Ink::Dim, NOT_TRUSTED));
+        page.push(paragraph(3, NOT_TRUSTED, Ink::Dim));
     }
-    rows.into_iter().map(|row| row.fit(width, view.theme.glyphs.ellipsis)).collect()
+    page
 }
 
-/// The usual page, without the model servers.
-fn page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Line> {
-    let mut rows = Vec::new();
-    let mut say = |text: &str, ink: Ink| rows.extend(TextRows::plain(text, width, ink));
-    say(PURPOSE, Ink::Heading);
-    say("Branch the conversation anywhere; compare, go back, undo.", Ink::Dim);
-    say("", Ink::Text);
-    if let Some(failure) = problem(session) {
-        say(&failure.what, Ink::Warn);
+/// The usual page.
+fn page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Paragraph> {
+    let paragraph = |rank, gap, text: &str, ink| Paragraph { rank, gap, rows: TextRows::plain(text, width, ink) };
+    let mut page = vec![
+        paragraph(2, false, PURPOSE, Ink::Heading),
+        paragraph(6, false, "Branch the conversation anywhere; compare, go back, undo.", Ink::Dim),
+    ];
+    let problem = problem(session);
+    if let Some(failure) = problem {
+        page.push(paragraph(0, true, &failure.what, Ink::Warn));
         for text in [&failure.kept, &failure.todo].into_iter().filter(|text| !text.is_empty()) {
-            say(&with_bound_keys(&view.model.keys, IN_CONVERSATION, text), Ink::Text);
+            page.push(paragraph(1, false, &with_bound_keys(&view.model.keys, IN_CONVERSATION, text), Ink::Text));
         }
-        say("", Ink::Text);
-        rows.extend(steps(view, &NOT_SET_UP, width));
+        page.push(Paragraph { rank: 0, gap: true, rows: steps(view, &NOT_SET_UP, width) });
     } else {
-        if let Some(text) = unlisted_model(view, session) {
-            say(&text, Ink::Warn);
-            say("", Ink::Text);
-        }
-        rows.extend(steps(view, &FIRST_STEPS, width));
+        page.extend(view.model.unlisted_model().map(|text| paragraph(0, true, &text, Ink::Warn)));
+        page.push(Paragraph { rank: 0, gap: true, rows: steps(view, &FIRST_STEPS, width) });
         let then = if session.settings().is_some_and(|settings| settings.profile == "offline") {
             "the built-in offline model answers"
         } else {
             "pleach sends exactly the request shown"
         };
         let key = view.key_in(Action::Send, When::Composer);
-        rows.extend(TextRows::plain(&format!("Or type a message and press {key}: {then}."), width, Ink::Text));
+        let text = format!("Or type a message and press {key}: {then}.");
+        page.push(paragraph(2, false, &text, Ink::Text));
         if !session.workspace.1 {
-            rows.extend(TextRows::plain(NOT_TRUSTED, width, Ink::Dim));
+            page.push(paragraph(5, false, NOT_TRUSTED, Ink::Dim));
         }
     }
-    rows
+    if view.model.facts.first_start || problem.is_some() {
+        page.extend(found(view, width));
+    }
+    page
 }
 
 /// One row per step: its key and its description.
@@ -146,10 +172,11 @@ fn steps(view: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Li
 }
 
 /// The model servers, by state: running, not running, without a key; and how to configure one.
-fn found(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
+fn found(view: &ViewContext<'_>, width: usize) -> Vec<Paragraph> {
     let findings = &view.model.engine.findings;
     if findings.is_empty() {
-        return vec![Line::of(Ink::Dim, "Looking for model servers…")];
+        let rows = vec![Line::of(Ink::Dim, "Looking for model servers…")];
+        return vec![Paragraph { rank: 3, gap: true, rows }];
     }
     let glyphs = &view.theme.glyphs;
     let servers = |state: Option<bool>| {
@@ -167,12 +194,11 @@ fn found(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
             rows.extend(TextRows::plain(&format!("{sign} {text} {}", names.join(", ")), width, Ink::Dim));
         }
     }
-    for text in [
+    let how = [
         "For a real model, set OPENAI_API_KEY (or another key) and restart pleach;",
         "for your own server, set OPENAI_BASE_URL=http://localhost:PORT/v1;",
         "or add a profile to config.toml (`pleach config path` prints its path).",
-    ] {
-        rows.extend(TextRows::plain(text, width, Ink::Text));
-    }
-    rows
+    ];
+    let how = how.iter().flat_map(|text| TextRows::plain(text, width, Ink::Text)).collect();
+    vec![Paragraph { rank: 4, gap: true, rows }, Paragraph { rank: 3, gap: false, rows: how }]
 }

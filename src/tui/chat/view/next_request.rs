@@ -165,6 +165,7 @@ fn item(view: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
         Some(MarkKind::IncludeOnce) => (Ink::Accent, glyphs.once),
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => (Ink::Excluded, glyphs.out),
         None if is_forced_out(row) => (Ink::Warn, "!"),
+        None if matches!(row.verdict, Verdict::Out { .. }) => (Ink::Dim, LEFT_OUT),
         None => (Ink::Dim, glyphs.dot),
     };
     let value = Line::of(Ink::Dim, &text::short(u64::from(row.tokens)));
@@ -178,6 +179,9 @@ fn item(view: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
     let label = Line::of(ink, &format!("  {sign} ")).with(Ink::Dim, &text::fit(&title, room, glyphs.ellipsis));
     (label, value)
 }
+
+/// The sign of an item that the program left out.
+pub(crate) const LEFT_OUT: &str = "-";
 
 /// Whether a limit forced the row out.
 pub(crate) fn is_forced_out(row: &Row) -> bool {

@@ -41,7 +41,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
     if let (Some(card), true) = (calls.selected(), below > 1) {
         let rule = Rect { y: list.bottom(), height: 1, ..inside };
         paint::rule(view.theme, rule, buf);
-        composer::notice(view, rule, buf);
+        let rows = composer::notice_rows_on_screen(view.model, rule.width);
+        composer::notice(view, Rect { y: rule.y + 1 - rows, height: rows, ..rule }, buf);
         let room = Rect { y: rule.y + 1, height: below - 1, ..inside };
         let rows = detail(view, card, usize::from(room.width).max(1));
         let scroll = calls.scroll.min(rows.len().saturating_sub(usize::from(room.height)));
@@ -120,7 +121,7 @@ fn detail(view: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     facts.extend(card.edited.then(|| "edited by hand".to_owned()));
     rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
     let (tokens, label) = prompt(card);
-    let mut sums = vec![format!("prompt {} tokens{label}", text::number(tokens))];
+    let mut sums = vec![format!("prompt {}{label}", text::counted(tokens, "token"))];
     sums.extend(card.usage.completion.map(|n| format!("answer {}", text::counted(u64::from(n), "token"))));
     sums.extend(card.cost_micro.map(money));
     sums.extend(card.total_ms.map(text::duration));

@@ -63,7 +63,15 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &DiffView, area: Rect, buf: &
 }
 
 fn title(view: &ViewContext<'_>, diff: &PlanDiff) -> String {
-    let (from, to) = (named(view, &diff.before), named(view, &diff.after));
+    let (mut from, mut to) = (named(view, &diff.before), named(view, &diff.after));
+    if let (true, Some(before), Some(after)) = (from == to, diff.before.at, diff.after.at) {
+        let seconds = |at: i64| format!(":{:02}", at.div_euclid(1_000).rem_euclid(60));
+        from.push_str(&seconds(before));
+        to.push_str(&seconds(after));
+    }
+    if from == to {
+        (from, to) = (format!("{from} (earlier)"), format!("{to} (later)"));
+    }
     format!("What changed: {from} {} {to}", view.theme.glyphs.becomes)
 }
 
@@ -101,11 +109,10 @@ fn head(view: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     );
     let last = Rect { y: area.y + 2, height: 1, ..area };
     paint::lines(view.theme, &[sum, Line::of(Ink::Dim, &same)], area, buf);
-    if area.height > 1 {
-        composer::notice(view, Rect { y: area.y + 1, height: 1, ..area }, buf);
-    }
     if area.height > 2 {
         paint::right(view.theme, &Line::of(Ink::Dim, "tokens"), Rect { width: split(area).0.width, ..last }, buf);
+        let rows = composer::notice_rows_on_screen(view.model, area.width);
+        composer::notice(view, Rect { y: area.y + 1, height: rows, ..area }, buf);
     }
 }
 

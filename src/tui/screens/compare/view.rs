@@ -37,7 +37,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
     let head = head(view, compared, usize::from(inside.width));
     paint::lines(view.theme, &head, inside, buf);
     if inside.height > 1 {
-        composer::notice(view, Rect { y: inside.y + 1, height: 1, ..inside }, buf);
+        let rows = composer::notice_rows_on_screen(view.model, inside.width).min(inside.height - 1);
+        composer::notice(view, Rect { y: inside.y + 1, height: rows, ..inside }, buf);
     }
     let used = inside.height.min(u16::try_from(head.len()).unwrap_or(2));
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
@@ -191,8 +192,8 @@ fn turns(view: &ViewContext<'_>, screen: &CompareView, side: &Side, at: usize, r
 /// The figures of a side: `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
 fn figures(view: &ViewContext<'_>, side: &Side) -> String {
     let mut words = vec![text::counted(side.count() as u64, "turn"), text::counted(u64::from(side.calls), "call")];
-    words.push(format!("prompts {} tokens", text::number(side.prompt)));
-    words.push(format!("answers {} tokens", text::number(side.answer)));
+    words.push(format!("prompts {}", text::counted(side.prompt, "token")));
+    words.push(format!("answers {}", text::counted(side.answer, "token")));
     words.extend(side.cost_micro.map(money));
     words.extend(side.models.iter().cloned());
     words.extend(side.tools.iter().map(|(name, times)| format!("{name} {times}")));

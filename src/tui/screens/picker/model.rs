@@ -179,14 +179,17 @@ impl Picker {
     }
 
     /// Creates the list of all actions: `recent` ones first, then the others by group, then the commands that have no
-    /// action of the same name.
+    /// action of the same name. Each is shown as it is typed after a slash. The action `clear` is shown without one,
+    /// because `/clear` begins a session.
     #[must_use]
     pub fn palette(keys: &crate::tui::model::keys::Keymap, recent: &[Action]) -> Self {
-        let commands = slash::commands().iter().filter(|row| Action::from_name(&row.name).is_none());
+        let commands = slash::names()
+            .iter()
+            .filter(|row| Action::from_name(&row.name).is_none_or(|action| action == Action::Clear));
         let names = Action::ALL.iter().map(|action| action.name().len());
-        let wide = names.chain(commands.clone().map(|row| row.name.len() + 1)).max().unwrap_or(0);
+        let wide = names.chain(commands.clone().map(|row| row.name.len())).max().unwrap_or(0) + 1;
         let entry = |action: &Action| Entry {
-            label: format!("{:<wide$}  {}", action.name(), action.short()),
+            label: format!("{:<wide$}  {}", slashed(*action), action.short()),
             detail: keys.key_of(*action).unwrap_or_default(),
             choice: Choice::Action(*action),
         };
@@ -239,14 +242,23 @@ impl Picker {
 
     /// The entries that match the filter, best match first.
     fn matching(&self) -> Vec<Match> {
-        let (mut fuzzy, words) = (Fuzzy::new(&self.filter), Words::new(&self.filter));
-        let fits =
-            |(at, entry)| fit(&mut fuzzy, &words, entry).map(|(rank, score, marks)| Match { at, rank, score, marks });
+        let wanted = self.filter.trim();
+        let wanted = wanted.strip_prefix('/').filter(|_| self.kind == Kind::Palette).unwrap_or(wanted);
+        let (mut fuzzy, words) = (Fuzzy::new(wanted), Words::new(wanted));
+        let fits = |(at, entry)| {
+            let (rank, score, marks) = fit(&mut fuzzy, &words, entry)?;
+            let rank = if name_of(entry).eq_ignore_ascii_case(wanted) { Rank::Exact } else { rank };
+            Some(Match { at, rank, score, marks })
+        };
         let mut found: Vec<Match> = self.entries.iter().enumerate().filter_map(fits).collect();
         let length = |at: usize| self.entries[at].label.split("  ").next().map_or(0, str::len);
-        // An action is chosen more often than a command with the same words.
+        // An action is chosen more often than a command with the same words, but `/clear` is a command.
         let is_command = |at: usize| matches!(self.entries[at].choice, Choice::Command(_));
-        let late = |found: &Match| found.rank != Rank::Scattered && is_command(found.at);
+        let late = |found: &Match| match found.rank {
+            Rank::Exact => !is_command(found.at),
+            Rank::Scattered => false,
+            Rank::Name | Rank::Label | Rank::Sentence | Rank::Inside => is_command(found.at),
+        };
         found.sort_by_key(|one| (one.rank, late(one), std::cmp::Reverse(one.score), length(one.at), one.at));
         // Scattered letters match most long sentences, so they count only if no entry contains the words, and matches
         // far below the best one are dropped.
@@ -274,9 +286,23 @@ struct Match {
     marks: Vec<usize>,
 }
 
+/// The name of an action as its entry shows it.
+fn slashed(action: Action) -> String {
+    let slash = if action == Action::Clear { "" } else { "/" };
+    format!("{slash}{}", action.name())
+}
+
+/// The name of an entry, without a slash.
+fn name_of(entry: &Entry) -> &str {
+    let name = entry.label.split("  ").next().unwrap_or_default();
+    name.strip_prefix('/').unwrap_or(name)
+}
+
 /// How an entry matches the filter, best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Rank {
+    /// The filter is the name.
+    Exact,
     /// The words begin words of the name.
     Name,
     /// The words begin words of the label.
@@ -303,8 +329,9 @@ fn fit(fuzzy: &mut Fuzzy, words: &Words, entry: &Entry) -> Option<(Rank, Score, 
         Some(Literal::Start) if starts(&entry.label) => Rank::Label,
         Some(Literal::Start) => Rank::Sentence,
     };
-    if let Some((score, marks)) = fuzzy.find(name) {
-        return Some((rank, score * 2, marks));
+    let (bare, slash) = name.strip_prefix('/').map_or((name, 0), |bare| (bare, 1));
+    if let Some((score, marks)) = fuzzy.find(bare) {
+        return Some((rank, score * 2, marks.into_iter().map(|at| at + slash).collect()));
     }
     if let Some((score, marks)) = fuzzy.find(&entry.label) {
         return Some((rank, score, marks));
@@ -351,7 +378,7 @@ mod tests {
             ("quit", "quit"),
         ] {
             let (found, count) = first(wanted);
-            assert_eq!(found, name, "for {wanted:?}");
+            assert_eq!(found, format!("/{name}"), "for {wanted:?}");
             assert!(count < 25, "{wanted:?} leaves {count}");
         }
         assert_eq!(first("xqzj").1, 0);
@@ -366,6 +393,11 @@ mod tests {
             ("import", "/import"),
             ("backup", "/backups"),
             ("delete sess", "/session"),
+            ("clear", "/clear"),
+            ("/clear", "/clear"),
+            ("new", "/new"),
+            ("note", "/note"),
+            ("model", "/model"),
         ] {
             assert_eq!(first(wanted).0, name, "for {wanted:?}");
         }
@@ -404,12 +436,13 @@ mod tests {
                         panic!("{choice:?}");
                     };
                     assert_eq!(heading, expected, "{name}");
-                    assert!(!short.is_empty() && listed.insert(name), "{name}");
+                    let is_new = listed.insert(name) || name == Action::Clear.name();
+                    assert!(!short.is_empty() && is_new, "{name}");
                 }
             }
         }
         let all = Action::ALL.iter().map(|action| action.name());
-        let mut all: HashSet<&str> = all.chain(slash::commands().iter().map(|row| row.name.as_str())).collect();
+        let mut all: HashSet<&str> = all.chain(slash::names().iter().map(|row| row.name.as_str())).collect();
         all.retain(|name| !listed.contains(name));
         assert!(all.is_empty(), "not listed: {all:?}");
         picker.filter = "fork".into();
@@ -438,6 +471,6 @@ mod tests {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = "zen".into();
         picker.apply_filter();
-        assert_eq!(picker.marks[0], [0, 1, 2]);
+        assert_eq!(picker.marks[0], [1, 2, 3]);
     }
 }

@@ -162,7 +162,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
     }
     paint::thumb(view.theme, from, raw.rows.len(), page, list, buf);
     if inside.height > 3 {
-        composer::notice(view, Rect { y: inside.bottom() - 1, height: 1, ..inside }, buf);
+        let rows = composer::notice_rows_on_screen(view.model, inside.width);
+        composer::notice(view, Rect { y: inside.bottom() - rows, height: rows, ..inside }, buf);
     }
 }
 
@@ -234,7 +235,7 @@ fn head(view: &ViewContext<'_>, raw: &RawRequestScreen, fold: usize, area: Rect,
     let glyphs = &view.theme.glyphs;
     let Some(of) = raw.folds.get(fold) else { return };
     let sign = if raw.closed.contains(&fold) { glyphs.folded } else { glyphs.opened };
-    let mut value = of.tokens.map_or_else(String::new, |tokens| format!("{} tokens  ", text::number(tokens.into())));
+    let mut value = of.tokens.map_or_else(String::new, |tokens| format!("{}  ", text::counted(tokens.into(), "token")));
     value.push_str(&text::number(of.range.len() as u64));
     value.push_str(" bytes");
     let room = usize::from(area.width).saturating_sub(text::width(&value) + 4);

@@ -73,7 +73,8 @@ pub(crate) fn draw(
     let head = head_height(overlay, inside.height);
     if inside.height >= head {
         // A notice is above the list, so that the keys stay visible.
-        composer::notice(view, Rect { y: inside.y + head - 1, height: 1, ..inside }, buf);
+        let rows = composer::notice_rows_on_screen(view.model, inside.width);
+        composer::notice(view, Rect { y: inside.y + head - rows, height: rows, ..inside }, buf);
     }
     most
 }
@@ -113,8 +114,8 @@ fn title(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Line {
         parts.push((0, Line::of(Ink::Accent, &format!("  / {}", overlay.filter))));
     }
     if !overlay.selection.is_empty() {
-        let (count, tokens) = (overlay.selection.len() as u64, text::short(overlay.selected_tokens()));
-        parts.push((0, Line::of(Ink::Pinned, &format!("  {} selected, {tokens} tokens", text::number(count)))));
+        let (count, tokens) = (overlay.selection.len() as u64, text::short_tokens(overlay.selected_tokens()));
+        parts.push((0, Line::of(Ink::Pinned, &format!("  {} selected, {tokens}", text::number(count)))));
     }
     let words = overlay.arrangement.description();
     parts.extend(words.map(|words| (4, Line::of(Ink::Dim, &format!("  {words}")))));
@@ -143,6 +144,18 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
         (Action::TakeRow, "select"),
         (Action::PlanDiff, "changes"),
     ];
+    // Marks and selections do not apply to tools.
+    let others = words[5..7].iter().copied().chain(words[8..].iter().copied());
+    if overlay.on_tools() {
+        let fold = if overlay.tools_opened { "hide the tools" } else { "list the tools" };
+        let words: Vec<_> = std::iter::once((Action::Open, fold)).chain(others).collect();
+        return view.keys_line(When::Overlay, &words, width);
+    }
+    if overlay.selected_tool().is_some() {
+        let act = [(Action::Open, "show the tool"), (Action::Exclude, "on or off")];
+        let words: Vec<_> = act.into_iter().chain(others).collect();
+        return view.keys_line(When::Overlay, &words, width);
+    }
     let words: Vec<_> = words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss).collect();
     view.keys_line(When::Overlay, &words, width)
 }
@@ -202,8 +215,8 @@ fn meter_area(row: Rect, percent: &str) -> Rect {
 /// `Required items exceed the budget by 1.6k tokens. Nothing is sent until they fit.`
 fn excess(blocked: &Blocked) -> String {
     let over = blocked.needed.saturating_sub(blocked.budget.prompt);
-    let over = text::short(u64::from(over));
-    format!("Required items exceed the budget by {over} tokens. Nothing is sent until they fit.")
+    let over = text::short_tokens(u64::from(over));
+    format!("Required items exceed the budget by {over}. Nothing is sent until they fit.")
 }
 
 /// Shows in the rule above the pane how many more rows it has, and the key that scrolls to them.

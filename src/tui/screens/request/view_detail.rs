@@ -118,16 +118,16 @@ fn is_prose(row: &Row, item: Option<usize>) -> bool {
 }
 
 fn one_tool(view: &ViewContext<'_>, overlay: &RequestScreen, tool: &ToolCost, room: usize) -> Vec<Line> {
-    let (tokens, sent) = (text::number(u64::from(tool.tokens)), overlay.sent().is_some());
+    let (tokens, sent) = (text::counted(u64::from(tool.tokens), "token"), overlay.sent().is_some());
     let words = match (sent, tool.on) {
         (true, true) => {
-            format!("This request contained the tool's name, description, and arguments: {tokens} tokens.")
+            format!("This request contained the tool's name, description, and arguments: {tokens}.")
         }
-        (true, false) => format!("You had disabled this tool on the branch; it would have added {tokens} tokens."),
+        (true, false) => format!("You had disabled this tool on the branch; it would have added {tokens}."),
         (false, true) => {
-            format!("Every request contains this tool's name, description, and arguments: {tokens} tokens.")
+            format!("Every request contains this tool's name, description, and arguments: {tokens}.")
         }
-        (false, false) => format!("You disabled this tool on this branch. Adds {tokens} tokens to every request."),
+        (false, false) => format!("You disabled this tool on this branch. Adds {tokens} to every request."),
     };
     let mut rows = TextRows::plain(&words, room, Ink::Accent);
     if !sent {
@@ -185,7 +185,7 @@ fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
         None => rows.push(Line::of(Ink::Dim, "No action includes this item.")),
     }
     if *needed > 0 && !known {
-        let words = format!("Needs {} more tokens than are free.", text::short(u64::from(*needed)));
+        let words = format!("Needs {} more than are free.", text::short_tokens(u64::from(*needed)));
         rows.extend(TextRows::plain(&words, room, Ink::Text));
     }
     rows
@@ -270,7 +270,7 @@ fn outcome(view: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
     }
     let brings = match more {
         0 => format!("{start}Adds no item"),
-        _ => format!("{start}Adds {} tokens", number(more_tokens)),
+        _ => format!("{start}Adds {}", text::counted(u64::from(more_tokens), "token")),
     };
     let pushes = if less == 0 { ", removes nothing".to_owned() } else { format!(", removes {}:", number(less_tokens)) };
     let mut rows = TextRows::plain(&format!("{brings}{pushes}"), room, if less == 0 { Ink::Good } else { Ink::Warn });

@@ -31,7 +31,9 @@ fn state_sign(view: &ViewContext<'_>, row: &Row, quoted: bool) -> (Ink, String) 
         _ if next_request::is_forced_out(row) => (Ink::Warn, "! ".to_owned()),
         (Verdict::Suggested, _) => (Ink::Accent, "? ".to_owned()),
         (Verdict::Out { .. }, DecidedBy::Person) => (Ink::Good, format!("{} ", glyphs.out)),
-        (Verdict::Out { .. }, DecidedBy::Program | DecidedBy::Limit) => (Ink::Dim, "- ".to_owned()),
+        (Verdict::Out { .. }, DecidedBy::Program | DecidedBy::Limit) => {
+            (Ink::Dim, format!("{} ", next_request::LEFT_OUT))
+        }
         (Verdict::In { .. }, DecidedBy::Person) => (Ink::Good, format!("{} ", glyphs.ok)),
         (Verdict::In { .. }, DecidedBy::Program | DecidedBy::Limit) => (Ink::Dim, format!("{} ", glyphs.kept)),
     }

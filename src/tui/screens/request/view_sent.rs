@@ -80,7 +80,7 @@ pub(crate) fn is_edited(overlay: &RequestScreen) -> bool {
 pub(crate) fn about_row(overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     if let Verdict::Out { needed: needed @ 1.., .. } = row.verdict {
-        let words = format!("It needed {} more tokens than were free.", text::short(u64::from(needed)));
+        let words = format!("It needed {} more than were free.", text::short_tokens(u64::from(needed)));
         rows.extend(TextRows::plain(&words, room, Ink::Text));
     }
     if let Some(item) = overlay.use_of(row) {
@@ -136,7 +136,7 @@ pub(crate) fn without_plan(view: &ViewContext<'_>, found: &SentRequest, room: us
     let card = &found.card;
     let mut words = vec![
         format!("Sent {} to {} / {}.", view.date_time(card.at), card.profile, card.model),
-        format!("Estimated: {} tokens.", text::number(u64::from(card.est_total))),
+        format!("Estimated: {}.", text::counted(u64::from(card.est_total), "token")),
     ];
     words.extend(counts(card, card.est_total));
     words.extend(card.uses.map(|uses| format!("Items: {}.", uses.to_text())));

@@ -2,7 +2,7 @@
 //! Not for: the keys (`update`).
 
 use crate::domain::base::BranchId;
-use crate::domain::call::tokens::{counted, grouped};
+use crate::domain::call::tokens::counted;
 use crate::domain::summary::draft::SALIENT;
 use crate::domain::summary::{MissingFact, SummaryAuthor, SummaryCard, SummaryDraft};
 use crate::tui::model::list::shift;
@@ -43,7 +43,7 @@ impl PendingModuleSummary {
         let path = &self.path;
         match (self.files, self.tokens) {
             _ if self.stopping => format!("stopping the summary of {path}"),
-            (_, 1..) => format!("summarizing {path}: {} tokens (estimated) so far", grouped(u64::from(self.tokens))),
+            (_, 1..) => format!("summarizing {path}: {} (estimated) so far", counted(u64::from(self.tokens), "token")),
             ((done, of), 0) if done < of => format!("summarizing {path}: read {done} of {of} files"),
             ((_, of), 0) if of > 0 && self.by == SummaryAuthor::Model => {
                 format!("summarizing {path}: {} sent to the model", counted(of as u64, "file"))

@@ -269,7 +269,7 @@ fn text_of(
     buf: &mut Buffer,
 ) -> usize {
     let summary = &draft.summary;
-    let words = format!("Draft, {} tokens (estimated)", text::number(u64::from(summary.tokens)));
+    let words = format!("Draft, {} (estimated)", text::counted(u64::from(summary.tokens), "token"));
     let room = heading(view, &words, other, screen.part == Part::Draft, area, buf);
     let body = summary.text.as_deref().unwrap_or_default();
     let width = room.width.saturating_sub(1).max(1);
@@ -291,7 +291,7 @@ fn sources(
 ) -> (usize, usize) {
     let turns = text::counted(draft.sources.len() as u64, "turn");
     let words =
-        format!("Sources: {turns}, {} tokens (estimated)", text::number(u64::from(draft.summary.original_tokens)));
+        format!("Sources: {turns}, {} (estimated)", text::counted(u64::from(draft.summary.original_tokens), "token"));
     let room = heading(view, &words, other, screen.part == Part::Sources, area, buf);
     let width = room.width.saturating_sub(1).max(1);
     let of = CacheKey::Text(draft.summary.source_hash, true);

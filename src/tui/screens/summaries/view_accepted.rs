@@ -58,8 +58,8 @@ fn one(view: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer)
     }
     let ratio = card.summary.ratio_milli();
     let value = format!(
-        "{} tokens, {}.{} times shorter",
-        text::number(u64::from(card.summary.tokens)),
+        "{}, {}.{} times shorter",
+        text::counted(u64::from(card.summary.tokens), "token"),
         ratio / 1_000,
         ratio % 1_000 / 100
     );

@@ -20,10 +20,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mu
     let inside = Rect { height: inside.height - foot, ..inside };
     if !inside.is_empty() {
         let noticed = view.model.status.shown().is_some() && inside.height > 3;
-        let room = Rect { height: inside.height - u16::from(noticed), ..inside };
+        let rows = if noticed { composer::notice_rows_on_screen(view.model, inside.width) } else { 0 };
+        let room = Rect { height: inside.height - rows, ..inside };
         editor.area.render(room, buf);
-        if noticed {
-            composer::notice(view, Rect { y: room.bottom(), height: 1, ..inside }, buf);
-        }
+        composer::notice(view, Rect { y: room.bottom(), height: rows, ..inside }, buf);
     }
 }

@@ -285,7 +285,7 @@ fn server_rows(view: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec
 fn tool_rows(view: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", view.theme.glyphs.dot);
     let mut rows = TextRows::plain(&tool.name, width, Ink::Heading);
-    let mut facts = vec![format!("{} tokens (estimated) in every request", text::number(u64::from(tool.tokens)))];
+    let mut facts = vec![format!("{} (estimated) in every request", text::counted(u64::from(tool.tokens), "token"))];
     let hints = tool.hints.to_text();
     if !hints.is_empty() {
         facts.push(format!("according to the server: {hints}"));

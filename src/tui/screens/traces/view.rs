@@ -49,10 +49,9 @@ pub(crate) fn draw(
     );
     let Some(session) = view.model.session.as_ref().filter(|_| !inside.is_empty()) else { return measured };
     let noticed = view.model.status.shown().is_some() && inside.height > 4;
-    let inside = Rect { height: inside.height - u16::from(noticed), ..inside };
-    if noticed {
-        composer::notice(view, Rect { y: inside.bottom(), height: 1, ..inside }, buf);
-    }
+    let foot = if noticed { composer::notice_rows_on_screen(view.model, inside.width) } else { 0 };
+    let inside = Rect { height: inside.height - foot, ..inside };
+    composer::notice(view, Rect { y: inside.bottom(), height: foot, ..inside }, buf);
     if session.traces.is_empty() {
         tools::draw_empty(view, inside, buf);
         return measured;
@@ -316,7 +315,7 @@ impl CallDetail<'_> {
         facts.extend(trace.exit.map(|exit| format!("exit {exit}")));
         facts.extend(trace.status.map(|_| text::duration(trace.duration_ms)));
         facts.extend(self.screen.details.then(|| format!("{} bytes", text::number(trace.bytes))));
-        facts.push(format!("{} tokens (estimated)", text::number(u64::from(trace.est_tokens))));
+        facts.push(format!("{} (estimated)", text::counted(u64::from(trace.est_tokens), "token")));
         facts.push(time::clock(trace.at, self.view.model.facts.offset));
         facts.extend(self.screen.details.then(|| trace.id()));
         rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));

@@ -15,7 +15,7 @@ use super::model::UsageScreen;
 use crate::domain::base::chart::{UNKNOWN, ZERO, cell, eighths};
 use crate::domain::base::money::money;
 use crate::domain::base::named_enum::named_enum;
-use crate::domain::call::ledger::{percent, signed_percent};
+use crate::domain::call::ledger::{lean_words, percent, signed_percent};
 use crate::domain::call::{CallCost, Ledger, RunStatus, Sum, Totals};
 use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
@@ -128,16 +128,6 @@ impl ChartKind {
     }
 }
 
-/// How the servers count on average, in thousandths of the estimate: `servers count 2.1% more`.
-fn lean_words(lean: i64) -> String {
-    let share = percent(lean.unsigned_abs());
-    match lean {
-        0 => "servers count the same".to_owned(),
-        1.. => format!("servers count {share} more"),
-        _ => format!("servers count {share} less"),
-    }
-}
-
 /// Width of a column, the gap after it, and how many columns fit.
 fn columns(count: usize, width: u16) -> (u16, u16, usize) {
     let each = usize::from(width) / count.max(1);
@@ -160,10 +150,11 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
     let known = screen.ledger.as_ref().is_some_and(|ledger| ledger.uses.calls > 0);
     let mut words = Vec::new();
     if !screen.calls().is_empty() {
-        words.extend([(Action::CallBefore, "previous"), (Action::CallAfter, "next"), (Action::Open, "open it")]);
+        words.extend([(Action::Open, "open it"), (Action::CallBefore, "previous"), (Action::CallAfter, "next")]);
     }
-    words.extend([(Action::Leave, "close"), (Action::WholeSession, other)]);
+    words.push((Action::WholeSession, other));
     words.extend(known.then_some((Action::Details, "items used")));
+    words.push((Action::Leave, "close"));
     let inside = view.screen(title, view.keys_line(When::Usage, &words, usize::from(area.width)), area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     match &screen.ledger {
@@ -283,7 +274,8 @@ fn selected(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area:
     let mark = Rect { x: area.x.saturating_add(at + wide / 2), width: 1, height: 1, ..area }.intersection(area);
     paint::line(view.theme, &Line::of(Ink::Accent, "^"), mark, buf);
     let room = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    composer::notice(view, Rect { height: 1, ..area }, buf);
+    let rows = composer::notice_rows_on_screen(view.model, area.width).min(area.height);
+    composer::notice(view, Rect { height: rows, ..area }, buf);
     let Some(call) = screen.selected() else { return };
     let dot = format!(" {} ", glyphs.dot);
     let number = |n: u32| text::number(u64::from(n));

@@ -1,19 +1,19 @@
 //! Draws the next call under other settings as a table, and the items that the selected settings add and remove.
 //!
 //! ```text
-//! ┌ What if ─────────────────────────────────────────────────┐
-//! │                     tokens    change     cost  items in/out │
-//! │ current              5,213            $0.0009               │
-//! │ mode Off             3,001    -2,212  $0.0005        0   -4 │   narrow screens have fewer columns
-//! │ mode Off: removes 4 items ──────────────────────────────── │
-//! │ - turn 12  Why does login fail …                      312 │
-//! └ Enter applies it  Esc leaves ────────────────────────────┘
+//! ┌ What if ────────────────────────────────────────────────────────┐
+//! │                     tokens    change     cost  included  left out │
+//! │ current              5,213            $0.0009                     │
+//! │ mode Off             3,001    -2,212  $0.0005         0        -4 │   narrow screens have fewer columns
+//! │ mode Off: removes 4 items ────────────────────────────────────── │
+//! │ - turn 12  Why does login fail …                             312 │
+//! └ Enter applies it  Esc leaves ───────────────────────────────────┘
 //! ```
 //! Not for: planning (the engine) or applying settings (`update`).
 
 use super::model::WhatIfScreen;
-use crate::domain::base::Failure;
 use crate::domain::base::money::money;
+use crate::domain::base::{Failure, FailureKind};
 use crate::domain::planning::{MovedItem, PlanFigures};
 use crate::tui::view::prelude::*;
 
@@ -23,6 +23,20 @@ const WIDTH: u16 = 118;
 const CHANGE: usize = 11;
 /// Columns for the budget: `1,012,055` and a gap.
 const BUDGET: usize = 11;
+
+/// In place of a difference from a plan that does not exist.
+const UNKNOWN: &str = "–";
+
+/// What a row's figures are compared with.
+#[derive(Clone, Copy)]
+enum Compared {
+    /// Nothing: the row shows the current settings.
+    Itself,
+    /// The current settings, which have no plan.
+    Unknown,
+    /// The current plan, with its tokens.
+    With(u32),
+}
 
 /// The columns of figures that fit.
 #[derive(Clone, Copy)]
@@ -39,10 +53,10 @@ impl Columns {
     fn of(width: u16, priced: bool) -> Self {
         Self {
             sides: width >= 34,
-            change: width >= 52,
-            cost: priced && width >= 64,
-            cached: width >= 76,
-            room: width >= 100,
+            change: width >= 58,
+            cost: priced && width >= 70,
+            cached: width >= 77,
+            room: width >= 106,
         }
     }
 }
@@ -77,7 +91,12 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     let from = paint::first_row(screen.cursor, screen.len(), page);
     for (at, row) in (from..screen.len()).zip(list.rows()) {
         let Some((title, result)) = screen.line(at) else { continue };
-        one(view, columns, (title, result, est.filter(|_| at > 0)), row, buf);
+        let compared = match est {
+            _ if at == 0 => Compared::Itself,
+            None => Compared::Unknown,
+            Some(est) => Compared::With(est),
+        };
+        one(view, columns, (title, result, compared), row, buf);
         view.entry(row, at, at == screen.cursor, buf);
     }
     paint::thumb(view.theme, from, screen.len(), page, list, buf);
@@ -110,7 +129,7 @@ fn header(columns: Columns) -> Line {
         }
     }
     words.push_str(match (columns.change, columns.sides) {
-        (true, _) => "  items in/out ",
+        (true, _) => "  included  left out ",
         (false, true) => "   in  out ",
         (false, false) => " ",
     });
@@ -120,7 +139,7 @@ fn header(columns: Columns) -> Line {
 fn one(
     view: &ViewContext<'_>,
     columns: Columns,
-    (title, result, present): (&str, &Result<PlanFigures, Failure>, Option<u32>),
+    (title, result, compared): (&str, &Result<PlanFigures, Failure>, Compared),
     row: Rect,
     buf: &mut Buffer,
 ) {
@@ -128,14 +147,19 @@ fn one(
     let known = match result {
         Ok(known) => known,
         Err(why) => {
-            let room = usize::from(row.width).saturating_sub(label.width() + 3);
-            let value = paint::cut(view.theme, Ink::Warn, &why.to_string(), room).with(Ink::Text, " ");
+            // The detail of the selected row has the whole sentence.
+            let words = if why.kind == FailureKind::Blocked { "does not fit the budget" } else { "cannot be planned" };
+            let value = Line::of(Ink::Warn, words).with(Ink::Text, " ");
             return paint::pair(view.theme, &label, &value, row, buf);
         }
     };
     let mut value = Line::of(Ink::Text, &format!("{:>9}", text::number(u64::from(known.est))));
     if columns.change {
-        let change = present.map_or_else(String::new, |before| signed(before, known.est));
+        let change = match compared {
+            Compared::Itself => String::new(),
+            Compared::Unknown => UNKNOWN.to_owned(),
+            Compared::With(before) => signed(before, known.est),
+        };
         value.push(Ink::Dim, &format!("{change:>CHANGE$}"));
     }
     if columns.room {
@@ -154,10 +178,14 @@ fn one(
     let [gained, lost] = known.sums.map(|(count, _)| count);
     let side = |sign: &str, count: u32| if count == 0 { "0".to_owned() } else { format!("{sign}{count}") };
     let ink = |count: u32, ink: Ink| if count == 0 { Ink::Dim } else { ink };
-    let (more, less) = if present.is_some() { (side("+", gained), side("-", lost)) } else { Default::default() };
-    let width = if columns.change { 9 } else { 5 };
+    let (more, less) = match compared {
+        Compared::Itself => Default::default(),
+        Compared::Unknown => (UNKNOWN.to_owned(), UNKNOWN.to_owned()),
+        Compared::With(_) => (side("+", gained), side("-", lost)),
+    };
+    let width = if columns.change { 10 } else { 5 };
     value.push(ink(gained, Ink::Good), &format!("{more:>width$}"));
-    value.push(ink(lost, Ink::Excluded), &format!("{less:>5}"));
+    value.push(ink(lost, Ink::Excluded), &format!("{less:>width$}"));
     value.push(Ink::Text, " ");
     paint::pair(view.theme, &label, &value, row, buf);
 }

@@ -8,8 +8,12 @@ use crate::screens::pictures::pictures;
 use pleach::config::commands::Printed;
 use pleach::domain::conversation::{MarkKind, Overrides};
 use pleach::domain::planning::Mode;
-use pleach::engine::api::{Act, BranchRequest, Event, ItemName, Request, SessionEvent, SessionRequest, TaskAct};
-use pleach::tui::msg::{Done, Msg};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, Event, ItemName, ProgramRequest, Request, SessionEvent, SessionRequest, TaskAct,
+    TurnRequest,
+};
+use pleach::tui::msg::{Done, Input, Msg};
+use pleach::tui::screens::request::model::RequestScreen;
 
 #[test]
 fn commands() {
@@ -42,6 +46,49 @@ fn lane_is_set_and_shown_in_the_title() {
     assert!(stage.screen(160, 40).contains(&format!("lane replies to \"{beginning}")), "{}", stage.screen(160, 40));
     stage.type_text("/lane root").press("enter");
     assert_eq!(stage.sent.iter().rev().find_map(|(_, r)| lane(r)).as_deref(), Some(""));
+}
+
+/// The engine answers first, so the warning is the newest message.
+#[test]
+fn a_model_that_the_server_does_not_list_is_reported() {
+    let mut stage = fixture::opened();
+    stage.type_text("/model nosuch").press("enter");
+    let asked = |r: &Request| matches!(r, Request::Program(ProgramRequest::Models { profile: Some(of), unready: false }) if of == "openai");
+    let other = pleach::domain::call::model::ModelInfo { name: "gpt-4.1".into(), ..fixture::settings().model };
+    let listed = Answer::Models(vec![("openai".into(), Ok(vec![other]))]);
+    stage.reply(asked, listed);
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("The profile openai has no model gpt-4.1-mini. F4 lists its models."), "{screen}");
+}
+
+#[test]
+fn plan_without_a_text_opens_the_next_request() {
+    let mut stage = fixture::opened();
+    stage.type_text("/plan").press("enter");
+    assert!(stage.model.layers.on::<RequestScreen>());
+    stage.press("esc").type_text("/plan What next?").press("enter");
+    assert!(stage.model.layers.is_empty(), "another text is planned by the command line's code");
+}
+
+#[test]
+fn a_command_over_several_lines_is_not_sent_to_the_model() {
+    let mut stage = fixture::opened();
+    stage.msg(Msg::Input(Input::Paste("/note first\nsecond".into())));
+    stage.press("enter");
+    let asks = |stage: &Stage| stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. })));
+    assert!(!asks(&stage));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Not sent: /note is a command") && screen.contains("begin it with //"), "{screen}");
+    let mut stage = fixture::opened();
+    stage.type_text("/note ").msg(Msg::Input(Input::Paste("first\nsecond".into())));
+    stage.press("enter");
+    let note = |r: &Request| match r {
+        Request::Branch(BranchRequest::Mark { items, .. }) => Some(items.clone()),
+        _ => None,
+    };
+    let noted = stage.sent.iter().find_map(|(_, r)| note(r)).unwrap_or_default();
+    assert_eq!(noted, [ItemName::Note("first\nsecond".into())]);
+    assert!(!asks(&stage));
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn click_selects_and_second_click_opens() {
     let at = find(&mut stage, "quit-if-empty");
     click(&mut stage, at);
     let Some(picker) = stage.model.layers.top::<Picker>() else { panic!() };
-    assert!(picker.selected().unwrap().label.starts_with("quit-if-empty"));
+    assert!(picker.selected().unwrap().label.starts_with("/quit-if-empty"));
     click(&mut stage, (0, 0));
     assert!(stage.model.layers.on::<Picker>(), "a click beside it does nothing");
 }

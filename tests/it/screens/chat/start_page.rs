@@ -7,6 +7,7 @@ use crate::screens::pictures::pictures;
 use pleach::domain::base::{Failure, FailureKind};
 use pleach::domain::planning::plan::Warning;
 use pleach::engine::api::{Answer, Event, Finding, ProgramRequest, Request, SessionEvent, SessionRequest};
+use pleach::tui::model::status::Severity;
 
 #[test]
 fn first_start() {
@@ -42,6 +43,35 @@ fn first_start() {
         stage.event(Event::Session(ready.clone()));
         assert!(!stage.screen(40, 12).contains("No model server"), "with a model");
         assert!(stage.screen(40, 12).contains("take the tour"), "with a model");
+    }
+}
+
+/// A paragraph that does not fit is left out as a whole.
+#[test]
+fn the_start_page_shows_no_part_of_a_sentence() {
+    let mut stage = start_page();
+    let asked = |r: &Request| matches!(r, Request::Program(ProgramRequest::Models { profile: Some(_), .. }));
+    let other = pleach::domain::call::model::ModelInfo { name: "gpt-4.1".into(), ..fixture::settings().model };
+    stage.reply(asked, Answer::Models(vec![("openai".into(), Ok(vec![other]))]));
+    let long = "a notice of several rows ".repeat(8);
+    for (width, height, noticed) in
+        [40, 60, 80, 120].into_iter().flat_map(|w| (12..30).flat_map(move |h| [(w, h, false), (w, h, true)]))
+    {
+        stage.model.status = pleach::tui::model::status::Status::default();
+        if noticed {
+            stage.model.status.say(Severity::Notice, long.clone(), stage.model.now);
+        }
+        let screen = stage.screen(width, height);
+        let text = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        for (begin, end) in [
+            ("pleach shows every", "and lets you change it."),
+            ("The profile openai", "F4 lists its models."),
+            ("Or type a message", "pleach sends exactly the request shown."),
+            ("This folder is not", "/trust-folder changes that."),
+        ] {
+            assert_eq!(text.contains(begin), text.contains(end), "{begin} at {width}x{height}, {noticed}: {screen}");
+        }
+        assert!(text.contains("take the tour"), "{width}x{height}, {noticed}: {screen}");
     }
 }
 

@@ -277,7 +277,13 @@ fn tools_are_listed_with_costs_and_switched() {
         stage.press("j");
     }
     stage.press("x");
-    assert!(stage.screen(120, 35).contains("Enter lists the tools; x disables or enables a tool"));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Enter lists the tools; x disables or enables a tool"));
+    assert!(screen.contains("Enter list the tools"), "the line of keys: {screen}");
+    let narrow = stage.screen(44, 20).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(narrow.contains("Enter lists the tools; x disables or enables a tool."), "on two rows: {narrow}");
+    assert!(!stage.press("ctrl-t").screen(120, 35).contains("lists the tools;"), "about another screen");
+    assert!(!stage.press("esc").screen(120, 35).contains("lists the tools;"));
     stage.press("enter j j");
     pictures("tools-in-a-plan", &mut stage);
     stage.press("p");

@@ -49,7 +49,7 @@ fn messages_are_named_and_tagged_from_three_places() {
     stage.press("f8 home *");
     assert_eq!(asked_tag(&stage).0, ItemName::Message(node_id(1)));
     stage.press("esc esc").type_text("/label last one").press("enter");
-    assert_eq!(asked_tag(&stage), (ItemName::Message(node_id(6)), TagAct::Label("last one".into())));
+    assert_eq!(asked_tag(&stage), (ItemName::Message(node_id(6)), TagAct::Label("one".into())));
 }
 
 #[test]

@@ -6,7 +6,8 @@ mod text;
 
 use super::complete::named;
 use super::history::History;
-use super::slash::SlashLine;
+use super::slash::{CommandRow, SlashLine};
+use crate::config::commands::table;
 use crate::domain::base::{BranchId, Safe, SessionId};
 use crate::domain::call::tokens::{counted, grouped};
 use crate::domain::planning::{Draft, DraftKind, SearchChoice};
@@ -136,6 +137,18 @@ impl Composer {
         self.area.lines().len() == 1 && line.starts_with('/') && !line.starts_with("//")
     }
 
+    /// The command that the first line begins.
+    fn command(&self) -> Option<&'static CommandRow> {
+        let line = self.first_line().strip_prefix('/')?;
+        table::row_of(line)
+    }
+
+    /// The name of the command that the first of several lines begins. Such a text is neither a command, which is one
+    /// line, nor meant as a message.
+    pub fn command_over_lines(&self) -> Option<&'static str> {
+        self.command().filter(|_| self.area.lines().len() > 1).map(|row| row.name.as_str())
+    }
+
     /// Whether the completions of a command are listed.
     pub fn listing(&self) -> bool {
         self.commanding() && !self.closed
@@ -179,14 +192,19 @@ impl Composer {
     }
 
     /// Inserts a paste. A paste that is long, has invisible characters, or contains the placeholder of another paste is
-    /// folded into a placeholder.
+    /// folded into a placeholder. So are several lines in a command, of which they are a part.
     pub fn paste(&mut self, raw: &str) {
-        let text = line_ends(raw);
+        let mut text = line_ends(raw);
+        let in_command = self.commanding() && self.command().is_some();
+        if in_command {
+            text.truncate(text.trim_end_matches('\n').len());
+        }
         let lines = text.lines().count().max(1);
         let chars = text.chars().count();
         let odd = Safe::is_marked(&text);
         let quotes = self.pastes.iter().any(|paste| text.contains(&paste.chip));
-        if !odd && !quotes && chars <= FOLD_CHARS && text.matches('\n').count() < FOLD_LINES {
+        let folds = in_command && text.contains('\n');
+        if !odd && !quotes && !folds && chars <= FOLD_CHARS && text.matches('\n').count() < FOLD_LINES {
             self.edit().insert_str(&text);
             return;
         }
@@ -369,6 +387,29 @@ mod tests {
         composer.replace("why does @src/auth.rsx fail?", DraftKind::Message);
         assert_eq!((&*composer.text(), composer.files().count()), ("why does @src/auth.rsx fail?", 0));
         assert!(!composer.attach("src/auth.rs", "src/auth.rs", "".into()), "its name is gone");
+    }
+
+    #[test]
+    fn pasted_lines_are_a_part_of_the_command_before_them() {
+        let mut composer = Composer::default();
+        composer.paste("/note ");
+        composer.paste("first\nsecond\n");
+        assert!(composer.commanding(), "{}", composer.first_line());
+        assert_eq!(composer.slash_line().words, ["note", "first\nsecond"]);
+        assert_eq!(composer.command_over_lines(), None);
+        composer.clear();
+        composer.paste("/budget ");
+        composer.paste("9000\n");
+        assert_eq!(composer.slash_line().shown, "/budget 9000");
+        for (text, name) in [
+            ("/note first\nsecond", Some("note")),
+            ("/etc/hosts\nis a file", None),
+            ("//note a\nb", None),
+            ("a\n/note b", None),
+        ] {
+            composer.set(text, DraftKind::Message);
+            assert_eq!(composer.command_over_lines(), name, "{text}");
+        }
     }
 
     #[test]
