@@ -73,7 +73,11 @@ impl Core {
         let what = match (swaps.len() - shared, shared) {
             (0, 1) => format!("pinned 1 item on {}, which has it already", target.name),
             (0, shared) => format!("pinned {shared} items on {}, which has them already", target.name),
-            (picked, _) => format!("picked {} of {} for {}", counted(picked as u64, "item"), source.name, target.name),
+            (picked, 0) => format!("picked {} of {} for {}", counted(picked as u64, "item"), source.name, target.name),
+            (picked, shared) => {
+                let all = picked + shared;
+                format!("picked {all} items of {} for {}, {shared} of them only pinned there", source.name, target.name)
+            }
         };
         self.apply_swaps(onto, swaps, &what)
     }
