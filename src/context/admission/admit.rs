@@ -132,15 +132,12 @@ fn admit_chosen(
     let marks = Marks::new(&input.marks);
     let room = input.budget.prompt;
     let required_beside_turns = required_beside_turns(input, &summed);
-    let mut plain = Sums::new(input, &marks, &PolicyChoice::all(input, &marks));
-    plain.summed = summed.floor;
-    let smallest = window::least(input, &plain);
-    let base_cost = required_beside_turns.saturating_add(smallest);
+    let (mut plain, base_cost) = base_cost(input, &marks, &summed);
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(base_cost));
     let needed = base_cost.saturating_add(open_cost);
     if needed > room {
-        let required = Required { needed, turns: smallest, window: window::cheapest_window(input, &plain), open };
-        return Err(blocked(input, &marks, &required));
+        let required = Required { needed, window: window::cheapest_window(input, &plain), open };
+        return Err(blocked(input, &marks, &required, &|other| smallest_request(other, &summed)));
     }
     let persons = {
         let shortest_open = open_cost.min(open_forms(input, &marks, 0).1);
@@ -198,6 +195,21 @@ fn admit_chosen(
         costs,
         loose,
     })
+}
+
+/// Returns the sums of all turns, and the tokens of what is required beside the open turn.
+fn base_cost(input: &PlanInput, marks: &Marks<'_>, summed: &SummaryCoverage) -> (Sums, u32) {
+    let mut plain = Sums::new(input, marks, &PolicyChoice::all(input, marks));
+    plain.summed = summed.floor;
+    let base_cost = required_beside_turns(input, summed).saturating_add(window::least(input, &plain));
+    (plain, base_cost)
+}
+
+/// Returns the tokens of the smallest request.
+fn smallest_request(input: &PlanInput, summed: &SummaryCoverage) -> u32 {
+    let marks = Marks::new(&input.marks);
+    let (_, base_cost) = base_cost(input, &marks, summed);
+    base_cost.saturating_add(open_forms(input, &marks, 0).1)
 }
 
 /// The room for the offers and the open turn.

@@ -337,15 +337,26 @@ proptest! {
                 prop_assert!(blocked.needed > room);
                 let rows: u32 = blocked.rows.iter().map(row_cost).sum();
                 prop_assert_eq!(rows + AROUND, blocked.needed, "its rows are what it needs: {:?}", blocked.rows);
-                let mut unpinned = PlanInput { marks: Vec::new(), ..input.clone() };
-                unpinned.blocks.retain(|block| block.atom.is_none() || matches!(block.reason, Reason::Leased { .. }));
-                unpinned.budget.prompt = 0;
-                let frees = blocked.choices.iter().find_map(|choice| match choice {
-                    BlockedRemedy::Unpin { frees, .. } => Some(*frees),
+                let remedy = blocked.choices.iter().find_map(|choice| match choice {
+                    BlockedRemedy::Unpin { atoms, frees, .. } => Some((&atoms[..], *frees)),
                     _ => None,
                 });
-                let rest = admit::admit(&unpinned).err().map(|rest| rest.needed);
-                prop_assert_eq!(rest, Some(blocked.needed - frees.unwrap_or(0)), "unpinning frees what it says");
+                let (atoms, frees) = remedy.unwrap_or_default();
+                let without = |atoms: &[Atom], prompt: u32| {
+                    let mut unpinned = input.clone();
+                    unpinned.marks.retain(|mark| !atoms.contains(&mark.target));
+                    unpinned.blocks.retain(|block| block.atom.is_none_or(|atom| !atoms.contains(&atom)));
+                    unpinned.budget.prompt = prompt;
+                    admit::admit(&unpinned).map(drop)
+                };
+                let rest = without(atoms, 0).err().map(|rest| rest.needed);
+                prop_assert_eq!(rest, Some(blocked.needed - frees), "unpinning frees what it says");
+                let pins = input.marks.iter().filter(|mark| mark.kind == MarkKind::Sticky || mark.kind == MarkKind::IncludeOnce);
+                let all: Vec<Atom> = pins.map(|mark| mark.target).chain(input.blocks.iter().filter_map(|block| block.atom)).collect();
+                prop_assert!(without(atoms, room).is_ok() || without(&all, room).is_err(), "it fits if unpinning can make it fit");
+                let others = |at: usize| atoms.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, atom)| *atom).collect::<Vec<_>>();
+                let is_needed = |at: usize| without(&others(at), room).is_err();
+                prop_assert!(atoms.is_empty() || (0..atoms.len()).any(is_needed), "no mark more than needed");
                 input.budget.prompt = blocked.needed;
                 prop_assert!(admit::admit(&input).is_ok(), "what it needs is enough");
                 input.budget.prompt = blocked.needed - 1;

@@ -245,10 +245,14 @@ impl BlockedRemedy {
             }
             Self::OtherModel => "choose a model with a larger context window".into(),
             Self::Unpin { atoms, frees, acts } => {
-                let (named, more) = (acts.iter().take(NAMED), atoms.len().saturating_sub(NAMED));
-                let mut acts: Vec<String> = named.cloned().collect();
-                acts.extend((more > 0).then(|| format!("remove {}", counted(more as u64, "more mark"))));
-                format!("{} (frees {}, estimated)", acts.join(", "), in_tokens(*frees))
+                let named = acts.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+                let frees = format!("frees {}, estimated", in_tokens(*frees));
+                if atoms.len() > NAMED {
+                    let marks = counted(atoms.len() as u64, "mark");
+                    format!("remove {marks} ({frees}): {named}, …")
+                } else {
+                    format!("{named} ({frees})")
+                }
             }
             Self::ShortenBodies { frees } => {
                 let frees = in_tokens(*frees);

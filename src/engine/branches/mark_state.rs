@@ -8,6 +8,8 @@ use crate::domain::code::CodeRef;
 use crate::domain::conversation::{
     Actor, Atom, Branch, Change, ItemState, LeaseTurns, Mark, MarkKind, Subject, Transition,
 };
+use crate::engine::api::{Act, ItemName};
+use crate::engine::sessions::lookup;
 use crate::engine::sessions::session::Session;
 use crate::engine::turns::reflect::TurnEndInput;
 use crate::store::types::Write;
@@ -116,6 +118,44 @@ pub(crate) fn mark_transition(
         None => "used in its call".into(),
     };
     Some(step(input, moved.target, (from, to), reason))
+}
+
+/// Returns the message that a person excluded and that `item` names by its own id, if the act is about what is sent: a
+/// pin, a lease, an inclusion, or the removal of a mark then concerns the message instead of its turn, because the
+/// exclusion of the message would outweigh a mark on the turn.
+pub(crate) fn excluded_message(session: &Session, branch: &Branch, item: &ItemName, act: Act) -> Option<Atom> {
+    let concerns = match act {
+        Act::Set { kind, .. } => !kind.excludes(),
+        Act::Lease { .. } | Act::Clear => true,
+        Act::Reply => false,
+    };
+    let slot = match item {
+        ItemName::TurnOf(node) => session.slot(*node).ok()?,
+        ItemName::Named { text, message: false } => lookup::node(session, branch, text).ok()?,
+        ItemName::Named { .. }
+        | ItemName::Atom(_)
+        | ItemName::Note(_)
+        | ItemName::Message(_)
+        | ItemName::Span { .. } => return None,
+    };
+    let key = session.tree.head(slot).key;
+    let is_on =
+        |target: &Atom| matches!(target, Atom::Message { node } | Atom::Episode { call: node, .. } if *node == key);
+    let mark = branch.marks.iter().find(|mark| mark.kind.excludes() && is_on(&mark.target));
+    mark.filter(|_| concerns).map(|mark| mark.target)
+}
+
+/// Returns how many messages of a turn have an exclusion of their own; 0 if the atom is not a turn.
+pub(crate) fn excluded_in(session: &Session, branch: &Branch, turn: &Atom) -> usize {
+    let Atom::Turn { user, tip } = turn else { return 0 };
+    let Some((user, tip)) = session.tree.by_key(*user).zip(session.tree.by_key(*tip)) else { return 0 };
+    let is_inside = |slot| session.tree.contains(user, slot) && session.tree.contains(slot, tip);
+    let excluded = branch.marks.iter().filter(|mark| mark.kind.excludes());
+    let messages = excluded.filter_map(|mark| match mark.target {
+        Atom::Message { node } | Atom::Episode { call: node, .. } => session.tree.by_key(node),
+        Atom::Preamble { .. } | Atom::Turn { .. } | Atom::Section { .. } | Atom::Range { .. } => None,
+    });
+    messages.filter(|slot| is_inside(*slot)).count()
 }
 
 /// Returns the note of a mark on an atom. Fails for atoms that cannot be marked.

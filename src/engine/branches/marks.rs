@@ -3,7 +3,7 @@
 //! Not for: undoing (`undo`), the state block (`state_block`), or turns (`turns::live`).
 
 use super::fork::ensure_name_free;
-use super::mark_state::{MarkUpdate, noted, pin_on};
+use super::mark_state::{MarkUpdate, excluded_in, excluded_message, noted, pin_on};
 use super::undo::store_anchor_for_head;
 use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId};
 use crate::domain::call::tokens::counted;
@@ -22,6 +22,7 @@ use crate::engine::sessions::memory::is_memory;
 use crate::engine::sessions::session::{Session, capital, undoable};
 use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::setup::Setup;
+use crate::engine::summaries::accepted::{applicable_summaries, lost_summaries};
 use crate::store::Store;
 use crate::store::types::Write;
 
@@ -35,9 +36,10 @@ impl Core {
         }
         let marked = self.mark_changes(&branch, items, act)?;
         if let (0, Some(notice)) = (marked.items, &marked.unchanged) {
-            return Ok(Answer::Done(notice.clone()));
+            return Ok(Answer::Done(format!("{notice}{}", marked.excluded_sentence())));
         }
         let Some(notice) = marked.sentence() else { return Ok(Answer::Done("Select an item first.".into())) };
+        let summaries = applicable_summaries(&self.sessions, &branch);
         let mut writes = Vec::new();
         let mut changes = Vec::new();
         for (update, why) in &marked.updates {
@@ -50,7 +52,8 @@ impl Core {
         self.store.write(writes)?;
         self.sessions.with_branch(id, |branch| apply_to(branch, &changes));
         self.show_branch(id);
-        Ok(Answer::Done(format!("{notice}. u undoes it.")))
+        let lost = lost_summaries(&self.sessions, &self.sessions.branch(id)?, &summaries);
+        Ok(Answer::Done(format!("{notice}.{}{lost} u undoes it.", marked.excluded_sentence())))
     }
 
     /// Returns the mark changes of an act on items without applying them. An item that is named twice is changed once.
@@ -59,7 +62,10 @@ impl Core {
         let pins = matches!(act, Act::Set { kind: MarkKind::Sticky, .. });
         let mut marked = MarkChange::default();
         for item in &each_turn(session, branch, items)? {
-            let (target, note) = self.target(branch, item)?;
+            let (target, note) = match excluded_message(session, branch, item, act) {
+                Some(message) => (message, None),
+                None => self.target(branch, item)?,
+            };
             let (target, note) = resolve_inclusion(&self.sessions, &self.store, branch, target, note, act)?;
             let before = branch.marks.iter().find(|mark| same_target(session, mark, &target)).cloned();
             let target = before.as_ref().map_or(target, |mark| mark.target);
@@ -67,6 +73,9 @@ impl Core {
                 continue;
             }
             let after = self.resulting_mark(branch, before.as_ref(), target, note, act)?;
+            if after.as_ref().is_some_and(|mark| !mark.kind.excludes()) {
+                marked.still_excluded += excluded_in(session, branch, &target);
+            }
             let item = self.item_in_words(branch, &target, after.as_ref().or(before.as_ref()));
             if let Some(notice) = unchanged(before.as_ref(), after.as_ref()) {
                 marked.unchanged = Some(notice.replace("the item", &item));
@@ -164,7 +173,12 @@ impl Core {
                     Ok((Atom::Message { node: session.tree.head(slot).key }, None))
                 }
                 Ok(slot) => Ok((turn_at(session, branch, slot), None)),
+                // The row of a retrieved message names the message, and its remedy includes the whole turn.
                 Err(failure) => match self.item_by_row_id(branch, text)? {
+                    Some(Atom::Message { node }) if !*message => {
+                        let slot = session.tree.by_key(node).ok_or(failure)?;
+                        Ok((turn_at(session, branch, slot), None))
+                    }
                     Some(atom) => self.target(branch, &ItemName::Atom(atom)),
                     None => Err(failure),
                 },
@@ -377,11 +391,22 @@ pub(crate) struct MarkChange {
     kinds: Option<(Option<MarkKind>, Option<MarkKind>)>,
     /// The notice about an item whose mark stays as it is.
     unchanged: Option<String>,
+    /// Number of messages of the pinned, leased, or included turns that a person excluded. They stay excluded.
+    still_excluded: usize,
 }
 
 impl MarkChange {
     fn holds(&self, atom: &Atom) -> bool {
         self.updates.iter().any(|(update, _)| update.target == *atom)
+    }
+
+    /// Returns a sentence, after a space, about the messages that stay excluded from the turns; empty if there are none.
+    fn excluded_sentence(&self) -> String {
+        match self.still_excluded {
+            0 => String::new(),
+            1 => " One of its messages stays excluded.".to_owned(),
+            many => format!(" {many} of its messages stay excluded."),
+        }
     }
 
     /// Returns the sentence about the act; `None` if nothing changes.

@@ -3,9 +3,10 @@
 //! Not for: marks on a branch's own messages (`marks`).
 
 use super::mark_state::{MarkUpdate, pin_on};
-use super::marks::apply_to;
+use super::marks::{apply_to, turn_at};
 use crate::context::render::render_forms;
 use crate::domain::base::{BranchId, Failure, Fields, Hash};
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::mark::Origin;
 use crate::domain::conversation::{Actor, Atom, Branch, Mark, MarkKind, Role, Slot, tree};
 use crate::engine::api::{Answer, ItemName};
@@ -30,6 +31,7 @@ impl Core {
         let (source, target) = self.sessions.two_branches(from, onto)?;
         let mut swaps: Vec<Swap> = Vec::new();
         let mut parts: Vec<Vec<Slot>> = Vec::new();
+        let mut shared = 0;
         for item in items {
             let (atom, _) = match pinned_text(&source, item) {
                 Some(atom) => (atom, None),
@@ -43,9 +45,13 @@ impl Core {
             let slots = slots_of(session, &source, &atom)?;
             let tip = slots.last().copied().zip(session.head(&target));
             if tip.is_some_and(|(slot, head)| session.tree.contains(slot, head)) {
-                let own = source.marks.iter().find(|mark| mark.target == atom && mark.kind.pins());
-                let kind = own.map_or(MarkKind::Sticky, |mark| mark.kind);
-                swaps.push(swap_for(&target, Mark { kind, inherited_from: Some(source.name.clone()), ..pin_on(atom) }));
+                for atom in turns_of(session, &source, atom, &slots) {
+                    let own = source.marks.iter().find(|mark| mark.target == atom && mark.kind.pins());
+                    let kind = own.map_or(MarkKind::Sticky, |mark| mark.kind);
+                    let mark = Mark { kind, inherited_from: Some(source.name.clone()), ..pin_on(atom) };
+                    swaps.push(swap_for(&target, mark));
+                    shared += 1;
+                }
             } else {
                 parts.push(slots);
             }
@@ -64,8 +70,15 @@ impl Core {
         if swaps.is_empty() {
             return Err(Failure::user("Select a message or a pinned text to pick."));
         }
-        let many = if swaps.len() == 1 { "1 item".to_owned() } else { format!("{} items", swaps.len()) };
-        let what = format!("picked {many} of {} for {}", source.name, target.name);
+        let what = match (swaps.len() - shared, shared) {
+            (0, 1) => format!("pinned 1 item on {}, which has it already", target.name),
+            (0, shared) => format!("pinned {shared} items on {}, which has them already", target.name),
+            (picked, 0) => format!("picked {} of {} for {}", counted(picked as u64, "item"), source.name, target.name),
+            (picked, shared) => {
+                let all = picked + shared;
+                format!("picked {all} items of {} for {}, {shared} of them only pinned there", source.name, target.name)
+            }
+        };
         self.apply_swaps(onto, swaps, &what)
     }
 
@@ -204,6 +217,15 @@ fn copy_of(mark: &Mark, source: &Branch) -> Mark {
 
 fn swap_for(target: &Branch, mark: Mark) -> Swap {
     (target.marks.iter().find(|known| known.target == mark.target).cloned(), mark)
+}
+
+/// Returns the turns of a range of messages, or any other item itself.
+fn turns_of(session: &Session, branch: &Branch, atom: Atom, slots: &[Slot]) -> Vec<Atom> {
+    if !matches!(atom, Atom::Range { .. }) {
+        return vec![atom];
+    }
+    let asked = slots.iter().filter(|slot| session.tree.head(**slot).role == Role::User);
+    asked.map(|slot| turn_at(session, branch, *slot)).collect()
 }
 
 /// Returns the nodes of an atom on a branch.

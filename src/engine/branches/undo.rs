@@ -49,7 +49,11 @@ impl Core {
                 skipped.stranding.push(self.sessions.changed_since(&op, change));
                 continue;
             }
-            self.carry_out(&op, &changes, true)?;
+            if let Some(failure) = self.carry_out(&op, &changes, true)? {
+                let why = failure.what.trim_end_matches('.');
+                skipped.stranding.push(format!("{why} ({})", uncapitalized(&op.what)));
+                continue;
+            }
             record_undone_summaries(&self.sessions, &self.store, &op.changes);
             let used_up = if used_up { " A call had used the mark; the previous mark is restored." } else { "" };
             let undone = skipped.sentence("undone", &op.what);
@@ -88,7 +92,11 @@ impl Core {
                 skipped.stranding.push(self.sessions.changed_since(&op, change));
                 continue;
             }
-            self.carry_out(&op, &changes, false)?;
+            if let Some(failure) = self.carry_out(&op, &changes, false)? {
+                let why = failure.what.trim_end_matches('.');
+                skipped.stranding.push(format!("{why} ({})", uncapitalized(&op.what)));
+                continue;
+            }
             return Ok(Answer::Done(skipped.sentence("redone", &op.what)));
         }
         Ok(Answer::Done(skipped.nothing_left("redo")))
@@ -103,7 +111,9 @@ impl Core {
         Failure { what: format!("Not {done}: {}.", self.sessions.changed_since(op, change)), ..failure }
     }
 
-    fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<(), Failure> {
+    /// Makes the changes of an undo or redo in the store and in memory. If a file cannot be changed back (it has changed
+    /// since, or tools are off), changes nothing and returns why.
+    fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<Option<Failure>, Failure> {
         for change in changes {
             self.ensure_unchanged_since(change, undone).map_err(|failure| self.refusal(failure, op, change, undone))?;
         }
@@ -117,7 +127,9 @@ impl Core {
             writes.push(Write::SetValue { key: left.clone(), value: serde_json::to_string(&now).ok() });
             writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
         }
-        revert_files(&self.setup, &self.store, op.session, changes)?;
+        if let Err(failure) = revert_files(&self.setup, &self.store, op.session, changes) {
+            return Ok(Some(failure));
+        }
         if let Err(error) = self.store.write(writes) {
             let again: Vec<Change> = changes.iter().rev().map(inverse).collect();
             revert_files(&self.setup, &self.store, op.session, &again)?;
@@ -129,7 +141,7 @@ impl Core {
         for change in changes {
             self.apply(change, !undone);
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Fails unless the current state is the change's starting state.

@@ -21,7 +21,7 @@ pub(crate) fn node(session: &Session, branch: &Branch, text: &str) -> Result<Slo
 
 impl Core {
     /// Returns the item that a text names by its row's id or a prefix of it, as `plan --json` prints it: the target of
-    /// a mark, a row of the last drawn plan, a memory, a turn, or code of the workspace. `None` if nothing matches.
+    /// a mark, a row of the last drawn plan, a memory, a turn, a message, or code of the workspace. `None` if nothing matches.
     pub(crate) fn item_by_row_id(&self, branch: &Branch, text: &str) -> Result<Option<Atom>, Failure> {
         let wanted = text.trim().to_lowercase();
         if wanted.len() < SHORTEST {
@@ -39,6 +39,10 @@ impl Core {
             atom_of(u32::from(turn.asked), &heads.collect::<Vec<_>>())
         }));
         let mut found: Vec<Atom> = known.into_iter().filter(fits).collect();
+        if found.is_empty() {
+            let messages = path.iter().map(|slot| Atom::Message { node: session.tree.head(*slot).key });
+            found = messages.filter(fits).collect();
+        }
         if found.is_empty() {
             found = self.code_items(branch, &fits);
         }

@@ -3,6 +3,7 @@
 
 use crate::domain::base::{BranchId, Failure, Hash};
 use crate::domain::conversation::{Branch, Change};
+use crate::domain::planning::Mode;
 use crate::domain::summary::{Stats, Summary, SummaryCard, SummaryKind};
 use crate::engine::api::Answer;
 use crate::engine::branches::undo;
@@ -119,6 +120,32 @@ impl Core {
             last: self.store.last_summary_at(branch.session)?,
             ..Stats::default()
         })))
+    }
+}
+
+/// Returns the branch's summaries that apply, in Light: all turns that they cover are on the path, unchanged and not
+/// excluded.
+pub(crate) fn applicable_summaries(sessions: &Sessions, branch: &Branch) -> Vec<Hash> {
+    let Ok(session) = sessions.of_branch(branch.id) else { return Vec::new() };
+    let path = session.path(branch);
+    let view = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
+    let applies = |id: &&Hash| view.usable(**id, Mode::Light).0.is_some_and(|sent| sent.summary.id == **id);
+    branch.summaries.iter().filter(applies).copied().collect()
+}
+
+/// Returns a sentence, after a space, about the summaries among `before` that no longer apply to the branch; empty if
+/// all of them do.
+pub(crate) fn lost_summaries(sessions: &Sessions, branch: &Branch, before: &[Hash]) -> String {
+    let now = applicable_summaries(sessions, branch);
+    let Ok(session) = sessions.of_branch(branch.id) else { return String::new() };
+    let lost = before.iter().filter(|id| !now.contains(id)).filter_map(|id| session.summary(*id));
+    let lost: Vec<String> = lost.map(|held| format!("{}–{}", held.summary.turns.0, held.summary.turns.1)).collect();
+    match &lost[..] {
+        [] => String::new(),
+        [turns] => {
+            format!(" The summary of turns {turns} no longer applies; its turns are sent again, as many as fit.")
+        }
+        many => format!(" The summaries of turns {} no longer apply.", many.join(", ")),
     }
 }
 

@@ -203,15 +203,15 @@ impl Core {
         let busy = self.summaries.drafts.busy(id);
         let author = self.automatic_author(id);
         if self.setup.patient && (off || busy || author != Some(SummaryAuthor::Extractive)) {
-            return format!(" `pleach compress --whole-session --up-to {turns}` drafts a summary of its turns.");
+            return format!(" `pleach compress --whole-session --up-to {turns}` drafts a summary of the turns so far.");
         }
         if off || busy {
-            return format!(" /compress session {turns} drafts a summary of its turns.");
+            return format!(" /compress session {turns} drafts a summary of the turns so far.");
         }
         match self.draft_due(id, SummaryKind::Session, turns, format!("task {name} is done")) {
             Ok(()) if self.setup.patient => String::new(),
-            Ok(()) => " Drafting a summary of its turns; F5 shows it.".to_owned(),
-            Err(failure) => format!(" Could not draft a summary of its turns: {failure}"),
+            Ok(()) => " Drafting a summary of the turns so far; F5 shows it.".to_owned(),
+            Err(failure) => format!(" Could not draft a summary of the turns so far: {failure}"),
         }
     }
 

@@ -126,9 +126,9 @@ impl Place {
         let what = match (expected, &now) {
             (None, _) => "was created in the meantime",
             (_, None) => "no longer exists",
-            _ => "was changed after this edit was prepared",
+            _ => "has changed since this edit was prepared",
         };
-        Err(ToolFailure::Failed(format!("{} {what}; it was not changed.", shown(&self.path))))
+        Err(ToolFailure::Failed(format!("{} {what}, so nothing was written.", shown(&self.path))))
     }
 
     /// Writes the new text to a temporary file next to the target.

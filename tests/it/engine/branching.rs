@@ -6,7 +6,7 @@ use crate::support::bench::{
 };
 use pleach::domain::base::{BranchId, FailureKind, Hash, NodeId};
 use pleach::domain::call::{BranchRun, Limit, Limits, ModelInfo, Price, RunStatus};
-use pleach::domain::conversation::{Branch, Comparison, Mark, MarkKind, Overrides, Role, Tag};
+use pleach::domain::conversation::{Atom, Branch, Comparison, Mark, MarkKind, Overrides, Role, Tag};
 use pleach::domain::planning::{Mode, RowKind};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, DraftKind, Event, ItemName, PlanRequest, ProgramEvent, Request,
@@ -111,6 +111,68 @@ fn picked_turn_names_its_origin_and_undoes_exactly() {
     assert_eq!(plans(&mut client, main), picked, "a restart changes nothing");
     client.must(Request::Session(SessionRequest::Undo));
     assert_eq!(plans(&mut client, main), before);
+}
+
+/// A range of turns that the other branch has already is pinned there, turn by turn, and the notice says so.
+#[test]
+fn shared_range_is_pinned_by_turns() {
+    let bench = Bench::new(&Model::new([]));
+    let Two { mut client, main, side } = two_branches(&bench);
+    let items = vec![ItemName::Span { first: "1".into(), last: "2".into() }];
+    let pick = BranchRequest::Pick { from: main, items, onto: side, together: true };
+    let Answer::Done(sentence) = client.must(Request::Branch(pick)) else { panic!() };
+    assert!(sentence.starts_with("Pinned 2 items on side, which has them already"), "{sentence}");
+    let plan = client.whole_plan(side, &message("so?"));
+    let pinned = plan.rows.iter().filter(|row| row.pin == Some(MarkKind::Sticky) && row.included());
+    assert_eq!(pinned.filter_map(|row| row.source.turn).collect::<Vec<_>>(), [1, 2]);
+}
+
+/// An act on an excluded message concerns the message; an act on its turn says that the message stays excluded.
+#[test]
+fn excluded_message_is_included_by_its_own_name() {
+    let bench = Bench::new(&Model::new([]));
+    let Two { mut client, main, .. } = two_branches(&bench);
+    let question = client.open().nodes[0].clone();
+    assert_eq!(question.role, Role::User);
+    let answer = path(&bench.store(), client.open().card.id, main)[1].head.clone();
+    let mark = |client: &mut Client, item: ItemName, kind: MarkKind| {
+        let act = Act::Set { kind, toggle: false };
+        match client.must(Request::Branch(BranchRequest::Mark { branch: main, items: vec![item], act })) {
+            Answer::Done(sentence) => sentence,
+            other => panic!("{other:?}"),
+        }
+    };
+    let before = plans(&mut client, main);
+    mark(&mut client, ItemName::Message(answer.id), MarkKind::Exclude);
+    let excluded = plans(&mut client, main);
+    assert_ne!(excluded, before);
+    assert!(wire(&mut client, main).contains("left out by the user"));
+    let sentence = mark(&mut client, ItemName::TurnOf(question.id), MarkKind::Sticky);
+    assert_eq!(sentence, "Pinned turn 1. One of its messages stays excluded. u undoes it.");
+    client.must(Request::Session(SessionRequest::Undo));
+    let sentence = mark(&mut client, ItemName::TurnOf(answer.id), MarkKind::IncludeOnce);
+    assert_eq!(sentence, "Included a message of turn 1 in the next request. u undoes it.");
+    assert!(!wire(&mut client, main).contains("left out by the user"));
+    client.must(Request::Session(SessionRequest::Undo));
+    assert_eq!(plans(&mut client, main), excluded);
+    let named = ItemName::Named { text: answer.id.to_string(), message: false };
+    let sentence = mark(&mut client, named, MarkKind::Sticky);
+    assert_eq!(sentence, "Pinned a message of turn 1. u undoes it.");
+}
+
+/// The id of the row of a retrieved message names the message's turn.
+#[test]
+fn row_id_of_a_message_names_its_turn() {
+    let bench = Bench::new(&Model::new([]));
+    let Two { mut client, main, .. } = two_branches(&bench);
+    let answer = path(&bench.store(), client.open().card.id, main)[1].head.clone();
+    let id = Atom::Message { node: answer.key }.key().to_string();
+    let items = vec![ItemName::Named { text: id[..8].to_owned(), message: false }];
+    let act = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
+    let Answer::Done(sentence) = client.must(Request::Branch(BranchRequest::Mark { branch: main, items, act })) else {
+        panic!()
+    };
+    assert_eq!(sentence, "Included turn 1 in the next request. u undoes it.");
 }
 
 #[test]

@@ -129,6 +129,15 @@ fn summary_replaces_its_turns_and_undo_restores_every_byte() {
     assert!(now.est_total < total);
     let row = summary(&now).unwrap();
     assert_eq!((row.section(), &row.reason), (Some(Section::LaneSummary), &Reason::Summary));
+    let exclude = BranchRequest::Mark {
+        branch,
+        items: vec![ItemName::Named { text: "4".into(), message: false }],
+        act: Act::Set { kind: MarkKind::Exclude, toggle: false },
+    };
+    let Answer::Done(sentence) = client.must(Request::Branch(exclude)) else { panic!() };
+    let lost = "Excluded turn 4. The summary of turns 1–7 no longer applies; its turns are sent again, as many as fit.";
+    assert!(sentence.starts_with(lost), "{sentence}");
+    client.must(Request::Session(SessionRequest::Undo));
     let whole = |row: &&Row| !row.items.is_empty();
     let by_number = |number: u32| now.rows.iter().filter(whole).find(|row| row.source.turn == Some(number)).unwrap();
     for number in [1, 4, 5, 6, 7] {

@@ -4,6 +4,7 @@
 use crate::support::bench::{Bench, Client, Model, Say, text};
 use crate::support::binary::Home;
 use pleach::domain::base::{BranchId, Hash};
+use pleach::domain::conversation::Overrides;
 use pleach::domain::tool::{
     Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, RunTools, ToolEffect, ToolObserver, ToolOutcome,
     ToolOutput, ToolSpec, ToolStatus, Verdict,
@@ -142,6 +143,8 @@ fn rule(on: Option<&str>, verdict: Verdict) -> Rule {
 #[test]
 fn nothing_runs_before_approval_and_undo_restores_the_file() {
     let mut setup = setup(vec![write("a", "one\n"), text("Done."), write("a", "two\n"), text("Done.")], Vec::new());
+    let overrides = Overrides { budget: Some(9_000), ..Overrides::default() };
+    setup.client.must(Request::Branch(BranchRequest::Override { branch: setup.branch, overrides }));
     let asking = setup.asked("Write one.");
     assert_eq!((asking.tool.as_str(), setup.files.of("a")), ("write", None));
     let from = setup.word(asking.index, yes(), None);
@@ -169,8 +172,9 @@ fn nothing_runs_before_approval_and_undo_restores_the_file() {
     setup.client.must(Request::Session(SessionRequest::Redo));
     assert_eq!(setup.files.of("a").as_deref(), Some("one\n"));
     setup.files.files.lock().unwrap().insert("a".into(), "by hand\n".into());
-    let failure = setup.client.ask(Request::Session(SessionRequest::Undo)).unwrap_err();
-    assert!(failure.to_string().contains("changed since"), "{failure}");
+    let Answer::Done(sentence) = setup.client.must(Request::Session(SessionRequest::Undo)) else { panic!() };
+    assert!(sentence.starts_with("Not undone: ") && sentence.contains("changed since"), "{sentence}");
+    assert!(sentence.contains("Undone instead: set the budget"), "what came before can be undone: {sentence}");
     assert_eq!(setup.files.of("a").as_deref(), Some("by hand\n"), "the changed file is left alone");
 }
 

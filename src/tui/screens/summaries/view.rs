@@ -11,7 +11,9 @@
 
 use super::model::{DraftScreen, Item, Part};
 use crate::domain::base::Hash;
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::Role;
+use crate::domain::planning::{Row, RowKind};
 use crate::domain::summary::{KeepReason, SourceTurn, Summary, SummaryAuthor, SummaryDraft, SummarySource};
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
@@ -189,6 +191,7 @@ fn facts(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, wid
     rows.extend(two(&by, Ink::Text));
     let mut notes = draft.warnings.clone();
     notes.extend(staying(draft));
+    notes.extend(sent_now(view, draft));
     if let Some(making) = view.model.drafts.making.get(&screen.branch) {
         notes.insert(0, making_words(view, making));
     }
@@ -196,6 +199,22 @@ fn facts(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, wid
         rows.extend(two(&notes.join(" "), Ink::Warn));
     }
     rows
+}
+
+/// Says how many of the draft's turns the next request sends now, which the summary would replace; `None` if it sends
+/// none of them.
+fn sent_now(view: &ViewContext<'_>, draft: &SummaryDraft) -> Option<String> {
+    let plan = view.model.plan.plan(draft.branch)?;
+    let (first, last) = draft.summary.turns;
+    let is_sent = |row: &&Row| {
+        let covers = row.source.turn.is_some_and(|turn| (first..=last).contains(&turn));
+        row.kind == RowKind::Turn && row.included() && covers && row.pin.is_none()
+    };
+    let count = plan.rows.iter().filter(is_sent).count();
+    (count > 0).then(|| {
+        let turns = counted(count as u64, "turn");
+        format!("The next request sends {turns} of these in full; if you accept, it sends the summary instead.")
+    })
 }
 
 /// Compares the tokens: `4,310 → 512 tokens (estimated), 8.4 times shorter`
