@@ -15,7 +15,7 @@ use super::sse::{Event, MAX_EVENT};
 use super::surrogates::Parsed;
 use crate::domain::base::RunId;
 use crate::domain::call::provider::ProviderErrorKind as Kind;
-use crate::domain::call::{CallEnd, Delta, Diagnostic, ProviderError, Usage, Wire};
+use crate::domain::call::{CallEnd, Delta, Diagnostic, ProviderError, StopCause, Usage, Wire};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -169,7 +169,7 @@ impl AnswerReader {
         }
         let ended = self.done || self.finished();
         if let Some(error) = broken.filter(|_| !ended) {
-            self.fail(error);
+            self.fail(if self.any && error.kind == Kind::Connect { broken_off_as(error) } else { error });
         } else if self.events == 0
             && let Some(error) = not_a_stream_error(&self.head, self.encoding.as_deref())
         {
@@ -180,7 +180,7 @@ impl AnswerReader {
     /// Returns the outcome, once the body ended or was abandoned.
     pub fn close(self) -> AnswerEnd {
         let natural_end = self.natural_end();
-        let limited = self.finish.as_deref().is_some_and(is_limit);
+        let limited = self.finish.as_deref().map(StopCause::of) == Some(StopCause::OutputLimit);
         let (end, error) = match (self.error, self.done || self.finish.is_some()) {
             (Some(error), _) if self.any && (error.kind == Kind::Connect || self.cut) => {
                 (CallEnd::Truncated, Some(error))
@@ -192,9 +192,7 @@ impl AnswerReader {
             (None, true) if limited => (CallEnd::Truncated, None),
             (None, true) if self.any => natural_end,
             (None, _) if !self.any => (CallEnd::Errored, Some(empty(self.finish.as_deref()))),
-            (None, _) => {
-                (CallEnd::Truncated, Some(problem(Kind::Protocol, "the stream stopped before the end of the answer")))
-            }
+            (None, _) => (CallEnd::Truncated, Some(broken_off("the stream stopped before the end of the answer"))),
         };
         AnswerEnd { end, any: self.any, usage: self.chunks.usage(), finish: self.finish, error }
     }
@@ -202,9 +200,9 @@ impl AnswerReader {
     /// Returns the end of an answer that has an end mark and content.
     fn natural_end(&self) -> (CallEnd, Option<ProviderError>) {
         let reason = self.finish.as_deref().unwrap_or("none");
-        if is_filter(reason) {
+        if StopCause::of(reason) == StopCause::ContentFilter {
             let what = format!("the server's content filter stopped the answer here (finish reason {reason})");
-            (CallEnd::Truncated, Some(problem(Kind::Refused, what)))
+            (CallEnd::Truncated, Some(filtered(what)))
         } else if self.chunks.has_unnamed_call() {
             let what = "the answer calls a tool without a name, so no tool was run";
             (CallEnd::Errored, Some(no_answer_error(what)))
@@ -358,14 +356,21 @@ fn keep(kept: &mut Vec<u8>, bytes: &[u8], limit: usize) {
     kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
-fn is_limit(reason: &str) -> bool {
-    ["length", "max_tokens", "model_length", "max_output_tokens"].iter().any(|name| name.eq_ignore_ascii_case(reason))
+/// The error of an answer that a content filter stopped. The server gives no reason that the user could read.
+fn filtered(what: impl Into<String>) -> ProviderError {
+    let hint =
+        "Rephrase the message, or choose another model; `pleach plan --request MESSAGE` prints the exact request.";
+    ProviderError { hint: hint.to_owned(), ..problem(Kind::Refused, what) }
 }
 
-/// Returns whether a finish reason means a content filter, by the names that servers and models use.
-fn is_filter(reason: &str) -> bool {
-    let names = ["content_filter", "content-filter", "safety", "prohibited_content", "blocklist", "recitation", "spii"];
-    names.iter().any(|name| name.eq_ignore_ascii_case(reason))
+/// The error of an event stream that ended too early. Part of the answer arrived, so the address is right.
+fn broken_off(what: impl Into<String>) -> ProviderError {
+    broken_off_as(problem(Kind::Protocol, what))
+}
+
+fn broken_off_as(error: ProviderError) -> ProviderError {
+    let hint = "Continue the answer, or generate it again; the server or a proxy closed the connection.";
+    ProviderError { hint: hint.to_owned(), ..error }
 }
 
 fn no_answer_error(what: impl Into<String>) -> ProviderError {
@@ -374,8 +379,8 @@ fn no_answer_error(what: impl Into<String>) -> ProviderError {
 
 fn empty(finish: Option<&str>) -> ProviderError {
     match finish {
-        Some(reason) if is_filter(reason) => {
-            problem(Kind::Refused, "the server's content filter blocked the whole answer")
+        Some(reason) if StopCause::of(reason) == StopCause::ContentFilter => {
+            filtered("the server's content filter blocked the whole answer")
         }
         Some(reason) => no_answer_error(format!("the answer was empty (finish reason {reason})")),
         None => problem(Kind::Protocol, "the server closed the connection without any answer"),
@@ -437,6 +442,27 @@ mod tests {
         assert_eq!(end_of(&finish.replace("stop", "content_filter")), (CallEnd::Errored, Some(Kind::Refused)));
         assert_eq!(end_of("data: garbage\n\n"), (CallEnd::Errored, Some(Kind::Protocol)));
         assert_eq!(end_of(&format!("{HI}data: PING\n\n{HI}data: [DONE]\n\n")), (CallEnd::Complete, None));
+    }
+
+    #[test]
+    fn only_an_answer_that_is_no_event_stream_suggests_another_address() {
+        let hint = |body: &str| read(&[body.as_bytes()]).1.error.map(|error| error.hint).unwrap_or_default();
+        assert!(hint("<!doctype html><p>hello").contains("base_url"));
+        assert!(hint(HI).starts_with("Continue the answer"), "{}", hint(HI));
+        let mut reader = AnswerReader::new(RunId(Uuid::nil()));
+        reader.feed(HI.as_bytes());
+        reader.end(Some(problem(Kind::Connect, "the connection was lost")));
+        let hint = reader.close().error.map(|error| error.hint).unwrap_or_default();
+        assert!(hint.starts_with("Continue the answer"), "{hint}");
+    }
+
+    #[test]
+    fn a_filtered_answer_does_not_refer_to_a_message_of_the_server() {
+        let filter = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"content_filter\"}]}\n\n";
+        for body in [format!("{HI}{filter}"), filter.to_owned()] {
+            let hint = read(&[body.as_bytes()]).1.error.map(|error| error.hint).unwrap_or_default();
+            assert!(hint.starts_with("Rephrase the message"), "{hint}");
+        }
     }
 
     #[test]

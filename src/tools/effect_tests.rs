@@ -111,7 +111,7 @@ fn edit_is_previewed_applied_undone_and_redone() {
     place.space.put_back("src/a.rs", Some(after), shown.before.as_deref()).unwrap();
     assert_eq!(place.text("src/a.rs"), "fn a() {}\nfn b() {}\nfn c() {}\n");
     let again = place.space.put_back("src/a.rs", Some(after), shown.before.as_deref()).unwrap_err();
-    assert!(again.contains("not changed"), "{again}");
+    assert!(again.contains("nothing was written"), "{again}");
     place.space.put_back("src/a.rs", shown.hash(), shown.after.as_deref()).unwrap();
     assert_eq!(place.text("src/a.rs"), "fn first() {}\nfn b() {}\nfn last() {}\n");
     assert!(place.leftovers().is_empty());
@@ -142,7 +142,7 @@ fn file_changed_meanwhile_is_not_written() {
     place.write("a", "another change\n");
     let done = place.done(&effect, &[]);
     assert_eq!((done.output.status, done.changed.len()), (ToolStatus::Failed, 0));
-    assert!(done.output.body.contains("not changed"), "{}", done.output.body);
+    assert!(done.output.body.contains("nothing was written"), "{}", done.output.body);
     assert_eq!(place.text("a"), "another change\n");
     let effect = place.write_effect("new", "mine\n").unwrap();
     place.write("new", "theirs\n");

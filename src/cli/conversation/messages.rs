@@ -11,6 +11,7 @@ use crate::config::commands::conversation::MessageCommand;
 use crate::config::commands::mark::MarkCommand;
 use crate::config::commands::system::WithBackups;
 use crate::domain::base::NodeId;
+use crate::domain::conversation::resolve;
 use crate::domain::conversation::{Node, NodeHead, Role, Slot, Tree};
 use crate::engine::api::{BranchRequest, ItemName, SessionRequest, marks};
 use serde_json::json;
@@ -132,7 +133,7 @@ fn read(run: &mut Run<'_, '_>, count: usize) -> Result<(), Stop> {
 fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBackups>) -> Result<(), Stop> {
     let view = run.open(false)?;
     pick::message(&view, item)?;
-    let question = format!("Permanently delete the turn of {item:?} in {:?}?", view.card.title);
+    let question = format!("Permanently delete {} in {:?}?", resolve::turn_words(item), view.card.title);
     run.io.require_yes(&question, yes, "nothing was deleted")?;
     let item = ItemName::Named { text: item.to_owned(), message: false };
     let request = BranchRequest::RemoveMessage { branch: view.current, item };

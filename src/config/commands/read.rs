@@ -37,16 +37,25 @@ pub enum Typed {
 /// # Errors
 /// Returns clap's report, which can be the requested help.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
-    let mut words = words.into_iter();
-    let program = words.next().unwrap_or_else(|| "pleach".into());
-    let words: Vec<OsString> = words.collect();
-    let parse = |words: &[OsString]| Args::try_parse_from(std::iter::once(program.clone()).chain(expand(words)));
+    let words: Vec<OsString> = with_help_last(words.into_iter().skip(1).collect());
+    // The usage names the program by its name, whatever its file is called.
+    let parse = |words: &[OsString]| Args::try_parse_from(std::iter::once("pleach".into()).chain(expand(words)));
     parse(&words).or_else(|error| match error.kind() {
         ErrorKind::MissingSubcommand
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
         | ErrorKind::InvalidSubcommand => with_bare_name(&words).map_or(Err(error), |words| parse(&words)),
         _ => Err(error),
     })
+}
+
+/// Returns the words with `help COMMAND` replaced by `COMMAND --help`, which every short name accepts.
+fn with_help_last(mut words: Vec<OsString>) -> Vec<OsString> {
+    let at = command_start(&words);
+    if words.len() > at + 1 && words[at] == "help" {
+        words.remove(at);
+        words.push("--help".into());
+    }
+    words
 }
 
 /// Returns the words with a bare command name replaced by the command that it stands for; `None` if there is none.
@@ -76,6 +85,8 @@ pub fn read(line: &str) -> Result<Typed, String> {
 /// See [`read`].
 pub fn read_words(typed: Vec<String>) -> Result<Typed, String> {
     let alone = |name: &str| BARE_NAMES.iter().find(|(known, _)| *known == name).map(|(_, means)| split(means));
+    let typed = with_help_last(typed.iter().map(OsString::from).collect());
+    let typed: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let typed = match typed.as_slice() {
         [] => return Err("Type a command after the slash. /help lists all commands.".to_owned()),
         [name] => alone(name).unwrap_or(typed),
@@ -92,6 +103,12 @@ pub fn read_words(typed: Vec<String>) -> Result<Typed, String> {
         Ok(args) => check_in_program(&args).map(|()| Typed::Command(Box::new(args))),
         Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Typed::Help(error.render().to_string())),
         Err(error) => {
+            if let [name, flag] = words.as_slice()
+                && flag == "--help"
+                && let Some(action) = name.to_str().and_then(Action::from_name)
+            {
+                return Ok(Typed::Help(format!("/{}: {}", action.name(), action.sentence())));
+            }
             let alone = typed.first().filter(|_| typed.len() == 1);
             let action = alone.and_then(|name| Action::from_name(name));
             action.map(Typed::Action).ok_or_else(|| usage_error("/", &typed, &words, Some(&error)))
@@ -136,6 +153,7 @@ fn split_at_quote(text: &str, quote: char) -> Option<(&str, &str)> {
 
 /// Expands short names and short forms after the global flags.
 fn expand(words: &[OsString]) -> Vec<OsString> {
+    let words = &with_help_last(words.to_vec())[..];
     let command_start = command_start(words);
     let named = |alias: &&Alias| {
         let mut name = alias.name.split(' ');
@@ -143,15 +161,14 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
         name.all(|part| typed.next().is_some_and(|word| word == part))
     };
     let (mut before, mut rest) = (words[..command_start].to_vec(), words[command_start..].to_vec());
-    if rest.len() > 1 && rest[0] == "help" {
-        rest.remove(0);
-        rest.push("--help".into());
-    }
     if let Some(alias) = ALIASES.iter().chain(UNLISTED).find(named) {
         let own: Vec<OsString> = rest.split_off(alias.name.split(' ').count());
         let means = if alias.name == "label" && names_message(&own) { "message label" } else { alias.means };
         let means: Vec<OsString> = means.split(' ').map(OsString::from).collect();
         rest = match means.last() {
+            Some(flag) if own == ["--help"] && flag.to_string_lossy().starts_with("--") => {
+                means[..means.len() - 1].iter().cloned().chain(own).collect()
+            }
             Some(flag) if alias.joins && flag.to_string_lossy().starts_with("--") => with_value(&means, own),
             _ => means.into_iter().chain(if alias.joins { join(own) } else { own }).collect(),
         };
@@ -199,9 +216,6 @@ fn with_value(command: &[OsString], mut words: Vec<OsString>) -> Vec<OsString> {
     }
     let mut rest = join(words);
     let mut all = command.to_vec();
-    if rest == ["--help"] {
-        all.pop();
-    }
     if let (Some(flag), true) =
         (all.last_mut(), rest.first().is_some_and(|word| !word.to_string_lossy().starts_with("--")))
     {

@@ -326,3 +326,18 @@ fn a_number_out_of_range_is_answered_with_the_numbers_that_are_allowed() {
         }
     }
 }
+
+#[test]
+fn every_name_has_help() {
+    let help =
+        |line: &str| parse(command_words(line)).err().map(|error| error.render().to_string()).unwrap_or_default();
+    let names = ALIASES.iter().map(|alias| alias.name).chain(BARE_NAMES.iter().map(|(name, _)| *name));
+    for name in names.chain(rows().iter().map(|row| row.name.as_str())) {
+        let text = help(&format!("help {name}"));
+        assert!(text.contains("Usage: pleach"), "help {name}: {text}");
+        assert!(matches!(read(&format!("/help {name}")), Ok(Typed::Help(_))), "/help {name}");
+    }
+    let words = ["/opt/bin/pleach-0.1", "help", "fork"].map(OsString::from);
+    let text = parse(words).err().map(|error| error.render().to_string()).unwrap_or_default();
+    assert!(text.contains("Usage: pleach branch fork"), "{text}");
+}

@@ -52,6 +52,7 @@ actions! {
     Complete Message free "complete" "Complete a command or name, or go to the next pane.",
     Compose Message free "compose" "Write in an external editor ($VISUAL or $EDITOR).",
     TakeQueued Message free "take-queued" "Edit the queued message: move the text back into the composer.",
+    SendQueued Message free "send-queued" "Send the queued messages that wait after a failed or stopped answer.",
     DeleteToStart Message free "delete-to-start" "Delete to the start of the line.",
     UndoTyping Message free "undo-typing" "Undo typing in the composer.",
     RedoTyping Message free "redo-typing" "Redo typing in the composer.",

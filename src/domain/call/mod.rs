@@ -14,6 +14,7 @@ pub mod request;
 pub mod retrieval_set;
 pub mod run;
 pub mod sent_request;
+pub mod stop_cause;
 pub mod tokens;
 pub mod usage;
 
@@ -31,5 +32,6 @@ pub use retrieval_set::{
 };
 pub use run::{RunCard, RunStatus};
 pub use sent_request::SentRequest;
+pub use stop_cause::StopCause;
 pub use tokens::{Certainty, CountTokens, Encoding};
 pub use usage::{Usage, UsageReport};

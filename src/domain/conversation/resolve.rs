@@ -58,6 +58,19 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
         .todo("`pleach message list` lists the turns and ids."))
 }
 
+/// Returns the words for the turn of a message that [`message`] would find: `turn 2`, `the last turn`, or
+/// `the turn of message 0191`.
+pub fn turn_words(text: &str) -> String {
+    let text = text.trim();
+    if text.len() < SHORTEST_ID && text.parse::<u32>().is_ok() {
+        format!("turn {text}")
+    } else if text.eq_ignore_ascii_case(LAST) {
+        "the last turn".to_owned()
+    } else {
+        format!("the turn of message {text}")
+    }
+}
+
 /// Like [`message`], but the number of a turn names the last message of that turn, because a branch starts after the
 /// turn.
 ///
@@ -301,5 +314,12 @@ mod tests {
         assert!(refused("0000").contains("matches 6 messages"));
         assert!(refused("nobody").contains("no message") && refused("").contains("no message"));
         assert!(message(&tree, &[], "last").is_err());
+    }
+
+    #[test]
+    fn turns_are_named_by_number_word_or_message() {
+        let all = ["2", " Last ", "01919f3e", "2024"].map(turn_words);
+        let expected = ["turn 2", "the last turn", "the turn of message 01919f3e", "the turn of message 2024"];
+        assert_eq!(all, expected);
     }
 }

@@ -11,6 +11,8 @@ pub const INDEXING: &str = "indexing";
 pub const WAITING: &str = "waiting";
 /// Topic: the model is writing a state block.
 pub const WRITING_STATE: &str = "writing-state";
+/// Topic: an archived branch was left for another one.
+pub const MOVED: &str = "moved";
 /// Topic: a tool call waits for approval.
 pub const ASKING: &str = "asking";
 
@@ -40,6 +42,10 @@ pub struct StatusMessage {
     pub topic: Option<&'static str>,
     /// The type of the screen that the message is about, if it is about one.
     screen: Option<TypeId>,
+    /// The type of the screen that was topmost when the message appeared; None over the chat.
+    began_on: Option<TypeId>,
+    /// Whether a key was pressed while the message was displayed.
+    seen: bool,
 }
 
 /// All current messages, newest last.
@@ -57,18 +63,40 @@ impl Status {
         if severity != Severity::Alarm && !text.trim().is_empty() {
             self.messages.retain(|message| message.severity != severity || message.topic.is_some());
         }
+        if severity == Severity::Notice {
+            self.drop_seen();
+        }
         self.put(severity, &text, now, None);
     }
 
     /// Reports progress on a topic, replacing the previous message on it.
     pub fn report(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
         self.end(topic);
+        self.drop_seen();
         self.put(Severity::Notice, &text.into(), now, Some(topic));
     }
 
     /// Adds an alarm on a topic; it stays until the topic ends or a person dismisses it.
     pub fn alarm(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
         self.put(Severity::Alarm, &text.into(), now, Some(topic));
+    }
+
+    /// Records that a key is pressed: the displayed message was seen.
+    pub fn mark_seen(&mut self) {
+        if let Some(at) = self.shown_at() {
+            self.messages[at].seen = true;
+        }
+    }
+
+    /// Removes failures that were seen, because something newer succeeded.
+    pub fn drop_seen(&mut self) {
+        self.messages.retain(|message| message.severity != Severity::Trouble || !message.seen);
+    }
+
+    /// Removes the message on a topic and returns its text.
+    pub fn take(&mut self, topic: &'static str) -> Option<String> {
+        let at = self.messages.iter().position(|message| message.topic == Some(topic))?;
+        self.messages.remove(at).map(|message| message.text)
     }
 
     /// Removes the message on a topic.
@@ -93,6 +121,8 @@ impl Status {
             until: rest.map(|rest| now + rest),
             topic,
             screen: None,
+            began_on: None,
+            seen: false,
         });
         self.unplaced += 1;
         if self.messages.len() > 20 {
@@ -102,7 +132,17 @@ impl Status {
 
     /// The displayed message: the newest alarm, or else the newest message.
     pub fn shown(&self) -> Option<&StatusMessage> {
-        self.messages.iter().rev().find(|message| message.severity == Severity::Alarm).or_else(|| self.messages.back())
+        self.shown_at().and_then(|at| self.messages.get(at))
+    }
+
+    /// Whether the displayed message appeared while a screen of this type was topmost.
+    pub fn began_on(&self, screen: TypeId) -> bool {
+        self.shown().is_some_and(|message| message.began_on == Some(screen))
+    }
+
+    fn shown_at(&self) -> Option<usize> {
+        let alarm = self.messages.iter().rposition(|message| message.severity == Severity::Alarm);
+        alarm.or_else(|| self.messages.len().checked_sub(1))
     }
 
     /// Number of the other messages.
@@ -112,9 +152,7 @@ impl Status {
 
     /// Dismisses the displayed message. Returns false if there is none.
     pub fn dismiss(&mut self) -> bool {
-        let alarm = self.messages.iter().rposition(|message| message.severity == Severity::Alarm);
-        let shown = alarm.or_else(|| self.messages.len().checked_sub(1));
-        shown.and_then(|at| self.messages.remove(at)).is_some()
+        self.shown_at().and_then(|at| self.messages.remove(at)).is_some()
     }
 
     /// Removes messages that disappear by themselves, because another screen opens.
@@ -122,11 +160,16 @@ impl Status {
         self.messages.retain(|message| message.until.is_none());
     }
 
-    /// Removes notices about a screen that is no longer topmost. A notice that a key caused is about the screen that is
+    /// Removes notices about a screen that is no longer topmost, and failures that were seen before another screen came
+    /// to the top. A notice that a key caused is about the screen that is
     /// topmost before and after the key.
     pub fn follow(&mut self, [before, topmost]: [Option<TypeId>; 2], by_key: bool) {
         self.messages.retain(|message| message.screen.is_none() || message.screen == topmost);
+        if before != topmost {
+            self.drop_seen();
+        }
         let new = std::mem::take(&mut self.unplaced);
+        self.messages.iter_mut().rev().take(new).for_each(|message| message.began_on = topmost);
         if by_key && before == topmost {
             let notices = self.messages.iter_mut().rev().take(new).filter(|new| new.severity == Severity::Notice);
             notices.for_each(|notice| notice.screen = topmost);
@@ -183,6 +226,33 @@ mod tests {
         status.follow([list, list], true);
         status.follow([list, None], true);
         assert_eq!(shown(&status).as_deref(), Some("refused"));
+    }
+
+    #[test]
+    fn a_seen_failure_goes_once_something_succeeds() {
+        let (editor, none) = (Some(TypeId::of::<u8>()), None);
+        let shown = |status: &Status| status.shown().map(|message| message.text.clone());
+        let failed = || {
+            let mut status = Status::default();
+            status.say(Severity::Trouble, "refused", 0);
+            status.follow([none, none], true);
+            status
+        };
+        let mut status = failed();
+        status.say(Severity::Notice, "Pinned.", 0);
+        assert_eq!((shown(&status).as_deref(), status.more()), (Some("Pinned."), 1), "nobody has seen the failure");
+        let mut status = failed();
+        status.mark_seen();
+        assert_eq!(shown(&status).as_deref(), Some("refused"), "typing keeps it");
+        status.say(Severity::Notice, "Pinned.", 0);
+        assert_eq!((shown(&status).as_deref(), status.more()), (Some("Pinned."), 0));
+        let mut status = failed();
+        status.mark_seen();
+        status.follow([none, editor], true);
+        assert_eq!(shown(&status), None, "it is not about the screen that opened");
+        status.say(Severity::Trouble, "not saved", 0);
+        status.follow([editor, editor], false);
+        assert!(status.began_on(TypeId::of::<u8>()) && !status.began_on(TypeId::of::<u16>()));
     }
 
     #[test]

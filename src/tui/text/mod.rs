@@ -11,10 +11,9 @@ mod rich;
 mod table;
 pub mod wrap;
 
-pub use crate::domain::call::tokens::{counted, grouped as number, percent, short};
-
 use crate::domain::base::Safe;
 use crate::domain::base::money::money;
+use crate::domain::call::tokens;
 use crate::tui::theme::Ink;
 use std::rc::Rc;
 use unicode_segmentation::UnicodeSegmentation;
@@ -173,6 +172,16 @@ pub fn fit_end(raw: &str, room: usize) -> String {
     safe.as_str()[from..].to_owned()
 }
 
+/// A number with thousands separated: `1,204`.
+pub fn number(n: u64) -> String {
+    tokens::grouped(n)
+}
+
+/// A number of tokens in at most five columns if below ten million: `340`, `5,204`, `28k`, `1.05M`.
+pub fn short(n: u64) -> String {
+    tokens::short(n)
+}
+
 /// Two numbers of tokens on one line, in full if they would look the same: `1,165 of 1,278`, `28k of 128k`.
 pub fn share(part: u64, whole: u64) -> String {
     let [small, large] = different([part, whole]);
@@ -183,6 +192,11 @@ pub fn share(part: u64, whole: u64) -> String {
 pub fn different(both: [u64; 2]) -> [String; 2] {
     let shorts = both.map(short);
     if shorts[0] == shorts[1] && both[0] != both[1] { both.map(number) } else { shorts }
+}
+
+/// `1 message`, `2 messages`.
+pub fn counted(n: u64, one: &str) -> String {
+    tokens::counted(n, one)
 }
 
 /// A number of tokens in its short form, with its noun: `1 token`, `28k tokens`.
@@ -208,6 +222,11 @@ pub fn duration(ms: u64) -> String {
 pub fn about_money(about: &str, micro: u64) -> String {
     let cost = money(micro);
     if cost.starts_with('<') { cost } else { format!("{about} {cost}") }
+}
+
+/// A percentage: `19%`, and `<1%` for less that is not 0.
+pub fn percent(part: u32, whole: u32) -> String {
+    tokens::percent(part, whole)
 }
 
 #[cfg(test)]

@@ -65,6 +65,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         }
         A::ExpandPaste => open::expand_paste(model),
         A::TakeQueued => queueing::take(model),
+        A::SendQueued => queueing::send_held(model, out),
         A::DeleteToStart => typing::edit(model, TextArea::delete_line_by_head),
         A::UndoTyping => typing::edit(model, TextArea::undo),
         A::RedoTyping => typing::edit(model, TextArea::redo),

@@ -3,6 +3,7 @@
 
 use crate::domain::base::{Failure, FailureKind};
 use crate::engine::api::{Answer, Request, Ticket};
+use crate::tui::model::status::MOVED;
 use crate::tui::update::prelude::*;
 
 /// Sends a request to the engine and records the purpose of its answer. Returns the number of its ticket.
@@ -23,6 +24,16 @@ pub(crate) fn show_failure(model: &mut Model, failure: &Failure) {
     model.status.say(severity, failure.to_string(), model.now);
 }
 
+/// Shows what was done. If the current branch was archived, the sentence also says which branch is current now.
+pub(crate) fn show_done(model: &mut Model, text: &str) {
+    let text = match (model.status.take(MOVED), text.rsplit_once(". ")) {
+        (None, _) => text.to_owned(),
+        (Some(moved), Some((done, undo))) => format!("{done}. {moved} {undo}"),
+        (Some(moved), None) => format!("{text} {moved}"),
+    };
+    model.status.say(Severity::Notice, text, model.now);
+}
+
 /// Shows the sentence of an answer, or a failure. All other answers are listed, so that a new one must be assigned:
 /// screens handle the answers that they wait for earlier, and other changes arrive as events.
 #[expect(clippy::match_same_arms, reason = "a table, in groups")]
@@ -33,7 +44,7 @@ pub(crate) fn show_answer(model: &mut Model, result: Result<Answer, Failure>) {
         Err(failure) => return show_failure(model, &failure),
     };
     match answer {
-        A::Done(text) | A::Text(text) => model.status.say(Severity::Notice, text, model.now),
+        A::Done(text) | A::Text(text) => show_done(model, &text),
         // The session, its messages and branches.
         A::Sessions(_) | A::Found(_) | A::Opened(_) | A::Bodies(_) | A::Transcript(_) | A::Imported { .. } => {}
         A::Branch(_) | A::Compared(_) | A::Steps(_) | A::Added(_) | A::Race(_) | A::Asked { .. } => {}

@@ -6,13 +6,11 @@ use crate::domain::base::{BranchId, Failure, NodeId};
 use crate::domain::call::tokens::grouped;
 use crate::domain::call::{RunCard, RunStatus};
 use crate::domain::conversation::{Branch, End, NodeHead, Role, StateVersion};
-use crate::engine::api::{
-    Draft, DraftKind, Event, IndexingEvent, ProgramEvent, SessionEvent, SummaryEvent, ToolEvent, TurnEvent,
-};
+use crate::engine::api::{Draft, Event, IndexingEvent, ProgramEvent, SessionEvent, SummaryEvent, ToolEvent, TurnEvent};
 use crate::tui::chat::model::live::{Live, Retry};
 use crate::tui::chat::update::{acts, ask, branches, planning, queueing, quit};
 use crate::tui::model::Model;
-use crate::tui::model::status::Severity;
+use crate::tui::model::status::{MOVED, Severity};
 use crate::tui::msg::{Cmd, EngineMsg};
 use crate::tui::screens;
 use crate::tui::screens::summaries::model::PendingSummary;
@@ -226,7 +224,17 @@ fn leave(model: &mut Model, parent: Option<BranchId>, out: &mut Vec<Cmd>) {
         let focus = model.focus;
         branches::switch(model, next, out);
         model.focus = focus;
+        report_move(model, next);
     }
+}
+
+/// Says which branch, and which model, is current now.
+fn report_move(model: &mut Model, branch: BranchId) {
+    let Some(session) = &model.session else { return };
+    let Some(name) = session.find(branch).map(|branch| &branch.name) else { return };
+    let of = session.settings.get(&branch).map(|settings| format!(" ({})", settings.model.name)).unwrap_or_default();
+    let text = format!("You are now on {name}{of}.");
+    model.status.report(MOVED, text, model.now);
 }
 
 /// Whether the head of a branch is a different answer than before.
@@ -265,20 +273,11 @@ fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Op
     let stopped = live.as_ref().is_some_and(|live| live.stopping);
     let before = live.and_then(|live| live.head);
     let here = model.is_current(branch);
-    if let Some(draft) = draft.filter(|draft| !draft.text.is_empty()) {
-        if !here {
-            model.composer.restore_unsent(branch, &draft.text);
-        } else if model.composer.is_empty() {
-            match draft.kind {
-                DraftKind::Edit(node) => model.composer.begin_edit(node, &draft.text),
-                DraftKind::Message | DraftKind::Regenerate(_) | DraftKind::Continue(_) => {
-                    model.composer.set(&draft.text, DraftKind::Message);
-                }
-            }
-        }
-    }
+    let draft = draft.filter(|draft| !draft.text.is_empty());
+    let place = draft.and_then(|draft| queueing::take_back(model, branch, draft));
     let failed = failure.is_some();
-    if let Some(failure) = failure {
+    if let Some(mut failure) = failure {
+        failure.kept = place.unwrap_or(failure.kept);
         model.plan.best = model.plan.best.filter(|best| best.branch != branch);
         model.conversation.failed.insert(branch, failure);
     }
@@ -292,7 +291,7 @@ fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Op
             session.unread.insert(branch);
         }
     }
-    queueing::turn_ended(model, branch, !failed && !stopped, out);
+    queueing::turn_ended(model, branch, (failed, stopped), out);
 }
 
 fn state(model: &mut Model, branch: BranchId, version: Option<StateVersion>, missing: bool) {

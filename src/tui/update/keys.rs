@@ -20,6 +20,7 @@ pub(super) fn input(model: &mut Model, input: Input, out: &mut Vec<Cmd>) {
 
 fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     model.sync_screens();
+    model.status.mark_seen();
     let typing = takes_text(model);
     let begins = model.input.sequence.is_empty();
     if !(begins && typing && chord.typed().is_some()) && lead(model, chord, out) {

@@ -34,7 +34,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.composer.close_list() {
         return;
     }
-    if cancel_waiting(model, out) || queueing::unqueue_last(model) {
+    if cancel_waiting(model, out) || queueing::hold_waiting(model) {
         return;
     }
     if model.composer.end_edit() {

@@ -5,7 +5,7 @@ use super::Stage;
 use super::fixture::{self, MAIN, NOON, SESSION};
 use super::pictures::pictures;
 use pleach::domain::base::ids::RaceId;
-use pleach::domain::base::{BranchId, Hash, RunId};
+use pleach::domain::base::{BranchId, Failure, FailureKind, Hash, RunId};
 use pleach::domain::call::{BranchRun, Certainty, Config, Limit, Limits, RaceUsage, RunCard, RunStatus};
 use pleach::domain::conversation::{Branch, Node, Overrides, Role};
 use pleach::domain::planning::{Mode, RowKind};
@@ -220,4 +220,28 @@ fn race_starts_with_the_message() {
     assert!(stage.sent.iter().any(
         |(_, request)| matches!(request, Request::Call(CallRequest::Race { variants, .. }) if variants.len() == 2)
     ));
+}
+
+#[test]
+fn failed_branch_of_a_race_says_where_the_message_is() {
+    let mut stage = fixture::opened();
+    stage.type_text("/race mode:off mode:heavy Why does it fail?").press("enter");
+    let made = [branch(60, "race-1"), branch(61, "race-2")];
+    stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(made.to_vec()));
+    let draft = Draft { text: "Why does it fail?".into(), ..Draft::default() };
+    let failure = Failure::new(FailureKind::Provider, "The server refused the call (404): no such model.")
+        .kept("Your message is back in the composer.");
+    let closed = TurnEvent::Closed { branch: made[1].id, draft: Some(draft), failure: Some(failure) };
+    stage.event(Event::Turn(closed));
+    let is_first = |r: &Request| matches!(r, Request::Turn(TurnRequest::Ask { branch, .. }) if *branch == made[0].id);
+    let ticket = stage.sent.iter().rev().find(|(_, request)| is_first(request)).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Config, "No such profile.")) });
+    let screen = stage.screen(160, 35);
+    for name in ["race-1", "race-2"] {
+        assert!(screen.contains(&format!("Your message is in the composer of {name}")), "{screen}");
+    }
+    assert!(!screen.contains("back in the composer"), "{screen}");
+    for branch in &made {
+        assert_eq!(&*stage.model.composer.unsent_on(branch.id), "Why does it fail?");
+    }
 }

@@ -27,25 +27,35 @@ pub struct Queued {
 
 /// The queued messages, by branch.
 #[derive(Clone, Debug, Default)]
-pub struct Queue(BTreeMap<BranchId, Vec<Queued>>);
+pub struct Queue {
+    lists: BTreeMap<BranchId, Vec<Queued>>,
+    /// Why the messages of a branch were held last, as a clause: `the previous call failed`.
+    reasons: BTreeMap<BranchId, String>,
+}
 
 impl Queue {
     /// The queued messages of a branch, in sending order.
     pub fn of(&self, branch: BranchId) -> &[Queued] {
-        self.0.get(&branch).map_or(&[], Vec::as_slice)
+        self.lists.get(&branch).map_or(&[], Vec::as_slice)
     }
 
     /// Appends a message.
     pub fn push(&mut self, branch: BranchId, draft: Draft) {
-        self.0.entry(branch).or_default().push(Queued { draft, state: QueueState::Waiting });
+        self.lists.entry(branch).or_default().push(Queued { draft, state: QueueState::Waiting });
+    }
+
+    /// Puts a message before all others and holds them all, because its call failed while another text was typed.
+    pub fn put_back(&mut self, branch: BranchId, draft: Draft, why: &str) {
+        self.lists.entry(branch).or_default().insert(0, Queued { draft, state: QueueState::Held });
+        self.hold(branch, why);
     }
 
     /// Removes the newest message, unless it is being sent.
     pub fn unqueue_last(&mut self, branch: BranchId) -> Option<Draft> {
-        let list = self.0.get_mut(&branch)?;
+        let list = self.lists.get_mut(&branch)?;
         let taken = list.pop_if(|last| last.state != QueueState::Sending).map(|last| last.draft);
         if list.is_empty() {
-            self.0.remove(&branch);
+            self.lists.remove(&branch);
         }
         taken
     }
@@ -53,7 +63,7 @@ impl Queue {
     /// Marks the first message as being sent and returns it; None if none may be sent. With `released`, held messages
     /// may be sent too.
     pub fn next(&mut self, branch: BranchId, released: bool) -> Option<Draft> {
-        let list = self.0.get_mut(&branch)?;
+        let list = self.lists.get_mut(&branch)?;
         if released {
             list.iter_mut().filter(|q| q.state == QueueState::Held).for_each(|q| q.state = QueueState::Waiting);
         }
@@ -70,28 +80,30 @@ impl Queue {
     /// Removes the message that was being sent, since its turn began. Returns false if another message was sent.
     pub fn remove_sent(&mut self, branch: BranchId, draft: &Draft) -> bool {
         let sent = self.is_sending(branch, draft);
-        let Some(list) = self.0.get_mut(&branch) else { return false };
+        let Some(list) = self.lists.get_mut(&branch) else { return false };
         if sent {
             list.remove(0);
         }
         if list.is_empty() {
-            self.0.remove(&branch);
+            self.lists.remove(&branch);
         }
         sent
     }
 
-    /// Holds all messages of a branch until a person releases them. Returns false if there are none.
-    pub fn hold(&mut self, branch: BranchId) -> bool {
-        let Some(list) = self.0.get_mut(&branch) else { return false };
+    /// Holds all messages of a branch until a person releases them. `why` is a clause that says why they were not sent.
+    /// Does nothing if there are none.
+    pub fn hold(&mut self, branch: BranchId, why: &str) {
+        let Some(list) = self.lists.get_mut(&branch) else { return };
         for queued in list.iter_mut() {
             queued.state = QueueState::Held;
         }
-        !list.is_empty()
+        self.reasons.insert(branch, why.to_owned());
     }
 
-    /// Whether messages of a branch are held.
-    pub fn is_held(&self, branch: BranchId) -> bool {
-        self.of(branch).iter().any(|queued| queued.state == QueueState::Held)
+    /// Why messages of a branch are held, as a clause; None if none is held.
+    pub fn held(&self, branch: BranchId) -> Option<&str> {
+        let held = self.of(branch).iter().any(|queued| queued.state == QueueState::Held);
+        held.then(|| self.reasons.get(&branch).map_or("", String::as_str))
     }
 
     /// The texts of a branch's queued messages, joined by empty lines.
@@ -146,11 +158,20 @@ mod tests {
         assert_eq!(queue.next(branch, false), None, "one at a time");
         assert!(!queue.remove_sent(branch, &draft("two")));
         assert!(queue.remove_sent(branch, &draft("one")));
-        assert!(queue.hold(branch) && queue.is_held(branch));
+        queue.hold(branch, "the call failed");
+        assert_eq!(queue.held(branch), Some("the call failed"));
         assert_eq!(queue.next(branch, false), None);
         assert_eq!(&*queue.text(branch), "two");
         assert_eq!(queue.next(branch, true), Some(draft("two")));
         assert_eq!(queue.unqueue_last(branch), None, "it is on its way");
+        assert_eq!(queue.held(branch), None);
+        queue.put_back(branch, draft("zero"), "the call failed");
+        assert_eq!((&*queue.text(branch), queue.held(branch)), ("zero\n\ntwo", Some("the call failed")));
+        assert_eq!(queue.next(branch, true), Some(draft("zero")));
+        assert!(queue.remove_sent(branch, &draft("zero")));
+        assert_eq!(queue.next(branch, false), Some(draft("two")), "the others follow");
         assert!(queue.remove_sent(branch, &draft("two")) && queue.of(branch).is_empty());
+        queue.hold(branch, "the call failed");
+        assert_eq!(queue.held(branch), None, "nothing waits");
     }
 }

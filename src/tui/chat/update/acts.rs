@@ -54,7 +54,13 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
         (_, act) => (selected_item(model, message).into_iter().collect(), act),
     };
     if items.is_empty() {
-        model.status.say(Severity::Notice, "Select an item first.", model.now);
+        let in_panel = model.layers.is_empty() && model.focus == Focus::Context;
+        let key = in_panel.then(|| model.keys.key(Action::Context));
+        let text = key.map_or_else(
+            || "Select an item first.".to_owned(),
+            |key| format!("This works on an item of the list; {key} opens it."),
+        );
+        model.status.say(Severity::Notice, text, model.now);
         return;
     }
     send(model, BranchRequest::Mark { branch, items, act }, Pending::Act, out);

@@ -32,7 +32,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<SlashLine> 
     let draft = model.composer.draft();
     let branch = model.branch()?.id;
     if draft.text.trim().is_empty() {
-        if model.queue.is_held(branch) {
+        if model.queue.held(branch).is_some() {
             queueing::next(model, branch, true, out);
         } else {
             let key = model.keys.key_in(Action::Send, When::Composer);
@@ -117,6 +117,7 @@ pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
 /// Sends a draft, with the id of the plan that the person saw if there is one.
 pub(crate) fn ask(model: &mut Model, branch: BranchId, draft: Draft, plan: Option<Hash>, out: &mut Vec<Cmd>) {
     model.conversation.failed.remove(&branch);
+    model.status.drop_seen();
     let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan });
     let since = model.now;
     send(model, request, TurnPending::Ask { branch, draft, since, notified: false }, out);

@@ -358,7 +358,7 @@ fn message(model: &mut Model, command: &MessageCommand, out: &mut Vec<Cmd>) -> W
         }
         MessageCommand::Labels { words, favourites: false } if words.is_empty() => Way::Run(Action::Labels),
         MessageCommand::Remove { item, yes: false, .. } => match named(model, item, resolve::message) {
-            Ok(_) => Way::Confirm(format!("Permanently delete the turn of {item}?")),
+            Ok(_) => Way::Confirm(format!("Permanently delete {}?", resolve::turn_words(item))),
             Err(way) => way,
         },
         MessageCommand::List { .. }

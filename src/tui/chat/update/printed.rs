@@ -6,6 +6,7 @@ use crate::config::commands::args::Args;
 use crate::config::commands::command::{Command, Format};
 use crate::config::commands::read::{self, Typed, slashed};
 use crate::tui::screens::reader::model::Reader;
+use crate::tui::update::effects::show_done;
 use crate::tui::update::prelude::*;
 
 /// How many characters of output still fit into a notice.
@@ -64,7 +65,7 @@ pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
             model.layers.push(Reader::new(title.as_deref().unwrap_or(line), whole, true));
         } else {
             let text = if whole.is_empty() { "Done.".to_owned() } else { whole };
-            model.status.say(Severity::Notice, text, model.now);
+            show_done(model, &text);
         }
     } else {
         let text = if err.is_empty() { out } else { err };

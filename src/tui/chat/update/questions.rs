@@ -105,11 +105,12 @@ pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &
     open(model, "An answer is still arriving", words, wait.into_iter().chain(others));
 }
 
-/// The required items do not fit: asks what to change.
+/// The required items do not fit: asks what to change. The first choice changes nothing, because a raised budget stays
+/// raised.
 pub(crate) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
-    let mut choices = model.plan.blocked(branch).map(|blocked| remedies(blocked)).unwrap_or_default();
+    let mut choices = vec![('n', "keep writing".to_owned(), Act::Close)];
+    choices.extend(model.plan.blocked(branch).map(|blocked| remedies(blocked)).unwrap_or_default());
     choices.push(('o', "see what doesn't fit".to_owned(), Act::Run(Action::Context)));
-    choices.push(('n', "keep writing".to_owned(), Act::Close));
     let mut words = vec![failure.what.clone()];
     words.extend([failure.kept.clone(), failure.todo.clone()].into_iter().filter(|s| !s.is_empty()));
     model.layers.push(Question::new("Too large for the budget", words, choices));

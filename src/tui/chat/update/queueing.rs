@@ -1,11 +1,11 @@
 //! The queue of messages that wait for an answer to end: queueing, taking back, sending, and holding after a failure.
 //! Not for: sending by Enter (`ask`).
 
-use super::{ask, composing, questions};
+use super::{ask, composing};
 use crate::domain::base::{BranchId, Failure};
 use crate::engine::api::{Answer, BranchRequest, Draft, DraftKind, TurnRequest};
 use crate::tui::chat::model::pending::{ComposerPending, TurnPending};
-use crate::tui::screens::question::model::Act;
+use crate::tui::chat::model::queue::QueueState;
 use crate::tui::update::prelude::*;
 
 /// Handles Enter during an answer: queues the message. Returns false if the message cannot wait or nothing is running.
@@ -46,7 +46,7 @@ pub(crate) fn claim_granted(model: &mut Model, branch: BranchId, result: Result<
 
 /// Holds the queue, because its first message was refused.
 fn hold(model: &mut Model, branch: BranchId, why: &Failure) {
-    model.queue.hold(branch);
+    model.queue.hold(branch, why.what.trim_end_matches('.'));
     model.status.say(Severity::Trouble, format!("Queued message not sent: {}", why.what), model.now);
 }
 
@@ -66,14 +66,78 @@ pub(crate) fn unqueue_last(model: &mut Model) -> bool {
     true
 }
 
-/// Handles the end of a turn: sends the next message, or holds all if the turn failed or was stopped.
-pub(crate) fn turn_ended(model: &mut Model, branch: BranchId, well: bool, out: &mut Vec<Cmd>) {
-    if well {
-        next(model, branch, false, out);
-    } else if model.queue.hold(branch) {
-        question(model, branch);
+/// Why queued messages wait after a failure.
+const FAILED: &str = "the previous call failed";
+/// Why queued messages wait after the person stopped the answer.
+const STOPPED: &str = "the previous answer was stopped";
+
+/// Handles the end of a turn: sends the next message, or holds all if the turn failed or was stopped. Only a key that
+/// is no text sends held messages, because the person may be typing when the turn ends.
+pub(crate) fn turn_ended(model: &mut Model, branch: BranchId, (failed, stopped): (bool, bool), out: &mut Vec<Cmd>) {
+    match (failed, stopped) {
+        (false, false) => drop(next(model, branch, false, out)),
+        (_, true) => model.queue.hold(branch, STOPPED),
+        (true, false) => model.queue.hold(branch, FAILED),
     }
     save_unsent(model, branch, out);
+}
+
+/// Handles Esc before another program has ended its call on the branch: holds the messages that wait for it. Returns
+/// false if none does.
+pub(crate) fn hold_waiting(model: &mut Model) -> bool {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
+    let waiting = model.queue.of(branch).first().is_some_and(|first| first.state == QueueState::Waiting);
+    let waits = waiting && !model.live.contains_key(&branch);
+    if waits {
+        model.queue.hold(branch, "you stopped it");
+    }
+    waits
+}
+
+/// Keeps a message whose call failed before the server answered. It returns to the composer if that is empty, or else
+/// to the front of the queue; a changed text of an earlier message then goes into the history. Returns the sentence
+/// that says where it is; None if it is in the composer of the current branch.
+pub(crate) fn take_back(model: &mut Model, branch: BranchId, draft: Draft) -> Option<String> {
+    let here = model.is_current(branch);
+    let edits = matches!(draft.kind, DraftKind::Edit(_));
+    if here && model.composer.is_empty() {
+        match draft.kind {
+            DraftKind::Edit(node) => model.composer.begin_edit(node, &draft.text),
+            DraftKind::Message | DraftKind::Regenerate(_) | DraftKind::Continue(_) => {
+                model.composer.set(&draft.text, DraftKind::Message);
+            }
+        }
+        return None;
+    }
+    let of = model.session.as_ref().and_then(|session| session.find(branch)).map(|branch| branch.name.as_str());
+    let of = of.unwrap_or("its branch").to_owned();
+    if !here && model.composer.restore_unsent(branch, &draft.text) {
+        let key = model.key_anywhere(Action::Branches);
+        return Some(format!("Your message is in the composer of {of}: switch to it ({key}) to send it again."));
+    }
+    if edits {
+        model.composer.keep_in_history(&draft.text);
+        let key = model.keys.key_in(Action::HistoryUp, When::Composer);
+        return Some(format!("Your text is in the history; {key} in an empty composer restores it."));
+    }
+    model.queue.put_back(branch, Draft { kind: DraftKind::Message, ..draft }, FAILED);
+    Some(if here { "Your message is queued.".to_owned() } else { format!("Your message is queued on {of}.") })
+}
+
+/// Handles the key that sends queued messages: sends the held ones in order, or says why none can be sent.
+pub(crate) fn send_held(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let held = model.queue.held(branch).is_some();
+    let text = if model.queue.of(branch).is_empty() {
+        "No message is queued here."
+    } else if !held {
+        "Queued messages are sent when the answer is complete."
+    } else if next(model, branch, true, out) {
+        return;
+    } else {
+        "Another answer is still arriving; queued messages can be sent after it."
+    };
+    model.status.say(Severity::Notice, text, model.now);
 }
 
 /// Sends the first queued message. Returns false if none may be sent.
@@ -104,39 +168,11 @@ pub(crate) fn refused(
     ours && result.is_err()
 }
 
-/// Asks what to do with queued messages after an answer failed or was stopped.
-fn question(model: &mut Model, branch: BranchId) {
-    if model.branch().is_none_or(|here| here.id != branch) || !model.layers.is_empty() {
-        return;
-    }
-    let waiting = model.queue.of(branch).len();
-    let words = model.queue.of(branch).first().map(|queued| first_words(&queued.draft.text)).unwrap_or_default();
-    let more = if waiting > 1 { format!(" and {} more", waiting - 1) } else { String::new() };
-    let words = vec![format!("The previous answer was stopped or failed. Queued: {words}{more}")];
-    let choices = [
-        ('n', "not yet; keep them queued", Act::Close),
-        ('b', "move them back to the composer", Act::TakeQueued),
-        ('s', "send now", Act::SendQueued(branch)),
-    ];
-    questions::open(model, "Send the queued messages?", words, choices);
-}
-
-/// The beginning of a message, on one line.
-fn first_words(text: &str) -> String {
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    line.chars().take(60).collect()
-}
-
 /// Moves the newest queued message back into the composer, or shows that there is none.
 pub(crate) fn take(model: &mut Model) {
     if !unqueue_last(model) {
         model.status.say(Severity::Notice, "No message is queued here.", model.now);
     }
-}
-
-/// Moves all queued messages back into the composer, in their order.
-pub(crate) fn take_all(model: &mut Model) {
-    while unqueue_last(model) {}
 }
 
 /// Saves the unsent text of a branch that is not current, after its queue changed.

@@ -120,9 +120,7 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
             parts.push((Ink::Text, format!("policy {}", settings.policy)));
         }
     }
-    if let Some(waiting) = session.branch().map(|branch| model.queue.of(branch.id).len()).filter(|n| *n > 0) {
-        parts.push((Ink::Warn, format!("{waiting} queued, {} edits the last", view.key(Action::TakeQueued))));
-    }
+    parts.extend(queued(view));
     parts.extend(files(view));
     parts.extend(summary(view));
     parts.extend(super::next_request::unmet(view, |_| true).map(|text| (Ink::Warn, text)));
@@ -135,6 +133,15 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
         line.push(*ink, &text::fit(text, room, view.theme.glyphs.ellipsis));
     }
     line
+}
+
+/// The number of queued messages, whether they wait for the person, and the keys for them.
+fn queued(view: &ViewContext<'_>) -> Option<(Ink, String)> {
+    let branch = view.model.branch()?.id;
+    let waiting = Some(view.model.queue.of(branch).len()).filter(|waiting| *waiting > 0)?;
+    let held = view.model.queue.held(branch);
+    let send = held.map_or_else(String::new, |_| format!(" and not sent, {} sends", view.key(Action::SendQueued)));
+    Some((Ink::Warn, format!("{waiting} queued{send}, {} edits the last", view.key(Action::TakeQueued))))
 }
 
 /// The attached files.
@@ -166,7 +173,7 @@ fn summary(view: &ViewContext<'_>) -> Option<(Ink, String)> {
 /// The actions hinted for the focused pane.
 fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     use Action as A;
-    let waits = view.model.branch().is_some_and(|branch| !view.model.queue.of(branch.id).is_empty());
+    let held = view.model.branch().is_some_and(|branch| view.model.queue.held(branch.id).is_some());
     match (view.model.focus, view.model.live_here().is_some()) {
         (Focus::Composer, _) if view.model.popup.as_ref().is_some_and(|popup| popup.selected().is_some()) => {
             &[(A::Send, "accept"), (A::Leave, "close the list"), (A::Help, "help")]
@@ -174,15 +181,20 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
         (Focus::Composer, _) if view.model.composer.listing() => {
             &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")]
         }
-        (Focus::Composer, true) if waits => {
-            &[(A::Leave, "edit queued"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
-        }
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
         (Focus::Composer, false) if view.model.composer.commanding() => {
             &[(A::Send, "run"), (A::Complete, "complete"), (A::Help, "help")]
         }
+        (Focus::Composer, false) if held => &[
+            (A::SendQueued, "send queued"),
+            (A::TakeQueued, "edit queued"),
+            (A::Send, "send"),
+            (A::CycleMode, "mode"),
+            (A::Context, "request"),
+            (A::Help, "help"),
+        ],
         (Focus::Composer, false) => &[
             (A::Send, "send"),
             (A::CycleMode, "mode"),

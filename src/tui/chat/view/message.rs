@@ -5,7 +5,7 @@ use super::block::Block;
 use super::tools;
 use crate::domain::base::money::money;
 use crate::domain::base::{BranchId, Fields, time};
-use crate::domain::call::{Certainty, RunCard, Usage};
+use crate::domain::call::{Certainty, RunCard, StopCause, Usage};
 use crate::domain::conversation::state;
 use crate::domain::conversation::{Content, End, MarkKind, NodeHead, Part, Role, Slot};
 use crate::domain::tool::ToolStatus;
@@ -296,7 +296,7 @@ impl BlockBuilder<'_> {
         }
         let what = match head.end {
             End::Complete | End::Removed => return rows,
-            End::Truncated => "cut off: the server ended the stream early",
+            End::Truncated => self.why_truncated(head),
             End::Cancelled => "stopped",
             End::Interrupted => "interrupted: pleach ended during the answer",
             End::Errored => "failed; the text received so far is kept",
@@ -305,11 +305,27 @@ impl BlockBuilder<'_> {
         if at + 1 == self.model.conversation.path.len() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
             for (action, word) in [(Action::Continue, "continue"), (Action::Regenerate, "regenerate")] {
-                line.push(Ink::Dim, &format!("{}{} {word}", self.dot(), key(action)));
+                let hint = format!("{}{} {word}", self.dot(), key(action));
+                // A hint that does not fit is left out, and so are those after it.
+                if line.width() + text::width(&hint) > usize::from(self.width) {
+                    break;
+                }
+                line.push(Ink::Dim, &hint);
             }
         }
         rows.push(line);
         rows
+    }
+
+    /// Why an answer is not complete although no call failed, by the finish reason that the server gave.
+    fn why_truncated(&self, head: &NodeHead) -> &'static str {
+        let run = self.session.run_of_answer(head.id);
+        match run.map(|run| run.finish_reason.as_deref().map(StopCause::of)) {
+            Some(Some(StopCause::OutputLimit)) => "cut off: the answer reached the output limit",
+            Some(Some(StopCause::ContentFilter)) => "cut off by the server's content filter",
+            Some(Some(StopCause::Other) | None) => "cut off: the server ended the stream early",
+            None => "cut off",
+        }
     }
 
     /// The items that the mode added to the request: `└ Light added 5 items, 612 tokens · Ctrl+O shows the request`
@@ -363,10 +379,17 @@ impl BlockBuilder<'_> {
         }
         if !all.is_empty() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
-            let (send, back) = (key(Action::Send), key(Action::TakeQueued));
-            let held = self.model.queue.is_held(branch);
-            let first = if held { format!("{send} with an empty composer sends it; ") } else { String::new() };
-            block.own(TextRows::plain(&format!("{first}{back} edits the last"), width, Ink::Dim));
+            let last = format!("{} edits the last", key(Action::TakeQueued));
+            let keys = match self.model.queue.held(branch) {
+                Some(why) => {
+                    block.own(TextRows::plain(&format!("Not sent: {why}."), width, Ink::Warn));
+                    let (send, enter) = (key(Action::SendQueued), key(Action::Send));
+                    let them = if all.len() == 1 { "it" } else { "them in this order" };
+                    format!("{send}, or {enter} with an empty composer, sends {them}; {last}")
+                }
+                None => last,
+            };
+            block.own(TextRows::plain(&keys, width, Ink::Dim));
         }
     }
 

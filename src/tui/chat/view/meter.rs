@@ -160,7 +160,7 @@ pub(crate) fn bar(view: &ViewContext<'_>, parts: &[(Part, u32)], (used, of): (u3
 
 /// A line of the legend: the part's sign and name, and its tokens.
 pub(crate) fn line(view: &ViewContext<'_>, part: Part, count: usize, tokens: u32) -> (Line, Line) {
-    let name = name(part);
+    let name = name(view, part);
     let label = if count > 0 { format!(" {name} {count}") } else { format!(" {name}") };
     let ink = match part {
         Part::Section(_) => Ink::Text,
@@ -171,9 +171,15 @@ pub(crate) fn line(view: &ViewContext<'_>, part: Part, count: usize, tokens: u32
     (line, Line::of(ink, &text::short(u64::from(tokens))))
 }
 
-/// The part's name, as shown everywhere.
-pub(crate) fn name(part: Part) -> &'static str {
-    part.look().name
+/// The part's name, as shown everywhere. Where the conversation has no lanes, the summary of the path is no lane's.
+pub(crate) fn name(view: &ViewContext<'_>, part: Part) -> &'static str {
+    if part == Part::Section(Section::LaneSummary) && !has_lanes(view) { "Summary" } else { part.look().name }
+}
+
+/// Whether a message of the path belongs to a lane.
+fn has_lanes(view: &ViewContext<'_>) -> bool {
+    let Some(session) = &view.model.session else { return false };
+    view.model.conversation.path.iter().any(|slot| !session.tree.head(*slot).lane.is_empty())
 }
 
 #[cfg(test)]

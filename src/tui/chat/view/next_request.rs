@@ -68,9 +68,9 @@ fn rows(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer
     let shown = share(&groups.iter().map(|group| group.items.len()).collect::<Vec<_>>(), spare);
     let mut all: Vec<Pair> = Vec::new();
     for (group, shown) in groups.into_iter().zip(shown) {
-        let hidden = group.items.len() - shown;
+        let hidden: u64 = group.items.iter().skip(shown).map(|(_, count)| count).sum();
         all.push(group.line);
-        all.extend(group.items.into_iter().take(shown).map(|row| item(view, row, usize::from(area.width))));
+        all.extend(group.items.into_iter().take(shown).map(|(row, _)| item(view, row, usize::from(area.width))));
         if shown > 0 && hidden > 0 {
             let text = format!("   {}{hidden} more", view.theme.glyphs.ellipsis);
             all.push((Line::of(Ink::Dim, &text), Line::new()));
@@ -85,7 +85,8 @@ fn rows(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer
 /// A part of the request, with the items that may be listed below it.
 struct Group<'a> {
     line: Pair,
-    items: Vec<&'a Row>,
+    /// Each item, with the number that it adds to the count in the line: a range of turns counts as all of its turns.
+    items: Vec<(&'a Row, u64)>,
 }
 
 fn groups<'a>(view: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
@@ -99,12 +100,14 @@ fn groups<'a>(view: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
             items.reverse();
         }
         items.truncate(count);
+        let items = items.into_iter().map(|row| (row, 1)).collect();
         Group { line: meter::line(view, part, count, tokens), items }
     };
     let mut all: Vec<Group<'_>> =
         meter::parts(plan).into_iter().filter(|(part, _)| *part != Part::Free).map(one).collect();
     let counts = RowCounts::of(&plan.rows);
-    let out: Vec<&Row> = plan.excluded().filter(|row| counts.left_out(row) > 0).collect();
+    let out: Vec<(&Row, u64)> =
+        plan.excluded().map(|row| (row, counts.left_out(row))).filter(|(_, count)| *count > 0).collect();
     if !out.is_empty() {
         let line = (
             Line::of(Ink::Excluded, &format!("{} Left out {}", view.theme.glyphs.out, text::number(counts.out))),

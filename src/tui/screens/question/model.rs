@@ -28,10 +28,6 @@ pub enum Act {
     Regenerate(NodeId),
     /// Sends the draft once the open turn has ended.
     Wait(BranchId, Draft),
-    /// Moves all queued messages back into the composer.
-    TakeQueued,
-    /// Sends the next queued message.
-    SendQueued(BranchId),
     /// Sets the budget of the branch.
     Budget(u32),
     /// Sets the policy of the branch.

@@ -34,8 +34,6 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::SaveUnsaved => quit::save(model),
         Act::Leave => model.quit = true,
         Act::LeaveTour => out.push(Cmd::Tour(false)),
-        Act::TakeQueued => queueing::take_all(model),
-        Act::SendQueued(branch) => drop(queueing::next(model, branch, true, out)),
         Act::Budget(cap) => branches::choose(model, |overrides| overrides.budget = Some(cap), out),
         Act::Policy(policy) => {
             branches::choose(model, |overrides| overrides.policy = Some(policy.clone()), out);

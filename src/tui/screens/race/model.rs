@@ -96,5 +96,5 @@ pub enum RacePending {
     /// To create a branch for each of these settings and then send this draft on all of them.
     Branches(Vec<Overrides>, Draft),
     /// To send the prompt on one of the branches.
-    Entry(BranchId),
+    Entry(BranchId, Draft),
 }

@@ -11,7 +11,7 @@ use crate::domain::conversation::{Atom, Branch, Overrides};
 use crate::domain::planning::variant;
 use crate::domain::planning::{ContextPlan, Row, Section};
 use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, TurnRequest};
-use crate::tui::chat::update::branches;
+use crate::tui::chat::update::{branches, queueing};
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
@@ -27,8 +27,11 @@ pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<A
         (P::Items(run), Ok(Answer::StoredPlan { plan, .. })) => items(model, run, &plan),
         (P::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
         (P::Branches(variants, draft), Ok(Answer::Race(made))) => racing(model, &variants, &draft, made, out),
-        (P::Entry(branch), Err(failure)) => drop(model.conversation.failed.insert(branch, failure)),
-        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(_), result) => show_answer(model, result),
+        (P::Entry(branch, draft), Err(mut failure)) => {
+            failure.kept = queueing::take_back(model, branch, draft).unwrap_or(failure.kept);
+            model.conversation.failed.insert(branch, failure);
+        }
+        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(..), result) => show_answer(model, result),
     }
 }
 
@@ -139,7 +142,7 @@ fn racing(model: &mut Model, variants: &[Overrides], draft: &Draft, made: Vec<Br
     for (branch, variant) in made.iter().zip(variants) {
         let title = format!("{}: {}", branch.name, variant::title(variant));
         let request = TurnRequest::Ask { branch: branch.id, draft: draft.clone(), plan: None };
-        send(model, request, RacePending::Entry(branch.id), out);
+        send(model, request, RacePending::Entry(branch.id, draft.clone()), out);
         columns.push(Column { title, branch: Some(branch.id), node: None });
     }
     add_branches(model, made);

@@ -149,7 +149,15 @@ fn rows(
         return shown(&live.text[..state::shown_while_streaming(&live.text)]);
     }
     match view.model.conversation.failed.get(&branch) {
-        Some(failure) => plain(&failure.to_string(), Ink::Danger),
+        Some(failure) => {
+            let parts = [(&failure.what, Ink::Danger), (&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)];
+            let parts = parts.into_iter().filter(|(text, _)| !text.is_empty());
+            let rows = |(text, ink): (&String, Ink)| {
+                let text = with_bound_keys(&view.model.keys, IN_CONVERSATION, text);
+                TextRows::plain(&text, usize::from(room), ink)
+            };
+            Rc::new(parts.flat_map(rows).collect())
+        }
         None => plain("Nothing has arrived yet.", Ink::Dim),
     }
 }

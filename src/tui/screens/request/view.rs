@@ -340,7 +340,7 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
 fn heading(view: &ViewContext<'_>, part: Part, tokens: u32, area: Rect, buf: &mut Buffer) {
     // A message that is not typed yet has no tokens; `0` would look like a real count.
     let value = if tokens > 0 { Line::of(Ink::Heading, &text::short(u64::from(tokens))) } else { Line::new() };
-    paint::pair(view.theme, &Line::of(Ink::Heading, meter::name(part)), &value, area, buf);
+    paint::pair(view.theme, &Line::of(Ink::Heading, meter::name(view, part)), &value, area, buf);
 }
 
 fn border(view: &ViewContext<'_>, words: &str, area: Rect, buf: &mut Buffer) {
@@ -363,7 +363,7 @@ fn tools(view: &ViewContext<'_>, overlay: &RequestScreen, tokens: u32, area: Rec
     let off_words = if off > 0 { format!(", {} disabled", text::number(off as u64)) } else { String::new() };
     let words = format!("  {}{off_words}", text::number((costs.len() - off) as u64));
     let fold = if overlay.tools_opened { view.theme.glyphs.opened } else { view.theme.glyphs.folded };
-    let mut label = Line::of(Ink::Heading, meter::name(Part::Tools));
+    let mut label = Line::of(Ink::Heading, meter::name(view, Part::Tools));
     if !costs.is_empty() {
         label.push(Ink::Dim, &format!(" {fold}{words}"));
     }

@@ -4,10 +4,12 @@
 use super::keys::requests;
 use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN, RETRY, SESSION, node_id};
+use pleach::config::commands::Printed;
 use pleach::domain::base::BranchId;
 use pleach::domain::conversation::{Branch, Node, Role};
 use pleach::engine::api::{Answer, BranchRequest, Event, Request, SessionEvent, TurnEvent};
 use pleach::tui::model::focus::Focus;
+use pleach::tui::msg::{Done, Msg};
 use uuid::Uuid;
 
 #[test]
@@ -173,4 +175,19 @@ fn a_turn_that_moved_the_end_of_the_branch_says_what_is_kept() {
     let screen = stage.screen(120, 35);
     assert!(screen.contains("main now ends here. 4 messages of the earlier version are kept"), "{screen}");
     assert!(screen.contains("Ctrl+X u returns to them"), "{screen}");
+}
+
+#[test]
+fn archiving_the_current_branch_names_the_new_one() {
+    let mut stage = fixture::opened();
+    stage.model.session.as_mut().unwrap().settings.insert(RETRY, fixture::settings());
+    let main = Branch { archived: true, ..stage.model.branch().unwrap().clone() };
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(main))));
+    assert!(stage.screen(120, 35).contains("You are now on retry-with-trace (gpt-4.1-mini)."));
+    let out = "Archived main. `pleach undo` undoes it.\n".to_owned();
+    let printed = Printed { code: 0, out, err: String::new() };
+    stage.msg(Msg::Done(Done::Printed("/branch archive".to_owned(), printed)));
+    let screen = stage.screen(140, 35);
+    let text = "Archived main. You are now on retry-with-trace (gpt-4.1-mini). Ctrl+X u undoes it.";
+    assert!(screen.contains(text) && !screen.contains("more notice"), "{screen}");
 }

@@ -9,8 +9,8 @@ use pleach::config::commands::Printed;
 use pleach::domain::conversation::{MarkKind, Overrides};
 use pleach::domain::planning::Mode;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Event, ItemName, ProgramRequest, Request, SessionEvent, SessionRequest, TaskAct,
-    TurnRequest,
+    Act, Answer, BranchRequest, Event, ItemName, ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest,
+    TaskAct, TurnRequest,
 };
 use pleach::tui::msg::{Done, Input, Msg};
 use pleach::tui::screens::request::model::RequestScreen;
@@ -215,4 +215,37 @@ fn clear_starts_a_new_session() {
     stage.type_text("/clear").press("enter");
     assert!(matches!(stage.last(), Request::Session(SessionRequest::New { .. })));
     assert_eq!(stage.model.input.clear_at, None, "it is not the key that quits");
+}
+
+#[test]
+fn seen_error_goes_with_the_next_success() {
+    let mut stage = fixture::opened();
+    let error = "There is no turn 9 on this branch";
+    stage.type_text("/replay 9").press("enter");
+    assert!(stage.screen(120, 35).contains(error));
+    stage.press("ctrl-f");
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Context mode") && !screen.contains("more notice"), "{screen}");
+    stage.press("esc");
+    assert!(!stage.screen(120, 35).contains(error), "it does not return");
+    stage.type_text("/replay 9").press("enter");
+    stage.type_text("/state edit").press("enter");
+    let screen = stage.screen(120, 35);
+    assert!(!stage.model.layers.is_empty() && !screen.contains(error), "{screen}");
+    stage.press("esc");
+    stage.event(Event::Program(ProgramEvent::Alarm("The disk is full.".into())));
+    assert!(stage.screen(120, 35).contains("The disk is full."));
+    stage.type_text("/state edit").press("enter");
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Goal: fix login") && !screen.contains("The disk is full."), "{screen}");
+    stage.press("esc");
+    assert!(stage.screen(120, 35).contains("The disk is full."), "an alarm stays");
+}
+
+#[test]
+fn deletion_names_the_turn() {
+    let mut stage = fixture::opened();
+    stage.type_text("/message remove 2").press("enter");
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Permanently delete turn 2?"), "{screen}");
 }

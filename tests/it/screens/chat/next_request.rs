@@ -4,11 +4,12 @@
 use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN};
 use crate::screens::pictures::picture;
-use pleach::domain::base::Hash;
+use pleach::domain::base::{Failure, FailureKind, Hash};
 use pleach::domain::call::PromptCost;
-use pleach::domain::planning::plan::Warning;
-use pleach::domain::planning::{Blocked, ContextPlan, Milli, Task};
-use pleach::engine::api::{Answer, Event, PlanRequest, Planned, Request, TurnEvent};
+use pleach::domain::conversation::{Atom, Node};
+use pleach::domain::planning::plan::{BlockedRemedy, Reason, Warning};
+use pleach::domain::planning::{Blocked, ContextPlan, Milli, Row, RowKind, Section, Task};
+use pleach::engine::api::{Answer, Event, PlanRequest, Planned, Request, TurnEvent, TurnRequest};
 use std::sync::Arc;
 
 #[test]
@@ -91,19 +92,88 @@ fn acts_report_their_effect_on_the_cache() {
     assert!(!screen.contains(", was "), "it counts from the last call: {screen}");
 }
 
-#[test]
-fn meter_shows_the_excess() {
-    let mut stage = fixture::opened();
-    let nodes = fixture::story();
-    let plan = fixture::plan(&nodes);
-    let blocked = Blocked {
+/// A request that exceeds its budget, with a larger budget as the remedy.
+fn too_large() -> Blocked {
+    let plan = fixture::plan(&fixture::story());
+    Blocked {
         basis: plan.basis,
         needed: 9_600,
         budget: plan.budget,
-        choices: Vec::new(),
+        choices: vec![BlockedRemedy::LargerBudget { at_least: 10_600 }],
         rows: plan.included().cloned().collect(),
         left_out: Vec::new(),
+    }
+}
+
+#[test]
+fn first_choice_of_a_request_that_is_too_large_changes_nothing() {
+    let mut stage = fixture::opened();
+    stage.type_text("Why?").press("enter");
+    stage.event(Event::Planned {
+        branch: MAIN,
+        generation: u64::MAX,
+        planned: Planned::Blocked(Arc::new(too_large())),
+    });
+    let is_ask = |r: &Request| matches!(r, Request::Turn(TurnRequest::Ask { .. }));
+    let ticket = stage.sent.iter().rev().find(|(_, r)| is_ask(r)).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Blocked, "Too large.")) });
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Too large for the budget") && screen.contains("raise the budget"), "{screen}");
+    let sent = stage.sent.len();
+    stage.press("enter");
+    assert!(stage.model.layers.is_empty() && stage.sent.len() == sent, "Enter closes the question");
+}
+
+#[test]
+fn left_out_turns_add_up() {
+    let mut stage = fixture::opened();
+    let mut plan = fixture::plan(&fixture::story());
+    let out = plan.rows.last().unwrap().clone();
+    for (at, turns) in [(0_u8, 1), (1, 1), (2, 40), (3, 60), (4, 1), (5, 1), (6, 25)] {
+        let kind = if turns > 1 { RowKind::Range } else { RowKind::Turn };
+        let atom = Atom::Section { text: Hash::of(&[b'r', at]) };
+        plan.rows.push(Row { atom, kind, turns, title: format!("{turns} turns"), ..out.clone() });
+    }
+    stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: fixture::planned(plan) });
+    let mut listed_in_part = 0;
+    for height in 30..50 {
+        let screen = stage.screen(120, height);
+        let rows: Vec<&str> = screen.lines().filter_map(|line| line.rsplit(['│', '┃']).next()).collect();
+        let start = rows.iter().position(|row| row.contains("Left out 130")).expect(&screen);
+        let listed: Vec<&str> = rows[start + 1..].iter().copied().take_while(|row| row.starts_with("   ")).collect();
+        let number = |word: &str| word.trim_start_matches('…').parse::<u64>().ok();
+        let is_number = |row: &&str| row.contains("turns") || row.contains(" more");
+        let count = |row: &&str| row.split_whitespace().find_map(number).filter(|_| is_number(row)).unwrap_or(1);
+        let shown: u64 = listed.iter().map(count).sum();
+        assert!(shown == 0 || shown == 130, "{shown} of 130 at {height} rows:\n{screen}");
+        listed_in_part += usize::from(listed.iter().any(|row| row.contains(" more")));
+    }
+    assert!(listed_in_part > 0, "at some height, only a part is listed");
+}
+
+#[test]
+fn summary_names_a_lane_only_where_there_are_lanes() {
+    let mut nodes = fixture::story();
+    let screen = |nodes: Vec<Node>| {
+        let branches = vec![fixture::branch(MAIN, "main", Some(&nodes[5]), None)];
+        let view = fixture::view(&nodes, branches);
+        let mut stage = fixture::open(nodes.clone(), view);
+        let mut plan = fixture::plan(&nodes);
+        plan.rows.push(fixture::row(b"sum", Section::LaneSummary, 77, "summary of turns 1–4", Reason::Summary));
+        stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: fixture::planned(plan) });
+        stage.screen(120, 40)
     };
+    let without = screen(nodes.clone());
+    assert!(without.contains("Summary 1") && !without.contains("Lane summary"), "{without}");
+    nodes.iter_mut().for_each(|node| node.head.lane = "auth".into());
+    let with = screen(nodes);
+    assert!(with.contains("Lane summary 1"), "{with}");
+}
+
+#[test]
+fn meter_shows_the_excess() {
+    let mut stage = fixture::opened();
+    let blocked = Blocked { choices: Vec::new(), ..too_large() };
     stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: Planned::Blocked(Arc::new(blocked)) });
     let screen = stage.screen(120, 35);
     assert!(screen.contains("! Over budget") && screen.contains("1,600") && screen.contains("120%"), "{screen}");

@@ -194,3 +194,13 @@ fn borders_are_dragged() {
     stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Release, x: 0, y: 5 })));
     assert!(column_of(&mut stage, "Next request") > 40, "bounded");
 }
+
+#[test]
+fn panel_of_the_next_request_names_the_key_of_its_list() {
+    for key in ["p", "x", "X", "i", "P"] {
+        let mut stage = fixture::opened();
+        stage.model.focus = Focus::Context;
+        stage.press(key);
+        assert!(stage.screen(120, 35).contains("This works on an item of the list; Ctrl+O opens it."), "{key}");
+    }
+}

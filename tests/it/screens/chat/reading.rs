@@ -4,8 +4,8 @@
 use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN, text_node};
 use crate::screens::pictures::pictures;
-use pleach::domain::call::UseCount;
-use pleach::domain::conversation::Role;
+use pleach::domain::call::{RunCard, RunStatus, UseCount};
+use pleach::domain::conversation::{End, Role};
 use pleach::engine::api::{Answer, Event, Request, SessionRequest, TurnEvent};
 use pleach::tui::theme::{Ink, Theme};
 
@@ -163,4 +163,29 @@ fn key_press_does_not_wrap_ten_thousand_messages() {
     }
     let each = begin.elapsed() / 200;
     assert!(each.as_millis() < 80, "a frame takes {each:?} even without optimization");
+}
+
+#[test]
+fn label_of_a_cut_answer_names_why_it_ended() {
+    let cases = [
+        (Some("length"), "cut off: the answer reached the output limit"),
+        (Some("content_filter"), "cut off by the server's content filter"),
+        (None, "cut off: the server ended the stream early"),
+    ];
+    for (reason, words) in cases {
+        let mut nodes = fixture::story();
+        nodes[5].head.end = End::Truncated;
+        let mut view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", Some(&nodes[5]), None)]);
+        let (finish_reason, status) = (reason.map(str::to_owned), RunStatus::Truncated);
+        view.runs.push(RunCard { finish_reason, status, ..fixture::run(2, &nodes[4], &nodes[5]) });
+        let mut stage = fixture::open(nodes, view);
+        let whole = [words.to_owned(), format!("{words} · c continue"), format!("{words} · c continue · R regenerate")];
+        for width in 60..130 {
+            let screen = stage.screen(width, 35);
+            let line = screen.lines().find_map(|line| line.split_once("✕ cut off")).expect("the label").1;
+            let line = format!("cut off{}", line.split(['│', '┃']).next().unwrap_or_default().trim_end());
+            assert!(whole.contains(&line), "{width}: {line:?} is cut in the middle of a hint");
+        }
+        assert!(stage.screen(120, 35).contains(&whole[2]), "{words}");
+    }
 }

@@ -8,7 +8,7 @@ use pleach::domain::base::{Failure, FailureKind};
 use pleach::domain::call::Certainty;
 use pleach::domain::code::{Kind, NamedSymbol, SymbolSource};
 use pleach::engine::api::{
-    Answer, BranchRequest, CodeAct, Event, FileAct, FileList, Request, SessionEvent, ToolRequest, TurnEvent,
+    Answer, BranchRequest, CodeAct, Draft, Event, FileAct, FileList, Request, SessionEvent, ToolRequest, TurnEvent,
     TurnRequest,
 };
 use pleach::tui::chat::model::queue::QueueState;
@@ -78,13 +78,47 @@ fn queue_stops_after_a_failure_or_stop() {
         }
         assert_eq!(asks(&stage), [""; 0]);
         assert_eq!(stage.model.queue.of(MAIN)[0].state, QueueState::Held);
-        assert!(stage.screen(100, 30).contains("Send the queued messages?"), "{}", stage.screen(100, 30));
-        stage.press("enter");
-        assert_eq!(asks(&stage), [""; 0], "the first choice sends nothing");
-        assert!(stage.screen(100, 30).contains("queued 1: next"));
+        assert!(stage.model.layers.is_empty(), "no question opens by itself");
+        let why =
+            if stopped { "Not sent: the previous answer was stopped." } else { "Not sent: the previous call failed." };
+        let screen = stage.screen(100, 30);
+        assert!(screen.contains("queued 1: next") && screen.contains(why), "{screen}");
+        assert!(screen.contains("Alt+W, or Enter with an empty composer, sends it"), "{screen}");
         stage.press("enter");
         assert_eq!(asks(&stage), ["next"], "Enter in an empty composer sends it");
     }
+}
+
+#[test]
+fn typed_text_never_sends_the_queue() {
+    let mut stage = answering();
+    stage.type_text("one").press("enter").type_text("two").press("enter").type_text("so");
+    closed(&mut stage, Some(Failure::new(FailureKind::Provider, "The server said no.")));
+    stage.type_text("rry, by now");
+    assert_eq!((asks(&stage).len(), &*stage.model.composer.text()), (0, "sorry, by now"));
+    pictures("queue_held", &mut stage);
+    stage.press("alt-w");
+    assert_eq!((asks(&stage), &*stage.model.composer.text()), (vec!["one".to_owned()], "sorry, by now"));
+    stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Ask { .. })), Answer::Asked { run: run_id(8) });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "one".into(), after: None }));
+    closed(&mut stage, None);
+    assert_eq!(asks(&stage), ["one", "two"], "the others follow");
+}
+
+#[test]
+fn failed_message_waits_beside_typed_text() {
+    let mut stage = answering();
+    stage.type_text("half a thou");
+    let draft = Draft { text: "Why?".into(), ..Draft::default() };
+    let failure =
+        Failure::new(FailureKind::Provider, "The server said no.").kept("Your message is back in the composer.");
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: Some(draft), failure: Some(failure) }));
+    assert_eq!(&*stage.model.composer.text(), "half a thou");
+    let screen = stage.screen(100, 30);
+    assert!(screen.contains("Your message is queued.") && screen.contains("queued 1: Why?"), "{screen}");
+    assert!(!screen.contains("back in the composer"), "{screen}");
+    stage.press("alt-w");
+    assert_eq!(asks(&stage), ["Why?"]);
 }
 
 #[test]
@@ -94,7 +128,7 @@ fn all_queued_messages_return_after_a_stop() {
         stage.type_text(text).press("enter");
     }
     closed(&mut stage, Some(Failure::new(FailureKind::Provider, "The server said no.")));
-    stage.press("b");
+    stage.press("alt-q alt-q alt-q");
     assert_eq!(&*stage.model.composer.text(), "one\n\ntwo\n\nthree");
     assert!(stage.model.queue.of(MAIN).is_empty());
 }
@@ -105,13 +139,34 @@ fn queued_message_returns_to_the_composer() {
     stage.type_text("one").press("enter").type_text("two").press("enter").type_text("three");
     stage.press("alt-q");
     assert_eq!(&*stage.model.composer.text(), "two\n\nthree");
-    stage.press("alt-a backspace").press("esc");
+    stage.press("alt-a backspace").press("alt-q");
     assert_eq!(&*stage.model.composer.text(), "one");
     assert!(!stage.model.live[&MAIN].stopping, "the answer continues");
-    stage.press("esc");
-    assert!(stage.model.live[&MAIN].stopping);
     stage.press("alt-q");
     assert!(stage.screen(100, 30).contains("No message is queued"));
+}
+
+#[test]
+fn one_escape_stops_the_answer_beside_a_queue() {
+    let mut stage = answering();
+    stage.type_text("one").press("enter").type_text("two").press("enter esc");
+    assert!(stage.model.live[&MAIN].stopping);
+    assert_eq!(*stage.last(), Request::Turn(TurnRequest::Cancel { branch: MAIN }));
+    assert_eq!((stage.model.queue.of(MAIN).len(), stage.model.composer.is_empty()), (2, true), "both stay queued");
+}
+
+#[test]
+fn escape_holds_a_message_that_waits_for_another_program() {
+    let mut stage = fixture::opened();
+    stage.type_text("mine").press("enter");
+    let is_ask = |r: &Request| matches!(r, Request::Turn(TurnRequest::Ask { .. }));
+    let ticket = stage.sent.iter().rev().find(|(_, r)| is_ask(r)).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Busy, "Another program is calling.")) });
+    stage.press("w").press("esc");
+    assert!(stage.screen(100, 30).contains("Not sent: you stopped it."), "{}", stage.screen(100, 30));
+    let asked = asks(&stage).len();
+    stage.reply(|r| matches!(r, Request::Turn(TurnRequest::Claim(_))), Answer::Done(String::new()));
+    assert_eq!((asks(&stage).len(), stage.last()), (asked, &Request::Turn(TurnRequest::GiveBackClaim(MAIN))));
 }
 
 #[test]

@@ -145,12 +145,20 @@ impl Composer {
         }
     }
 
-    /// Restores the draft of another branch, unless something was typed there.
-    pub fn restore_unsent(&mut self, branch: BranchId, text: &str) {
+    /// Restores the draft of another branch. Returns false if something else was typed there.
+    pub fn restore_unsent(&mut self, branch: BranchId, text: &str) -> bool {
         let saved = self.drafts.entry(branch).or_default();
-        if saved.lines.iter().all(String::is_empty) {
+        let free = saved.lines.iter().all(String::is_empty);
+        if free {
             saved.lines = text.split('\n').map(str::to_owned).collect();
         }
+        free
+    }
+
+    /// Adds a text to the history, and marks it to be saved for later runs of the program.
+    pub fn keep_in_history(&mut self, text: &Arc<str>) {
+        self.history.remember(text);
+        self.cleared.push(text.clone());
     }
 
     /// The unsent text kept for a branch.
