@@ -76,14 +76,14 @@ fn with_bare_name(words: &[OsString]) -> Option<Vec<OsString>> {
 /// # Errors
 /// Returns a sentence about the error, with the usage and the example of the intended command.
 pub fn read(line: &str) -> Result<Typed, String> {
-    read_words(split(line.strip_prefix('/').unwrap_or(line)))
+    read_words(&split(line.strip_prefix('/').unwrap_or(line)))
 }
 
 /// Parses the words of a line that starts with a slash, without the slash.
 ///
 /// # Errors
 /// See [`read`].
-pub fn read_words(typed: Vec<String>) -> Result<Typed, String> {
+pub fn read_words(typed: &[String]) -> Result<Typed, String> {
     let alone = |name: &str| BARE_NAMES.iter().find(|(known, _)| *known == name).map(|(_, means)| split(means));
     let typed = with_help_last(typed.iter().map(OsString::from).collect());
     let typed: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();

@@ -39,8 +39,8 @@ mod tests {
 
     #[test]
     fn finish_reasons_are_sorted_in_any_case() {
-        let all = ["length", "MAX_TOKENS", "content_filter", "SAFETY", "stop", "", "tool_calls"].map(StopCause::of);
         use StopCause::{ContentFilter as Filter, Other, OutputLimit as Limit};
+        let all = ["length", "MAX_TOKENS", "content_filter", "SAFETY", "stop", "", "tool_calls"].map(StopCause::of);
         assert_eq!(all, [Limit, Limit, Filter, Filter, Other, Other, Other]);
     }
 }

@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(line.shown, "/note see:[c d] and [a b] end");
         for line in ["/note [a b]", "/add user [a b]", "/ask [a b]"] {
             let words = SlashLine::with_pastes(line, &[("[a b]", first)]).words;
-            let Ok(read::Typed::Command(args)) = read::read_words(words) else { panic!("{line}") };
+            let Ok(read::Typed::Command(args)) = read::read_words(&words) else { panic!("{line}") };
             assert!(format!("{:?}", args.command).contains(&format!("{first:?}")), "{line}: {:?}", args.command);
         }
         assert_eq!(SlashLine::new("/fork \"a name\"").words, ["fork", "a name"]);

@@ -62,7 +62,7 @@ pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
 /// Runs a slash command, or says why it is refused.
 pub(crate) fn run(model: &mut Model, line: &SlashLine, out: &mut Vec<Cmd>) {
     model.input.recent_commands.remember(&line.shown);
-    match read::read_words(line.words.clone()) {
+    match read::read_words(&line.words) {
         Ok(Typed::Action(action)) => actions::run(model, action, None, out),
         Ok(Typed::Help(text)) => model.layers.push(Reader::new(&line.shown, text, true)),
         Ok(Typed::Command(args)) => command(model, line, &args, out),

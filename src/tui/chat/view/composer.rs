@@ -173,7 +173,6 @@ fn summary(view: &ViewContext<'_>) -> Option<(Ink, String)> {
 /// The actions hinted for the focused pane.
 fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     use Action as A;
-    let held = view.model.branch().is_some_and(|branch| view.model.queue.held(branch.id).is_some());
     match (view.model.focus, view.model.live_here().is_some()) {
         (Focus::Composer, _) if view.model.popup.as_ref().is_some_and(|popup| popup.selected().is_some()) => {
             &[(A::Send, "accept"), (A::Leave, "close the list"), (A::Help, "help")]
@@ -184,26 +183,7 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
-        (Focus::Composer, false) if view.model.composer.commanding() => {
-            &[(A::Send, "run"), (A::Complete, "complete"), (A::Help, "help")]
-        }
-        (Focus::Composer, false) if held => &[
-            (A::SendQueued, "send queued"),
-            (A::TakeQueued, "edit queued"),
-            (A::Send, "send"),
-            (A::CycleMode, "mode"),
-            (A::Context, "request"),
-            (A::Help, "help"),
-        ],
-        (Focus::Composer, false) => &[
-            (A::Send, "send"),
-            (A::CycleMode, "mode"),
-            (A::Context, "request"),
-            (A::Complete, "messages"),
-            (A::Palette, "actions"),
-            (A::Help, "help"),
-            (A::Branches, "branches"),
-        ],
+        (Focus::Composer, false) => composer_hints(view),
         (Focus::Conversation, _) if view.model.conversation.search.is_some() => &[
             (A::NextHit, "next match"),
             (A::PrevHit, "previous match"),
@@ -236,6 +216,32 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             (A::Leave, "type"),
         ],
         (Focus::Tools | Focus::Context, _) => &[(A::Open, "open"), (A::NextPane, "next pane"), (A::Leave, "type")],
+    }
+}
+
+/// The actions hinted for the composer while no answer arrives and no list is open.
+fn composer_hints(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
+    use Action as A;
+    let held = view.model.branch().is_some_and(|branch| view.model.queue.held(branch.id).is_some());
+    match () {
+        () if view.model.composer.commanding() => &[(A::Send, "run"), (A::Complete, "complete"), (A::Help, "help")],
+        () if held => &[
+            (A::SendQueued, "send queued"),
+            (A::TakeQueued, "edit queued"),
+            (A::Send, "send"),
+            (A::CycleMode, "mode"),
+            (A::Context, "request"),
+            (A::Help, "help"),
+        ],
+        () => &[
+            (A::Send, "send"),
+            (A::CycleMode, "mode"),
+            (A::Context, "request"),
+            (A::Complete, "messages"),
+            (A::Palette, "actions"),
+            (A::Help, "help"),
+            (A::Branches, "branches"),
+        ],
     }
 }
 

@@ -165,7 +165,9 @@ fn summary_names_a_lane_only_where_there_are_lanes() {
     };
     let without = screen(nodes.clone());
     assert!(without.contains("Summary 1") && !without.contains("Lane summary"), "{without}");
-    nodes.iter_mut().for_each(|node| node.head.lane = "auth".into());
+    for node in &mut nodes {
+        node.head.lane = "auth".into();
+    }
     let with = screen(nodes);
     assert!(with.contains("Lane summary 1"), "{with}");
 }
