@@ -65,8 +65,8 @@
 //!    day changes, passages of one message, excerpts that end where the next symbol begins), so it composes no more than
 //!    the mode's allowance ([`retrieval::fill`], [`code::find::cards`]) and gives the best of the other hits as rows
 //!    with the reason `allowance`. An accepted summary is sent in every mode if the request is no larger with it than
-//!    without it and keeps a person's leases (`context::admission::accepted_summaries`). Only the newest draft of a
-//!    branch is planned. When an embedder is
+//!    without it and keeps a person's leases and every turn that has room beside it
+//!    (`context::admission::accepted_summaries`). Only the newest draft of a branch is planned. When an embedder is
 //!    configured, a separate thread (`engine::indexing::vectors`) computes vectors of passages, and a plan uses the
 //!    vectors that exist. Code works the same way: a thread (`engine::indexing::code_indexer`) keeps an index of a
 //!    trusted workspace, and a plan (`engine::plans::sources::code`) uses the index as it is when the plan is made. The

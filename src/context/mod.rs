@@ -106,9 +106,21 @@ fn unrepeatable(admitted: &Admitted<'_>, displaceable: bool) -> Option<AlreadyIn
     Some(AlreadyIn { rows: explain::included(admitted), closed, displaceable: open_rows, reopened })
 }
 
-/// Returns whether the plan of an input is larger than the plan of another one; false if either is blocked.
+/// Returns whether the last request contained summaries and its window applies to this input.
 #[must_use]
-pub fn is_larger(input: &PlanInput, other: &PlanInput) -> bool {
-    let size = |input: &PlanInput| state_request::admit(input, explain::size).ok();
-    size(input).zip(size(other)).is_some_and(|(size, other)| size > other)
+pub fn retains_summaries(input: &PlanInput) -> bool {
+    window::retained_summaries(input).next().is_some()
+}
+
+/// Returns whether the plan with an accepted summary is worse than the plan without it: larger, or without a turn that no
+/// summary covers although there is room for it. False if either plan is blocked.
+#[must_use]
+pub fn is_worse(with: &PlanInput, without: &PlanInput) -> bool {
+    let read = |plan: &Admitted<'_>| {
+        let turns = plan.input.turns.iter().zip(&plan.places).filter(|(_, place)| place.is_sent());
+        (explain::size(plan), turns.map(|(turn, _)| turn.atom).collect::<HashSet<Atom>>())
+    };
+    let Ok((size, sent)) = state_request::admit(without, read) else { return false };
+    let is_worse = |plan: &Admitted<'_>| explain::size(plan) > size || accepted_summaries::leaves_out_any(plan, &sent);
+    state_request::admit(with, is_worse).unwrap_or(false)
 }

@@ -1,8 +1,9 @@
 //! Decides which accepted summaries are sent and which turns they replace, and makes the rows of the others. A summary
-//! is sent if the request is no larger with it than without it and keeps a person's leases.
+//! is sent if the request is no larger with it than without it and keeps a person's leases, the newest turn, and every
+//! turn that has room beside it. A summary that covers no turn and that the question names takes free room instead.
 //! Not for: collecting accepted summaries (`engine`) or the window itself (`window`).
 
-use super::admit::{Admitted, AllowanceUse, admit_with};
+use super::admit::{Admitted, AllowanceUse, admit_with, admit_with_choice};
 use super::choose;
 use super::coverage::SummaryCoverage;
 use super::forms::{Marks, turn_cost};
@@ -12,9 +13,9 @@ use super::window::{self, Costs, Window};
 use crate::context::explain;
 use crate::context::policy::levels;
 use crate::domain::base::Hash;
-use crate::domain::conversation::Actor;
+use crate::domain::conversation::{Actor, Atom};
 use crate::domain::planning::plan::{Blocked, Reason};
-use crate::domain::planning::{Block, Form, PlanInput, SummaryInput, TurnInput};
+use crate::domain::planning::{Block, Form, PlanInput, SummaryInput, TurnInput, TurnSelection};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
@@ -49,7 +50,8 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
                 let replaced = input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
                 let replaced = replaced.filter(|one| !next.summed.used.contains(&one.by));
                 out.extend(replaced.map(|one| (one.text, Reason::Duplicate)));
-                most = explain::size(&best).min(ceiling.of(&next));
+                let by_name = takes_free_room(input, summary);
+                most = if by_name { explain::size(&next) } else { explain::size(&best).min(ceiling.of(&next)) };
                 whole = with_quotations(&next, Some(most), looked_up);
                 best = next;
             }
@@ -116,27 +118,12 @@ fn with_summary<'a>(
     ceiling: &Ceiling<'_>,
 ) -> Result<Admitted<'a>, Reason> {
     let input = best.input;
-    let turns = turns_covered_by(input, summary.by);
-    let covered: HashSet<Hash> = best.summed.used.iter().flat_map(|by| turns_covered_by(input, *by)).collect();
-    if !turns.is_empty() && turns.is_subset(&covered) {
-        return Err(Reason::Duplicate);
-    }
-    // Other turns may make room for it only if turns that it covers were left out.
-    let is_unaffected = |user: &Hash| {
-        let at = input.turns.iter().position(|turn| turn.messages.first().is_some_and(|first| first.key == *user));
-        at.is_some_and(|at| best.places[at].is_sent() || best.places[at].is_excluded())
-    };
-    let lost = !turns.iter().all(is_unaffected);
-    // An older summary is dropped if everything else that it covers is marked and sent.
-    let replaces = |by: &Hash| {
-        let other = turns_covered_by(input, *by);
-        let mut rest = other.difference(&turns);
-        other.iter().any(|user| turns.contains(user)) && rest.all(|user| is_unaffected(user) && is_marked(best, user))
-    };
-    let mut used: Vec<Hash> = best.summed.used.iter().filter(|by| !replaces(by)).copied().collect();
-    used.push(summary.by);
+    let (used, lost) = used_with(best, summary).ok_or(Reason::Duplicate)?;
     if let Some(budget) = choose::session_overfull(input, &SummaryCoverage::new(input, used.clone())) {
         return Err(Reason::SessionFull { budget });
+    }
+    if takes_free_room(input, summary) {
+        return in_free_room(best, summary, SummaryCoverage::new(input, used), looked_up);
     }
     let mut most = None;
     for attempt in 0..TRIES {
@@ -149,17 +136,118 @@ fn with_summary<'a>(
         let limit = explain::size(best).min(ceiling.of(&next));
         let over = explain::size(&next).saturating_sub(limit);
         let displaces = displaces_newest(best, &next) || displaces_lease(best, &next);
-        if over == 0 && !displaces {
+        if over == 0 && !displaces && !displaces_turn(best, &next, lost) {
             return Ok(next);
+        }
+        if !lost && input.policy.choose == TurnSelection::Relevance {
+            return with_same_turns(best, &used, looked_up, ceiling).ok_or(Reason::SavesNothing);
         }
         let Window { start, shortened, form, .. } = next.window;
         most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
-        // Other turns may leave for a summary that the question names, too.
-        if !(lost || summary.named) || displaces || start == input.turns.len() {
+        if over == 0 || displaces || start == input.turns.len() || !(lost || sends_other(best, &next)) {
             break;
         }
     }
     Err(Reason::SavesNothing)
+}
+
+/// Returns the plan with these summaries and the turns that the policy had chosen by relevance without them, and more
+/// turns if the request is then no larger.
+fn with_same_turns<'a>(
+    best: &Admitted<'a>,
+    used: &[Hash],
+    looked_up: AllowanceUse,
+    ceiling: &Ceiling<'_>,
+) -> Option<Admitted<'a>> {
+    let plan = |more| admit_with_choice(best, SummaryCoverage::new(best.input, used.to_vec()), looked_up, more).ok();
+    let keeps = |next: &Admitted<'_>| {
+        let limit = explain::size(best).min(ceiling.of(next));
+        explain::size(next) <= limit && !displaces_lease(best, next) && !displaces_turn(best, next, false)
+    };
+    plan(true).filter(keeps).or_else(|| plan(false).filter(keeps))
+}
+
+/// Returns whether a plan sends turns that another one does not send.
+fn sends_other(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
+    before.places.iter().zip(&after.places).any(|(old, new)| !old.is_sent() && new.is_sent())
+}
+
+/// Returns the summaries in use with one more, and whether turns that it covers were left out without it; `None` if
+/// others cover all of its turns.
+fn used_with(best: &Admitted<'_>, summary: &SummaryInput) -> Option<(Vec<Hash>, bool)> {
+    let input = best.input;
+    let turns = turns_covered_by(input, summary.by);
+    let covered: HashSet<Hash> = best.summed.used.iter().flat_map(|by| turns_covered_by(input, *by)).collect();
+    if !turns.is_empty() && turns.is_subset(&covered) {
+        return None;
+    }
+    let is_unaffected = |user: &Hash| {
+        let at = input.turns.iter().position(|turn| turn.messages.first().is_some_and(|first| first.key == *user));
+        at.is_some_and(|at| best.places[at].is_sent() || best.places[at].is_excluded())
+    };
+    // An older summary is dropped if everything else that it covers is marked and sent.
+    let replaces = |by: &Hash| {
+        let other = turns_covered_by(input, *by);
+        let mut rest = other.difference(&turns);
+        other.iter().any(|user| turns.contains(user)) && rest.all(|user| is_unaffected(user) && is_marked(best, user))
+    };
+    let mut used: Vec<Hash> = best.summed.used.iter().filter(|by| !replaces(by)).copied().collect();
+    used.push(summary.by);
+    Some((used, !turns.iter().all(is_unaffected)))
+}
+
+/// Returns whether a summary covers no turn of the input and is sent because the question names it.
+fn takes_free_room(input: &PlanInput, summary: &SummaryInput) -> bool {
+    summary.named && input.covered.iter().all(|covered| covered.by != summary.by)
+}
+
+/// Returns the plan with a summary that the question names, in room that no turn and no lease takes.
+fn in_free_room<'a>(
+    best: &Admitted<'a>,
+    summary: &SummaryInput,
+    summed: SummaryCoverage,
+    looked_up: AllowanceUse,
+) -> Result<Admitted<'a>, Reason> {
+    let by_relevance = best.input.policy.choose == TurnSelection::Relevance;
+    let next = if by_relevance {
+        admit_with_choice(best, summed, looked_up, false)
+    } else {
+        admit_with(best.input, summed, looked_up, None)
+    };
+    let block = best.input.blocks.iter().find(|block| block.text == summary.text);
+    let tokens = block.map_or(0, |block| block.tokens);
+    let keeps = |next: &Admitted<'_>| !displaces_lease(best, next) && !displaces_turn(best, next, false);
+    let no_room = match best.input.policy.choose {
+        TurnSelection::Levels => Reason::SavesNothing,
+        TurnSelection::Recent | TurnSelection::Lane | TurnSelection::Relevance => {
+            Reason::Budget { free: best.free().min(tokens.saturating_sub(1)) }
+        }
+    };
+    next.ok().filter(keeps).ok_or(no_room)
+}
+
+/// Returns whether adding a summary drops a turn that it does not cover. If turns that it covers were left out
+/// (`lost`), others may leave for it, but only if the policy or the budget has no room for them beside it.
+fn displaces_turn(before: &Admitted<'_>, after: &Admitted<'_>, lost: bool) -> bool {
+    let gone = |at: usize| before.places[at].is_sent() && is_uncovered_and_out(after, at);
+    (0..after.places.len()).any(|at| gone(at) && (!lost || has_room(after, at)))
+}
+
+/// Returns whether a turn is left out that no summary covers.
+fn is_uncovered_and_out(plan: &Admitted<'_>, at: usize) -> bool {
+    !plan.places[at].is_sent() && !plan.summed.covers(at)
+}
+
+/// Returns whether the policy and the budget have room for a turn.
+fn has_room(plan: &Admitted<'_>, at: usize) -> bool {
+    let form = window::shortest_form(plan.input);
+    plan.choice.takes_itself(at) && turn_cost(&plan.input.turns[at], form, &plan.marks) <= plan.free()
+}
+
+/// Returns whether a plan leaves out one of these turns although no summary covers it and there is room for it.
+pub(in crate::context) fn leaves_out_any(plan: &Admitted<'_>, sent: &HashSet<Atom>) -> bool {
+    let mut turns = plan.input.turns.iter().enumerate().filter(|(_, turn)| sent.contains(&turn.atom));
+    turns.any(|(at, _)| is_uncovered_and_out(plan, at) && has_room(plan, at))
 }
 
 /// Returns whether a mark sends the turn of a user message.
@@ -174,17 +262,30 @@ fn displaces_newest(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
     sent.is_some_and(|newest| !after.places[newest].is_sent() && after.summed.by[newest].is_none())
 }
 
-/// Returns whether adding a summary drops a person's lease.
-fn displaces_lease(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
+/// Returns whether a person's lease is left out.
+pub(super) fn leaves_out_lease(plan: &Admitted<'_>) -> bool {
+    let is_left_out = |place: RowPosition| matches!(place, RowPosition::NoLease { .. });
+    let blocks = plan.input.blocks.iter().zip(&plan.leases);
+    let mut blocks = blocks.filter(|(block, _)| matches!(block.reason, Reason::Leased { engine: false, .. }));
+    let turns = plan.input.turns.iter().zip(&plan.places);
+    let mut turns = turns.filter(|(turn, _)| plan.marks.turn(turn).is_some_and(|mark| mark.by != Actor::Engine));
+    blocks.any(|(_, place)| place.is_some_and(is_left_out)) || turns.any(|(_, place)| is_left_out(*place))
+}
+
+/// Returns whether an addition (`after`) drops a person's lease.
+pub(super) fn displaces_lease(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
     let input = before.input;
     let is_card = |place: RowPosition| matches!(place, RowPosition::Card(_));
     let blocks = input.blocks.iter().zip(before.leases.iter().zip(&after.leases));
     let mut blocks = blocks.filter(|(block, _)| matches!(block.reason, Reason::Leased { engine: false, .. }));
-    let persons = |turn: &TurnInput| before.marks.turn(turn).is_some_and(|mark| mark.by != Actor::Engine);
+    let is_leased = |turn: &TurnInput| {
+        let mark = before.marks.turn(turn).filter(|mark| mark.by != Actor::Engine);
+        mark.is_some_and(|mark| !mark.kind.excludes() && mark.kind.includes())
+    };
     let turns = input.turns.iter().zip(before.places.iter().zip(&after.places));
-    let mut turns = turns.filter(|(turn, _)| persons(turn));
+    let mut turns = turns.filter(|(turn, _)| is_leased(turn));
     blocks.any(|(_, (old, new))| old.is_some_and(is_card) && !new.is_some_and(is_card))
-        || turns.any(|(_, (old, new))| is_card(*old) && !new.is_sent())
+        || turns.any(|(_, (old, new))| old.is_sent() && !new.is_sent())
 }
 
 /// Returns the plan without its oldest summaries, removed one after the other while the levels are too full and
@@ -255,7 +356,7 @@ fn with_quotations<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: Allow
     let limit = limit.unwrap_or_else(saved);
     let summed = SummaryCoverage { spare: limit.saturating_sub(now), ..best.summed.clone() };
     let next = admit_with(input, summed, looked_up, best.most).ok()?;
-    (explain::size(&next) <= limit).then_some(next)
+    (explain::size(&next) <= limit && !displaces_turn(best, &next, true)).then_some(next)
 }
 
 #[cfg(test)]
@@ -268,7 +369,7 @@ mod tests {
     use crate::domain::planning::policy::{PolicySpec, Section};
 
     /// The first summary covers turns 1 to 3, the second one turns 2 to 4. With the first turn marked and sent, the second
-    /// one replaces the first.
+    /// one replaces the first. A lease without room as a card keeps its turn in the window, and the first summary out.
     #[test]
     fn an_older_summary_leaves_only_if_its_other_turns_are_marked_and_sent() {
         let (excluded, pinned, included) = (MarkKind::Exclude, MarkKind::Sticky, MarkKind::IncludeOnce);
@@ -277,7 +378,7 @@ mod tests {
             (Some(pinned), 500, true),
             (Some(included), 500, true),
             (Some(MarkKind::leased(2)), 500, true),
-            (Some(MarkKind::leased(2)), 0, false),
+            (Some(MarkKind::leased(2)), 0, true),
             (Some(MarkKind::leased(0)), 500, false),
             (Some(excluded), 500, false),
         ] {

@@ -90,14 +90,30 @@ pub(in crate::context) fn admit_with(
     looked_up: AllowanceUse,
     most: Option<u32>,
 ) -> Result<Admitted<'_>, Box<Blocked>> {
-    let mut best = admit_chosen(input, summed, looked_up, (most, None))?;
+    Ok(extended(admit_chosen(input, summed, looked_up, (most, None))?, looked_up))
+}
+
+/// Like [`admit_with`], with the turns that another plan chose by relevance, and with `more` if they fit.
+pub(super) fn admit_with_choice<'a>(
+    before: &Admitted<'a>,
+    summed: SummaryCoverage,
+    looked_up: AllowanceUse,
+    more: bool,
+) -> Result<Admitted<'a>, Box<Blocked>> {
+    let given = before.choice.covered_by(&summed);
+    let admitted = admit_chosen(before.input, summed, looked_up, (None, Some(given)))?;
+    Ok(if more { extended(admitted, looked_up) } else { admitted })
+}
+
+/// Adds the turns that fit in addition under a policy by relevance.
+fn extended(mut best: Admitted<'_>, looked_up: AllowanceUse) -> Admitted<'_> {
     while let Some(more) = with_more_turns(&best) {
-        match admit_chosen(input, best.summed.clone(), looked_up, (most, Some(more))) {
+        match admit_chosen(best.input, best.summed.clone(), looked_up, (best.most, Some(more))) {
             Ok(next) if sends_more(&best, &next) => best = next,
             _ => break,
         }
     }
-    Ok(best)
+    best
 }
 
 /// Returns the choice of a policy by relevance with the turns that fit in addition to everything that is sent; `None` if
@@ -107,7 +123,8 @@ fn with_more_turns(admitted: &Admitted<'_>) -> Option<PolicyChoice> {
     let is_free = input.policy.choose == TurnSelection::Relevance && input.round_before.is_none() && most.is_none();
     let floor = window::floor(input, admitted.costs.summed);
     let is_dropped = |at: usize| choice.takes_itself(at) && places[at] == RowPosition::Outside;
-    if !is_free || (floor..places.len()).any(is_dropped) || (floor..places.len()).all(|at| choice.takes_itself(at)) {
+    let is_left_out = |at: usize| !choice.takes_itself(at) && !choice.covers(at);
+    if !is_free || (floor..places.len()).any(is_dropped) || !(floor..places.len()).any(is_left_out) {
         return None;
     }
     let form = |at: usize| choice.form(at, if at < window.shortened { window.form } else { Form::Full });
@@ -165,7 +182,9 @@ fn admit_chosen(
     let is_sent =
         |turn: usize, start: usize| is_turn_sent(input, &marks, &choice, (turn, start)) || persons.sends(turn, start);
     costs.offered = offers.by_start(input.turns.len(), &is_sent);
-    let window = window::choose_within(input, &costs, most);
+    let mut window = window::choose_within(input, &costs, most);
+    // The window starts with a turn that it may contain, so that the anchor names one.
+    window.start += (window.start..input.turns.len()).take_while(|turn| summed.covers(*turn)).count();
     let session_room = choose::session_room(input, &summed, offers.tokens_in(&choose::SESSION_LEVEL, &|_| false));
     let lease_cap = input.policy.leased_cap_tokens.min(session_room);
     let total = costs.total(window.start, window.shortened, window.form);
@@ -199,7 +218,7 @@ fn admit_chosen(
 
 /// Returns the sums of all turns, and the tokens of what is required beside the open turn.
 fn base_cost(input: &PlanInput, marks: &Marks<'_>, summed: &SummaryCoverage) -> (Sums, u32) {
-    let mut plain = Sums::new(input, marks, &PolicyChoice::all(input, marks));
+    let mut plain = Sums::new(input, marks, &PolicyChoice::all(input, marks, summed));
     plain.summed = summed.floor;
     let base_cost = required_beside_turns(input, summed).saturating_add(window::least(input, &plain));
     (plain, base_cost)
@@ -318,7 +337,7 @@ fn is_turn_sent(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (tu
     match marks.turn(&input.turns[turn]).map(|mark| mark.kind) {
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => false,
         Some(MarkKind::Sticky | MarkKind::IncludeOnce) => true,
-        Some(MarkKind::Leased { .. } | MarkKind::Ephemeral) | None => turn >= start && !choice.withholds(turn),
+        Some(MarkKind::Leased { .. } | MarkKind::Ephemeral) | None => turn >= start && !choice.is_outside(turn),
     }
 }
 

@@ -29,6 +29,8 @@ pub(in crate::context) struct PolicyChoice {
     forms: Vec<Form>,
     /// Whether a person's mark keeps the turn in.
     marked: Vec<bool>,
+    /// Whether a summary replaces the turn, so that no window contains it.
+    covered: Vec<bool>,
     /// Empty if the policy scores nothing.
     scores: Vec<Score>,
     /// The budgets of the levels, if the policy has levels.
@@ -40,7 +42,7 @@ pub(in crate::context) struct PolicyChoice {
 
 impl PolicyChoice {
     /// Returns all turns in full: the choice that decides whether a call is blocked, regardless of the policy's choice.
-    pub(in crate::context) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
+    pub(in crate::context) fn all(input: &PlanInput, marks: &Marks<'_>, summed: &SummaryCoverage) -> Self {
         let turns = input.turns.len();
         let is_wanted = |turn: &TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind.includes());
         Self {
@@ -48,6 +50,7 @@ impl PolicyChoice {
             takes: vec![Reason::Recent; turns],
             forms: vec![Form::Full; turns],
             marked: input.turns.iter().map(is_wanted).collect(),
+            covered: (0..turns).map(|turn| summed.covers(turn)).collect(),
             scores: Vec::new(),
             levels: None,
             over: 0,
@@ -60,9 +63,24 @@ impl PolicyChoice {
         self.reasons[turn].is_some() && !self.marked[turn]
     }
 
+    /// Returns the same choice with these turns replaced by summaries.
+    pub(in crate::context) fn covered_by(&self, summed: &SummaryCoverage) -> Self {
+        Self { covered: (0..self.covered.len()).map(|turn| summed.covers(turn)).collect(), ..self.clone() }
+    }
+
+    /// Returns whether no window contains this turn: the policy withholds it, or a summary replaces it.
+    pub(in crate::context) fn is_outside(&self, turn: usize) -> bool {
+        self.covered[turn] || self.withholds(turn)
+    }
+
+    /// Returns whether a summary replaces this turn.
+    pub(in crate::context) fn covers(&self, turn: usize) -> bool {
+        self.covered[turn]
+    }
+
     /// Returns whether the policy takes this turn, ignoring marks.
     pub(in crate::context) fn takes_itself(&self, turn: usize) -> bool {
-        self.reasons[turn].is_none()
+        self.reasons[turn].is_none() && !self.covered[turn]
     }
 
     /// Returns why the policy withholds a turn, ignoring marks.
@@ -105,9 +123,9 @@ pub(in crate::context) fn choose(
     let floor = window::floor(input, summed.floor);
     let results = input.budget.results;
     let (taken, open) = (taken.saturating_sub(results), open.saturating_sub(results));
-    let round = input.round_before.as_ref().map(|before| decided_before(input, marks, before));
+    let round = input.round_before.as_ref().map(|before| decided_before(input, (marks, summed), before));
     let before = round.as_ref().map_or_else(|| before.map_or(Earlier::Nothing, Earlier::Smaller), Earlier::Round);
-    let mut choice = PolicyChoice::all(input, marks);
+    let mut choice = PolicyChoice::all(input, marks, summed);
     match input.policy.choose {
         TurnSelection::Recent | TurnSelection::Lane if !input.policy.anchored && round.is_some() => {
             choice = round.unwrap_or(choice);
@@ -134,8 +152,12 @@ enum Earlier<'a> {
 }
 
 /// Returns the choice of the previous round. Turns that it did not decide about are withheld.
-fn decided_before(input: &PlanInput, marks: &Marks<'_>, before: &[TurnBefore]) -> PolicyChoice {
-    let mut choice = PolicyChoice::all(input, marks);
+fn decided_before(
+    input: &PlanInput,
+    (marks, summed): (&Marks<'_>, &SummaryCoverage),
+    before: &[TurnBefore],
+) -> PolicyChoice {
+    let mut choice = PolicyChoice::all(input, marks, summed);
     let by_atom: HashMap<Atom, &TurnBefore> = before.iter().map(|turn| (turn.atom, turn)).collect();
     for (at, turn) in input.turns.iter().enumerate() {
         match by_atom.get(&turn.atom).map(|before| (&before.sent, before.relevant)) {
@@ -195,7 +217,7 @@ fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Earlier
     let (target, before) = (size.target.min(most), size.before.min(most));
     choice.scores = input.turns.iter().map(|turn| relevance::turn(&turn.facts, &input.policy.relevance)).collect();
     let room = window_room(input, target.saturating_sub(taken));
-    let candidates = candidates(input, floor, &choice.scores);
+    let candidates = candidates(input, floor, choice);
     let kept = |earlier: &PolicyChoice| -> Vec<Option<ChosenTurn>> {
         let is_sent = |at: usize| earlier.takes_itself(at) && sent(&input.turns[at]) > 0;
         let chosen = |at| ChosenTurn { form: earlier.forms[at], relevant: earlier.takes[at] == Reason::Relevant };
@@ -212,7 +234,7 @@ fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Earlier
                 choice.forms[floor + at] = taken.form;
                 choice.takes[floor + at] = if taken.relevant { Reason::Relevant } else { Reason::Recent };
             }
-            None if sent(&input.turns[floor + at]) == 0 => {}
+            None if sent(&input.turns[floor + at]) == 0 || choice.covers(floor + at) => {}
             None => {
                 choice.reasons[floor + at] = Some(withheld(earlier, floor + at, Reason::SoftTarget { tokens: target }));
             }
@@ -241,15 +263,19 @@ fn window_room(input: &PlanInput, tokens: u32) -> WindowRoom {
     WindowRoom { tokens, messages: spec.messages, recent, shorten: input.policy.shorten_tools }
 }
 
-/// Returns the turns from `floor` on as candidates for the window.
-fn candidates(input: &PlanInput, floor: usize, scores: &[Score]) -> Vec<Candidate> {
-    let turns = input.turns[floor..].iter().zip(&scores[floor..]);
-    let one = |(turn, score): (&TurnInput, &Score)| Candidate {
-        costs: costs(input, turn),
-        messages: sent(turn),
-        score: score.raw,
+/// Returns the turns from `floor` on as candidates for the window. A covered turn takes nothing.
+fn candidates(input: &PlanInput, floor: usize, choice: &PolicyChoice) -> Vec<Candidate> {
+    let one = |at: usize| Candidate {
+        costs: uncovered_costs(input, at, choice),
+        messages: if choice.covers(at) { 0 } else { sent(&input.turns[at]) },
+        score: choice.scores[at].raw,
     };
-    turns.map(one).collect()
+    (floor..input.turns.len()).map(one).collect()
+}
+
+/// Returns the cost of a turn without marks, in each form; nothing for a covered turn.
+fn uncovered_costs(input: &PlanInput, turn: usize, choice: &PolicyChoice) -> Costs {
+    if choice.covers(turn) { Costs { full: 0, cut: 0, elided: 0 } } else { costs(input, &input.turns[turn]) }
 }
 
 /// Returns the choice by relevance with more turns, if some fit into what is left of the target after `total` tokens:
@@ -264,7 +290,7 @@ pub(in crate::context) fn with_more_turns(
     let target = size(input).target.min(input.budget.without_results());
     let most = target.saturating_add(input.budget.results).min(input.budget.prompt);
     let spare = most.checked_sub(total)?;
-    let candidates = candidates(input, floor, &choice.scores);
+    let candidates = candidates(input, floor, choice);
     let is_kept = |at: usize| choice.takes_itself(at) && sent(&input.turns[at]) > 0;
     let chosen = |at: usize| ChosenTurn { form: form(at), relevant: choice.takes[at] == Reason::Relevant };
     let kept: Vec<_> = (floor..input.turns.len()).map(|at| is_kept(at).then(|| chosen(at))).collect();
@@ -286,14 +312,12 @@ fn by_levels(input: &PlanInput, fixed: FixedTokens, (floor, earlier): (usize, Ea
     let spec = &input.policy.levels;
     let largest = largest(input);
     choice.scores = input.turns.iter().map(|turn| levels::priority(&turn.facts, largest, false, spec)).collect();
-    let turns: Vec<LevelTurn> = input.turns[floor..]
-        .iter()
-        .zip(&choice.scores[floor..])
-        .map(|(turn, score)| LevelTurn {
-            costs: costs(input, turn),
-            age: turn.facts.age,
-            score: score.raw,
-            priority: turn.facts.priority,
+    let turns: Vec<LevelTurn> = (floor..input.turns.len())
+        .map(|at| LevelTurn {
+            costs: uncovered_costs(input, at, choice),
+            age: input.turns[at].facts.age,
+            score: choice.scores[at].raw,
+            priority: input.turns[at].facts.priority,
         })
         .collect();
     let total = levels_total(input);
@@ -370,7 +394,8 @@ pub(in crate::context) fn most_offered(input: &PlanInput, summed: &SummaryCovera
         TurnSelection::Relevance => size(input).target.min(input.budget.without_results()),
         TurnSelection::Levels => levels::trigger_tokens(levels_total(input), &input.policy.levels),
     };
-    let newest = input.turns[window::floor(input, summed.floor)..].last().filter(|turn| sent(turn) > 0);
+    let newest = (window::floor(input, summed.floor)..input.turns.len()).rfind(|turn| !summed.covers(*turn));
+    let newest = newest.map(|turn| &input.turns[turn]).filter(|turn| sent(turn) > 0);
     let left = newest.and_then(|turn| {
         limit.checked_sub(beside.saturating_sub(input.budget.results).saturating_add(costs(input, turn).elided))
     });

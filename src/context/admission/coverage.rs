@@ -17,7 +17,8 @@ pub(in crate::context) struct SummaryCoverage {
     pub(in crate::context) used: Vec<Hash>,
     /// For each turn: the summary that replaces it.
     pub(in crate::context) by: Vec<Option<Hash>>,
-    /// Turns before this index are replaced by summaries and not part of the window.
+    /// Turns before this index are replaced by summaries and not part of the window. Later turns can be covered, too: a
+    /// lane's summary covers no turns of other lanes.
     pub(in crate::context) floor: usize,
     /// Tokens for quoting turns whose summary lacks facts that the question asks for.
     pub(in crate::context) spare: u32,
@@ -39,10 +40,14 @@ impl SummaryCoverage {
         };
         let by: Vec<Option<Hash>> = input.turns.iter().map(by).collect();
         let gaps: HashMap<Hash, Hash> = covered().map(|c| (c.tip, c.by)).collect();
-        let behind = input.gaps.iter().filter(|gap| gaps.contains_key(&gap.range.1)).map(|gap| gap.before).max();
-        let floor = by.iter().rposition(Option::is_some).map_or(0, |at| at + 1).max(behind.unwrap_or(0));
+        let floor = by.iter().take_while(|by| by.is_some()).count();
         let texts = input.summaries.iter().filter(|one| used.contains(&one.by)).map(|one| one.text).collect();
         Self { used, by, floor, spare: 0, gaps, texts, out: HashMap::new() }
+    }
+
+    /// Returns whether a summary replaces this turn.
+    pub(in crate::context) fn covers(&self, turn: usize) -> bool {
+        self.by[turn].is_some()
     }
 
     /// Returns the summary that covers a gap.

@@ -5,6 +5,7 @@ use super::admit::{self, Admitted};
 use super::forms::{cost_of, turn_cost};
 use super::leases::Leases;
 use super::position::RowPosition;
+use super::state_request;
 use super::window::{self, CLOSED_RESULT, Costs, Window};
 use crate::context::explain;
 use crate::domain::base::cases::cases;
@@ -561,6 +562,117 @@ proptest! {
         prop_assert!(explain::size(&with) <= explain::size(&without));
         let is_card = |one: &Admitted<'_>| matches!(one.leases[0], Some(RowPosition::Card(_)));
         prop_assert!(engine || !is_card(&without) || is_card(&with), "a summary displaces a person's lease");
+    }
+}
+
+/// A summary block with its input; it covers the turns that `covered` names.
+fn summarize(input: &mut PlanInput, covered: &[bool], tokens: u32, named: bool) {
+    let (by, text) = (key(400, 0), key(401, 0));
+    input.summaries = vec![SummaryInput { by, text, named, lacks: false, older: false }];
+    let turns = (0..input.turns.len()).filter(|at| covered[*at]);
+    input.covered = turns.map(|at| CoveredTurn { user: key(at, 0), tip: key(at, 2), by }).collect();
+    let block = (Section::LaneSummary, RowKind::Summary, (text, tokens), "summary", Reason::Summary);
+    input.blocks.push(Block::new(block.0, block.1, block.2, block.3, block.4));
+}
+
+fn selection() -> impl Strategy<Value = TurnSelection> {
+    prop::sample::select(vec![
+        TurnSelection::Recent,
+        TurnSelection::Lane,
+        TurnSelection::Relevance,
+        TurnSelection::Levels,
+    ])
+}
+
+proptest! {
+    #![proptest_config(cases(2_000))]
+
+    /// A summary replaces exactly the turns that it covers, wherever they are. Any other turn leaves only if the policy or
+    /// the budget has no room for it beside the summary, and the request is no larger.
+    #[test]
+    fn a_summary_costs_no_turn_that_has_room(
+        turns in prop::collection::vec(([1_u32..20, 1_u32..60, 1_u32..60], prop::bool::weighted(0.4), any::<bool>()), 1..9),
+        tokens in 1_u32..120,
+        policy in policy(),
+        (choose, messages, size) in (selection(), 1_u32..12, 100_u32..900),
+        (room, reach, old) in (50_u32..900, 0_u32..5, prop::option::of((0_usize..8, 0_usize..3))),
+    ) {
+        let mut policy = PolicySpec { choose, ..policy };
+        policy.lanes.messages = messages;
+        policy.adaptive.base = size;
+        (policy.levels.total, policy.levels.permanent) = (size, size / 8);
+        (policy.levels.session, policy.levels.working) = (size / 4, size / 2);
+        let (sizes, covered): (Vec<Sizes>, Vec<bool>) = turns.iter().map(|(sizes, covered, _)| (*sizes, *covered)).unzip();
+        let mut input = input(&sizes, policy, room);
+        input.window_turns = reach;
+        for (turn, (.., own)) in input.turns.iter_mut().zip(&turns) {
+            turn.facts.lane = if *own { "" } else { "another" }.into();
+        }
+        input.anchor = old.and_then(|(start, form)| {
+            let window = Window { start: start.min(turns.len()), shortened: 0, form: FORMS[form], floor: 0, refilled: false };
+            window::anchor(&input, window, &[])
+        });
+        let bare = input.clone();
+        summarize(&mut input, &covered, tokens, false);
+        let (Ok(with), Ok(without)) = (admit::admit(&input), admit::admit(&bare)) else { return Ok(()) };
+        prop_assert!(explain::size(&with) <= explain::size(&without));
+        let used = !with.summed.used.is_empty();
+        for (at, covered) in covered.iter().enumerate() {
+            let replaced = used && *covered;
+            prop_assert!(!replaced || with.places[at] == RowPosition::Outside, "turn {}", at);
+            let leaves = without.places[at].is_sent() && !with.places[at].is_sent() && !replaced;
+            let shortest = turn_cost(&input.turns[at], window::shortest_form(&input), &with.marks);
+            let has_room = with.choice.reason(at).is_none() && shortest <= with.free();
+            prop_assert!(!leaves || (used && !has_room), "turn {} leaves: {} of {}", at, shortest, with.free());
+        }
+    }
+
+    /// A summary that covers no turn and that the question names is sent if there is room for it, and displaces no turn.
+    #[test]
+    fn a_named_summary_takes_free_room(
+        turns in prop::collection::vec([1_u32..20, 1_u32..60, 1_u32..60], 0..6),
+        (tokens, room) in (1_u32..200, 50_u32..700),
+        shorten_tools in any::<bool>(),
+    ) {
+        let mut input = input(&turns, PolicySpec { shorten_tools, ..PolicySpec::default() }, room);
+        let bare = input.clone();
+        summarize(&mut input, &vec![false; turns.len()], tokens, true);
+        let (Ok(with), Ok(without)) = (admit::admit(&input), admit::admit(&bare)) else { return Ok(()) };
+        let used = !with.summed.used.is_empty();
+        prop_assert!(used || tokens > without.free(), "{} of {}", tokens, without.free());
+        let sent = |plan: &Admitted<'_>| -> Vec<bool> { plan.places.iter().map(|place| place.is_sent()).collect() };
+        prop_assert_eq!(sent(&with), sent(&without));
+    }
+
+    /// The request for a state block displaces neither a person's lease nor the newest turn.
+    #[test]
+    fn a_state_request_displaces_no_lease(
+        turns in prop::collection::vec([1_u32..20, 1_u32..60, 1_u32..60], 1..7),
+        (lease, leased, request) in (prop::option::of(1_u32..60), prop::option::of(0_usize..7), 1_u32..200),
+        (choose, size) in (selection(), 100_u32..900),
+        policy in policy(),
+        (room, cap) in (50_u32..600, 20_u32..200),
+    ) {
+        let mut policy = PolicySpec { choose, leased_cap_tokens: cap, ..policy };
+        policy.adaptive.base = size;
+        (policy.levels.total, policy.levels.permanent) = (size, size / 8);
+        (policy.levels.session, policy.levels.working) = (size / 4, size / 2);
+        let mut input = input(&turns, policy, room);
+        input.blocks = lease.iter().map(|tokens| block(0, *tokens, true)).collect();
+        let leased = leased.filter(|at| *at < turns.len());
+        input.marks = leased.map(|at| mark(atom(at), MarkKind::leased(2))).into_iter().collect();
+        let bare = input.clone();
+        let asks = Reason::StateRequested { older: true, has_state: None };
+        input.state_request = Some(Block::new(Section::System, RowKind::Text, (key(9, 9), request), "state", asks));
+        let read = |plan: &Admitted<'_>| {
+            let cards = plan.leases.iter().flatten().filter(|place| matches!(place, RowPosition::Card(_))).count();
+            let sent = |at: &usize| plan.places[*at].is_sent();
+            (cards, leased.filter(sent), Some(turns.len() - 1).filter(sent))
+        };
+        let (Ok(with), Ok(without)) = (state_request::admit(&input, read), state_request::admit(&bare, read)) else {
+            return Ok(());
+        };
+        prop_assert_eq!(with, without);
     }
 }
 

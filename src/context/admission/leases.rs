@@ -18,8 +18,8 @@ pub(in crate::context) struct PersonsLeases {
     blocks: Vec<bool>,
     /// Tokens of these blocks.
     pub(in crate::context) block_tokens: u32,
-    /// Leased turns and the tokens of their cards, newest first.
-    turns: Vec<(usize, u32)>,
+    /// Leased turns, the tokens of their cards, and whether a summary replaces them, newest first.
+    turns: Vec<(usize, u32, bool)>,
     /// Tokens of the cap that the blocks leave.
     cap: u32,
     /// Tokens of the room that the blocks leave.
@@ -50,14 +50,15 @@ impl PersonsLeases {
             alive.then(|| card_tokens(turn))
         };
         let turns = input.turns.iter().enumerate().rev();
-        leases.turns = turns.filter_map(|(at, turn)| Some((at, card_of(turn)?))).collect();
+        leases.turns = turns.filter_map(|(at, turn)| Some((at, card_of(turn)?, summed.covers(at)))).collect();
         leases
     }
 
     /// Returns the turns that are sent as cards if the window starts at `start`, with their tokens.
     fn cards(&self, start: usize) -> impl Iterator<Item = (usize, u32)> {
         let (mut cap, mut room) = (self.cap, self.room);
-        self.turns.iter().copied().filter(move |(turn, _)| *turn < start).filter(move |(_, tokens)| {
+        let cards = self.turns.iter().filter(move |(turn, _, covered)| *turn < start || *covered);
+        cards.map(|(turn, tokens, _)| (*turn, *tokens)).filter(move |(_, tokens)| {
             let cost = tokens.saturating_add(MESSAGE_FRAMING);
             let granted = *tokens <= cap && cost <= room;
             if granted {
@@ -163,7 +164,7 @@ pub(in crate::context) fn is_in_window(
     (marks, choice): (&Marks<'_>, &PolicyChoice),
     start: usize,
 ) -> bool {
-    at >= start && !choice.withholds(at) && !marks.turn(turn).is_some_and(|mark| mark.kind.excludes())
+    at >= start && !choice.is_outside(at) && !marks.turn(turn).is_some_and(|mark| mark.kind.excludes())
 }
 
 /// Returns the place of each turn. Leases without reserved room are placed newest first, while the budget and their cap

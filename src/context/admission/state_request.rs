@@ -3,6 +3,7 @@
 //! causes it: if all turns would be sent without the accepted summaries, the model is not asked.
 //! Not for: the text of the request, or policies that always or never ask (`engine::plans`).
 
+use super::accepted_summaries;
 use super::admit::{self, Admitted, AllowanceUse};
 use super::coverage::SummaryCoverage;
 use super::forms::{Marks, turn_cost};
@@ -17,8 +18,8 @@ use crate::domain::planning::{Block, Form, OmittedItem, PlanInput, TurnInput};
 const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it up to date");
 
 /// Admits everything, with the request for a state block if turns are left out, and returns what `read` makes of the
-/// result. The request never blocks a call and never displaces the last turn that is not required: if there is no
-/// room for it, an omitted item of the admitted input says so.
+/// result. The request never blocks a call and displaces neither a person's lease nor the last turn that is not
+/// required: if there is no room for it, an omitted item of the admitted input says so.
 pub(in crate::context) fn admit<T>(
     input: &PlanInput,
     read: impl FnOnce(&Admitted<'_>) -> T,
@@ -26,6 +27,7 @@ pub(in crate::context) fn admit<T>(
     if let Some(asking) = certainly_asking(input)
         && let Ok(with) = admit::admit(&asking)
         && sends_newest(&with)
+        && !accepted_summaries::leaves_out_lease(&with)
     {
         return Ok(read(&with));
     }
@@ -42,12 +44,14 @@ pub(in crate::context) fn admit<T>(
             let other = bare.as_ref().unwrap_or(&without);
             let asked = if summed { bare_with.as_ref() } else { Some(&with) };
             let last = newest_sent(other);
-            if last.is_none_or(|turn| asked.is_some_and(|asked| asked.places[turn].is_sent())) {
+            let keeps_lease = asked.is_some_and(|asked| !accepted_summaries::displaces_lease(other, asked));
+            let keeps_last = last.is_none_or(|turn| asked.is_some_and(|asked| asked.places[turn].is_sent()));
+            if keeps_last && keeps_lease {
                 return Ok(read(&with));
             }
             // The request leaves neither the last turn nor a summary of it. Both are sent if that takes no more tokens
             // than the last turn without the summary.
-            let has_lost_summary = with.summed.used.is_empty() && !without.summed.used.is_empty();
+            let has_lost_summary = keeps_lease && with.summed.used.is_empty() && !without.summed.used.is_empty();
             let both = || admit::admit_with(&decided, without.summed.clone(), AllowanceUse::Offered, without.most).ok();
             let both = has_lost_summary.then(both).flatten();
             if let Some(both) = both.filter(|both| explain::size(both) <= explain::size(other)) {
@@ -56,8 +60,8 @@ pub(in crate::context) fn admit<T>(
             // The policy may have no room for both, although the budget has.
             let by_policy = last.zip(asked).and_then(|(turn, asked)| asked.choice.reason(turn)).cloned();
             let saved = explain::size(other).saturating_sub(explain::size(&without));
-            let room = if summed { saved.min(request.tokens.saturating_sub(1)) } else { u32::MAX };
-            by_policy.unwrap_or(Reason::Budget { free: without.free().min(room) })
+            let room = if summed { saved } else { u32::MAX }.min(request.tokens.saturating_sub(1));
+            by_policy.filter(|_| keeps_lease).unwrap_or(Reason::Budget { free: without.free().min(room) })
         }
         Err(blocked) => {
             let other_tokens = blocked.needed.saturating_sub(request.tokens);

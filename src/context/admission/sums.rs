@@ -19,14 +19,15 @@ pub(in crate::context) struct Sums {
     full: Vec<u32>,
     cut: Vec<u32>,
     elided: Vec<u32>,
-    /// Tokens of required cards (pinned and included-once turns) before each index.
+    /// Tokens of required cards (pinned and included-once turns) by the start of the window. A covered turn is a card
+    /// wherever the window starts.
     cards: Vec<u32>,
 }
 
 impl Sums {
     pub(in crate::context) fn new(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice) -> Self {
         let out = |at: usize, turn: &TurnInput| {
-            choice.withholds(at) || marks.turn(turn).is_some_and(|mark| mark.kind.excludes())
+            choice.is_outside(at) || marks.turn(turn).is_some_and(|mark| mark.kind.excludes())
         };
         let run = |form: Form| {
             let cost = |(at, turn): (usize, &TurnInput)| {
@@ -38,6 +39,11 @@ impl Sums {
             let must = marks.turn(turn).is_some_and(|m| matches!(m.kind, MarkKind::Sticky | MarkKind::IncludeOnce));
             turn.card.filter(|_| must).map_or(0, |(_, tokens)| tokens + MESSAGE_FRAMING)
         };
+        let of = |covered: bool| {
+            let turns = input.turns.iter().enumerate();
+            turns.map(move |(at, turn)| if choice.covers(at) == covered { card(turn) } else { 0 })
+        };
+        let always = of(true).fold(0, u32::saturating_add);
         let full = run(Form::Full);
         let shortened = |form: Form| if input.policy.shorten_tools { run(form) } else { full.clone() };
         Self {
@@ -48,7 +54,7 @@ impl Sums {
             cut: shortened(Form::Cut(CLOSED_RESULT)),
             elided: shortened(Form::Elided),
             full,
-            cards: prefix(input.turns.iter().map(card)),
+            cards: prefix(of(false)).into_iter().map(|cards| cards.saturating_add(always)).collect(),
         }
     }
 

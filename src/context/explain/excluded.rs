@@ -172,7 +172,7 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
         RowPosition::Excluded { once } => {
             let back = admitted.restored_addition(index, card_tokens);
             let undo = (if once { "exclude-once" } else { "exclude" }, "removes the exclusion");
-            let is_chosen = admitted.choice.reason(index).is_none();
+            let is_chosen = admitted.choice.takes_itself(index);
             let comes_back = is_chosen && index >= admitted.window.start && admitted.price(back).is_sent;
             let (remedy, addition) = if comes_back { (undo, back) } else { (include, card()) };
             (Reason::UserExcluded { once }, remedy, addition)

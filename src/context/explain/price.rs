@@ -75,6 +75,10 @@ impl Admitted<'_> {
     /// overrides the policy's choice.
     pub(in crate::context) fn card_addition(&self, turn: usize, card: u32) -> Addition {
         let out = matches!(self.places[turn], RowPosition::Excluded { .. });
+        // A covered turn is a card even where the window reaches it.
+        if turn >= self.costs.summed && self.summed.covers(turn) {
+            return Addition::apart(card);
+        }
         let whole = self.by_form(|form| turn_cost(&self.input.turns[turn], form, &self.marks));
         let counted = if out || self.choice.withholds(turn) { [0; 3] } else { self.chosen(turn) };
         let mut inside = whole;

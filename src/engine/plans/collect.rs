@@ -7,9 +7,11 @@ use super::input_builder::{BuiltInput, InputBuilder};
 use super::snapshot::Snapshot;
 use super::sources::{code, error_pairs, memory, retrieval, rules, subjects, suggested_pins, summaries};
 use crate::context;
-use crate::domain::base::{Failure, Fields};
+use crate::domain::base::{Failure, Fields, Hash};
 use crate::domain::conversation::NodeHead;
+use crate::domain::planning::SummaryInput;
 use crate::domain::planning::plan::{Reason, Warning};
+use crate::engine::branches::undo::stored_anchor_for_summaries;
 
 impl InputBuilder {
     /// Collects a plan's input. If the model's own tokenizer cannot be loaded, another encoding counts and a warning
@@ -24,17 +26,26 @@ impl InputBuilder {
         Ok(built)
     }
 
-    /// Collects the input. If more was searched because a summary lacks what the question names, also collects the
-    /// input without the newest summary, and returns that one if its plan is smaller: an accepted summary never makes a
-    /// request larger.
+    /// Collects the input. If more was searched because a summary lacks what the question names, or if the last request
+    /// contained summaries, also collects the input without the newest summary, and returns that one if its plan is
+    /// smaller or contains more turns: an accepted summary never makes a request larger.
     fn collect_counted(&mut self, snapshot: &Snapshot) -> Result<BuiltInput, Failure> {
         let (built, reopened) = self.collect_once(snapshot)?;
-        let newest = built.input.summaries.last().filter(|_| reopened);
-        let Some((snapshot, newest)) = newest.and_then(|newest| snapshot.without_summary(newest.by)) else {
-            return Ok(built);
-        };
+        let covers = |by: Hash| built.input.covered.iter().any(|covered| covered.by == by);
+        // A summary of another lane that the question names takes free room.
+        let is_limited = |one: &&SummaryInput| reopened || !one.named || covers(one.by);
+        let newest = built.input.summaries.iter().rfind(is_limited).map(|newest| newest.by);
+        let retains = snapshot.round_before.is_none() && context::retains_summaries(&built.input);
+        let without = newest.filter(|_| reopened || retains).and_then(|newest| snapshot.without_summary(newest));
+        let Some((mut snapshot, newest)) = without else { return Ok(built) };
+        if retains {
+            // The window of the last request was chosen with the summary. Undoing the summary restores the one before.
+            let summaries = &snapshot.branch.summaries;
+            let (known, anchor) = stored_anchor_for_summaries(self.store(), snapshot.branch.id, summaries)?;
+            snapshot.branch.anchor = anchor.filter(|_| known);
+        }
         let mut without = self.collect_counted(&snapshot)?;
-        if !context::is_larger(&built.input, &without.input) {
+        if !context::is_worse(&built.input, &without.input) {
             return Ok(built);
         }
         without.input.near.push(summaries::omitted(&newest, Reason::SavesNothing));

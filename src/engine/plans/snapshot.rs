@@ -105,12 +105,17 @@ pub(crate) struct Question {
 }
 
 impl Snapshot {
-    /// Returns the snapshot without an accepted summary, and that summary; `None` if it is not among them.
+    /// Returns the snapshot without an accepted summary, as after undoing it, and that summary; `None` if it is not among
+    /// them. The anchor of the window stays.
     pub(crate) fn without_summary(&self, id: Hash) -> Option<(Self, Arc<Summary>)> {
         let at = self.summaries.sent.iter().rposition(|sent| sent.summary.id == id)?;
         let mut without = self.clone();
         let summary = without.summaries.sent.remove(at).summary;
         without.summaries.covered.retain(|covered| covered.by != id);
+        if without.branch.summaries.contains(&id) {
+            without.branch.summaries.retain(|other| *other != id);
+            without.branch.summaries.extend(summary.parent);
+        }
         Some((without, summary))
     }
 

@@ -26,9 +26,10 @@ impl Core {
         known: impl FnOnce(&mut Self),
     ) -> Result<(), Failure> {
         let before = branch.summaries.clone();
-        // Reverting a level restores the window that the branch had before that level.
+        // Reverting a level restores the window that the branch had before that level, if a summary was sent since.
         let older =
             before.len() > after.len() || after.last().is_some_and(|last| self.sessions.is_older(branch, *last));
+        let older = older && branch.anchor.as_ref().is_some_and(|anchor| !anchor.summaries.is_empty());
         let (known_anchor, anchor) =
             if older { undo::stored_anchor_for_summaries(&self.store, branch.id, &after)? } else { (false, None) };
         let change = Change::Summaries { branch: branch.id, before: before.clone(), after: after.clone() };

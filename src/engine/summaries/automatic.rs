@@ -25,6 +25,8 @@ use crate::store::types::Write;
 
 /// The maximum number of unsummarized turns; with more of them, a person must ask for a summary.
 const MOST_TURNS: usize = 1_000;
+/// The tokens of missing facts that are added to a draft before it is accepted automatically, in percent of its own.
+const ADDED_PERCENT: u32 = 50;
 /// The maximum bytes of a path that are read for an automatic summary.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -237,11 +239,11 @@ impl Core {
         self.report_draft(branch);
     }
 
-    /// Accepts a draft automatically, after keeping the dropped items that fit. A draft that saves too little, or that
+    /// Accepts a draft automatically, after keeping the dropped items that fit into half of its tokens. A draft that saves too little, or that
     /// can no longer be used, waits for a person.
     fn accept_automatically(&mut self, branch: BranchId) {
         let Some(number) = self.summaries.drafts.number(branch) else { return };
-        let accepted = self.keep_all(branch, number).and_then(|_| {
+        let accepted = self.keep_all(branch, number, ADDED_PERCENT).and_then(|_| {
             let summary = self.summaries.waiting(branch, number)?.draft.summary.clone();
             let short = !summary.too_detailed();
             Ok(if short { Some((summary, self.accept(branch, number)?)) } else { None })

@@ -173,7 +173,7 @@ impl Core {
             SummaryAct::Draft { .. } => Err(Failure::user("A draft needs its own request.")),
             SummaryAct::Show => Ok(Answer::Draft(self.summaries.shown_draft(branch))),
             SummaryAct::Keep { draft, items } => self.keep_items(branch, draft, &items),
-            SummaryAct::KeepAll { draft } => self.keep_all(branch, draft),
+            SummaryAct::KeepAll { draft } => self.keep_all(branch, draft, u32::MAX),
             SummaryAct::Unkeep { draft, item } => self.unkeep(branch, draft, item),
             SummaryAct::Edit { draft, text } => {
                 let kept = self.summaries.waiting(branch, draft)?.draft.summary.kept.clone();
@@ -202,14 +202,17 @@ impl Core {
         self.recompose(branch, draft, None, kept)
     }
 
-    pub(crate) fn keep_all(&mut self, branch: BranchId, draft: u64) -> Result<Answer, Failure> {
+    /// Keeps the missing items that fit, in at most `percent` of the tokens that the draft has.
+    pub(crate) fn keep_all(&mut self, branch: BranchId, draft: u64, percent: u32) -> Result<Answer, Failure> {
         let drafted = self.summaries.waiting(branch, draft)?;
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let count = |text: &str| self.setup.counter.count(encoding, text);
         let text = drafted.draft.summary.text.clone().unwrap_or_default();
         let mut kept = drafted.draft.summary.kept.clone();
         let heading = if kept.is_empty() { count(&format!("\n\n{}\n", keep::KEPT)) } else { 0 };
-        let room = drafted.room().saturating_sub(heading);
+        let most = u64::from(drafted.draft.summary.tokens) * u64::from(percent) / 100;
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        let room = drafted.room().min(most).saturating_sub(heading);
         keep::add(&mut kept, keep::fill(&drafted.wanted, &text, room, &count));
         self.recompose(branch, draft, None, kept)
     }
@@ -266,7 +269,8 @@ impl Core {
         })?;
         self.summaries.drafts.waiting.remove(&id);
         self.emit(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
-        Ok(Answer::Done(format!("The summary now replaces turns {from}–{to}; u undoes it.")))
+        let used = "is in use: requests contain it instead of these turns unless that makes them larger";
+        Ok(Answer::Done(format!("The summary of turns {from}–{to} {used}; u undoes it.")))
     }
 
     /// Rejects a draft; its turns are not summarized automatically again.

@@ -7,6 +7,7 @@ use super::state::{Counts, Due, DueResult};
 use super::writer::cost;
 use crate::context::policy::lanes::{self, Cause, LaneTurn};
 use crate::context::policy::levels::{self, UnsummarizedTurn};
+use crate::context::summary::Size;
 use crate::domain::base::{BranchId, Failure, NodeId};
 use crate::domain::call::tokens::grouped;
 use crate::domain::call::{CountTokens, Encoding};
@@ -195,10 +196,28 @@ impl DueCheck {
                 let most = grouped(most.into());
                 let cause =
                     format!("turns before the window hold more than an estimated {most} tokens without a summary");
-                return Ok(Some((outside, cause)));
+                let upto = if self.policy.anchored { self.with_turns_of_the_window(outside)? } else { outside };
+                return Ok(Some((upto, cause)));
             }
         }
         Ok(None)
+    }
+
+    /// Returns how many turns a summary should cover so that the oldest turns of the window that it replaces take at
+    /// least as many tokens as the summary; otherwise it would make the request larger and stay out of it. At most half
+    /// of the window's turns are covered, and none if these are not enough.
+    fn with_turns_of_the_window(&self, outside: usize) -> Result<usize, Failure> {
+        let tokens = self.tokens()?;
+        let (before, window) = tokens.split_at(outside);
+        let before = before.iter().fold(0_u32, |sum, tokens| sum.saturating_add(*tokens));
+        let mut covered = 0_u32;
+        for (at, tokens) in window.iter().take(window.len() / 2).enumerate() {
+            covered = covered.saturating_add(*tokens);
+            if covered >= Size::default().target(before.saturating_add(covered)) {
+                return Ok(outside + at + 1);
+            }
+        }
+        Ok(outside)
     }
 
     fn tokens(&self) -> Result<Vec<u32>, Failure> {

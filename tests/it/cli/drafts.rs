@@ -161,3 +161,30 @@ fn draft_outlives_a_killed_process() {
         home.assert_sound();
     }
 }
+
+/// The anchor of a call that contained a summary does not keep the summary where it makes later requests larger.
+#[test]
+fn later_requests_are_no_larger_with_summaries_used_at_once() {
+    let home = Home::new("");
+    let message = |n: usize| {
+        let (role, words) = if n.is_multiple_of(2) { ("user", 6) } else { ("assistant", 200) };
+        let text = format!("Step {n} sets K{n:03}={} in src/part/file_{n}.rs. {}", n * 7, "value ".repeat(words));
+        let parent = n.checked_sub(1).map(|before| format!("m{before}"));
+        json!({"id": format!("m{n}"), "session": "S", "role": role, "content": text, "parent": parent}).to_string()
+    };
+    let file = home.path("talk.jsonl");
+    std::fs::write(&file, (0..80).map(message).collect::<Vec<_>>().join("\n")).unwrap();
+    home.ok(&["import", &file.display().to_string()]);
+    home.ok(&["summaries", "auto"]);
+    home.ok(&["budget", "6000"]);
+    let first = home.run(&["ask", "hello one"]);
+    assert!(first.err.contains("unless that makes them larger"), "{}", first.err);
+    home.ok(&["ask", "hello two"]);
+    let size = || home.json(&["plan", "ok continue"])["est_total"].as_u64().unwrap();
+    let with = size();
+    while home.json(&["summary", "list"]).as_array().is_some_and(|listed| !listed.is_empty()) {
+        home.ok(&["summary", "undo"]);
+        let without = size();
+        assert!(with <= without, "{with} tokens with summaries, {without} without");
+    }
+}

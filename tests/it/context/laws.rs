@@ -312,7 +312,11 @@ fn talk() -> impl Strategy<Value = Talk> {
         prop::option::of((0_usize..4, 2_u32..50)),
         prop::option::of((0_usize..14, 0_usize..14, 0_usize..3)),
         (prop::collection::vec(facts(), 14), prop::sample::select(vec!["", "a"])),
-        (prop::option::weighted(0.4, (1_usize..12, words())), prop::option::weighted(0.2, (1_usize..12, words()))),
+        (
+            prop::option::weighted(0.4, (1_usize..12, words())),
+            prop::option::weighted(0.2, (1_usize..12, words())),
+            any::<bool>(),
+        ),
         (prop::bool::weighted(0.2), prop::bool::weighted(0.3), prop::option::weighted(0.3, words())),
     );
     (turns_and_marks, settings(), more).prop_map(
@@ -361,6 +365,11 @@ fn talk() -> impl Strategy<Value = Talk> {
                 Some((unmarked(&talk, count), text))
             };
             (talk.summary, talk.session) = (accepted(summaries.0), accepted(summaries.1));
+            // A lane's summary covers no turns of other lanes.
+            let in_lane = |turn: &usize| talk.facts[*turn].lane == talk.lane;
+            if let Some((turns, _)) = talk.summary.as_mut().filter(|_| summaries.2) {
+                turns.retain(in_lane);
+            }
             (talk.names, talk.state_request) = ((names.0, names.1), names.2.filter(|text| !text.trim().is_empty()));
             talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
                 pleach::domain::planning::plan::Anchor {
@@ -789,8 +798,12 @@ fn assert_summaries(talk: &Talk, solved: &Solved) {
     }
     let before = solve(&before).expect("a summary blocks nothing");
     let (now, then) = (plan.est_total, before.plan.est_total);
+    assert_no_turn_leaves(solved, &before, &covered);
+    // A summary that the question names and that covers no turn takes free room.
+    let newest = input.summaries.last().filter(|newest| newest.named);
+    let by_name = newest.is_some_and(|newest| input.covered.iter().all(|covered| covered.by != newest.by));
     assert!(
-        now <= then,
+        now <= then || by_name,
         "accepting the newest summary makes {now} of {then}:\n{}\n{}",
         brief(&before.plan),
         brief(plan)
@@ -802,6 +815,33 @@ fn assert_summaries(talk: &Talk, solved: &Solved) {
             |plan: &ContextPlan| -> Vec<_> { plan.included().map(|row| (row.atom, row.kind, row.tokens)).collect() };
         let same = bare.bytes == solved.bytes || (lacks && sent(&bare.plan) == sent(plan));
         assert!(same, "unused summaries change nothing:\n{}\n{}", brief(&bare.plan), brief(plan));
+    }
+}
+
+/// A turn that is sent `before` a summary is accepted, and that no summary covers, leaves only if the policy or the
+/// budget has no room for it beside the summary.
+fn assert_no_turn_leaves(solved: &Solved, before: &Solved, covered: &dyn Fn(Atom) -> bool) {
+    let Solved { input, plan, .. } = solved;
+    let row = |plan: &ContextPlan, turn: &TurnInput| {
+        plan.rows.iter().find(|row| row.atom == turn.atom && row.reason != Reason::OffPath).cloned()
+    };
+    // The most that admission reserves for messages that do not exist and for an unneeded label.
+    let used = plan.est_total + 3 * MESSAGE_FRAMING + input.labelled;
+    for turn in input.turns.iter().filter(|turn| !covered(turn.atom)) {
+        let in_window = |row: &Row| row.section() == Some(Section::Recent);
+        let Some(now) = row(plan, turn).filter(|now| !now.included()) else { continue };
+        if !row(&before.plan, turn).is_some_and(|before| in_window(&before)) {
+            continue;
+        }
+        let by_policy =
+            matches!(now.reason, Reason::SoftTarget { .. } | Reason::LevelFull { .. } | Reason::LevelsOver { .. });
+        let (_, shortest) = turn_costs(&input.policy, turn);
+        assert!(
+            by_policy || used + shortest > input.budget.prompt,
+            "it leaves although {shortest} tokens are free beside {used}: {now:#?}\n{}\n{}",
+            brief(&before.plan),
+            brief(plan)
+        );
     }
 }
 

@@ -72,7 +72,7 @@ struct Scenario {
     lane: String,
     #[serde(default)]
     facts: Vec<String>,
-    /// `lane 1-3 40`: an accepted lane summary of 40 tokens for turns 1 to 3; likewise `session`.
+    /// `lane 1-3,5 40`: an accepted lane summary of 40 tokens for turns 1 to 3 and 5; likewise `session`.
     #[serde(default)]
     summaries: Vec<String>,
     /// Turns whose questions were found, best first.
@@ -233,8 +233,11 @@ impl Scenario {
         let summary = |kind: &str| {
             let plan_text = self.summaries.iter().find_map(|text| text.strip_prefix(kind))?;
             let (turns, size) = plan_text.trim().split_once(' ').unwrap();
-            let (from, to) = turns.split_once('-').unwrap();
-            Some(((turn(from)..=turn(to)).collect(), text(size, "summary")))
+            let part = |part: &str| {
+                let (from, to) = part.split_once('-').unwrap_or((part, part));
+                turn(from)..=turn(to)
+            };
+            Some((turns.split(',').flat_map(part).collect(), text(size, "summary")))
         };
         (talk.summary, talk.session) = (summary("lane"), summary("session"));
         let has = |row_name: &str| self.names.iter().any(|name| name == row_name);

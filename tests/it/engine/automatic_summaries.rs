@@ -390,7 +390,10 @@ fn turns_outside_the_window_get_a_draft() {
     let before = plan(&mut client, branch);
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     let after = plan(&mut client, branch);
-    assert!(summary(&after).unwrap().included() && after.est_total <= before.est_total);
+    // The covered turns are outside the window anyway, and no turn of the window leaves for the summary.
+    assert_eq!(summary(&after).unwrap().reason, Reason::SavesNothing);
+    let sent = |plan: &ContextPlan| plan.included().map(|row| row.atom).collect::<Vec<_>>();
+    assert_eq!(sent(&after), sent(&before));
 }
 
 /// A command ends with its turn: a summary that needs no model is made before that. A draft is reported once, and so is
@@ -433,7 +436,8 @@ fn commands_make_due_summaries() {
             }
             (AutoSummaryAcceptance::Auto, _) => {
                 assert!(!notices.is_empty() && notices[0].contains("accepts drafts automatically"), "{notices:?}");
-                assert!(summary(&plan(&mut client, branch)).unwrap().included());
+                assert!(notices[0].contains("unless that makes them larger"), "{notices:?}");
+                assert!(summary(&plan(&mut client, branch)).is_some());
             }
         }
     }

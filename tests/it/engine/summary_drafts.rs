@@ -143,7 +143,11 @@ fn summary_replaces_its_turns_and_undo_restores_every_byte() {
     for number in [1, 4, 5, 6, 7] {
         assert_eq!(by_number(number).reason, Reason::Superseded { by: made.summary.id });
     }
-    assert_eq!((by_number(2).kind, by_number(2).section()), (RowKind::Card, Some(Section::StickyPins)));
+    assert_eq!(
+        (by_number(2).kind, by_number(2).section()),
+        (RowKind::Turn, Some(Section::Recent)),
+        "it is not covered"
+    );
     assert_eq!(by_number(3).reason, Reason::UserExcluded { once: false });
     assert_eq!(by_number(8).section(), Some(Section::Recent), "the first raw turn follows the last covered one");
     let used = client.drawn(branch, &message("and now?")).unwrap();

@@ -239,7 +239,7 @@ pub(crate) fn build_input(talk: &Talk, encoding: Encoding, counter: &dyn CountTo
     let (input, bag, reopened) = InputBuilder { talk, counter, encoding, bag: Contents::default() }.build_input();
     let Some(before) = talk.without_newest_summary().filter(|_| reopened) else { return (input, bag) };
     let (mut without, other_bag) = build_input(&before, encoding, counter);
-    if !context::is_larger(&input, &without) {
+    if !context::is_worse(&input, &without) {
         return (input, bag);
     }
     without.near.push(look::summary_that_saves_nothing());
