@@ -196,8 +196,7 @@ impl DueCheck {
                 let most = grouped(most.into());
                 let cause =
                     format!("turns before the window hold more than an estimated {most} tokens without a summary");
-                let upto = if self.policy.anchored { self.with_turns_of_the_window(outside)? } else { outside };
-                return Ok(Some((upto, cause)));
+                return Ok(Some((self.with_turns_of_the_window(outside)?, cause)));
             }
         }
         Ok(None)
