@@ -25,6 +25,8 @@ use std::sync::{Arc, PoisonError};
 
 /// The number of cached counts at which the cache is cleared.
 const MAX_CACHED: usize = 20_000;
+/// Tokens of a summary's heading and of the space that it may need beyond its target.
+const SUMMARY_FRAMING: u32 = 60;
 /// The number of messages that are read at a time.
 const BATCH: usize = 256;
 /// The number of turns that are counted at a time, because a few may be enough for a decision.
@@ -204,15 +206,17 @@ impl DueCheck {
 
     /// Returns how many turns a summary should cover so that the oldest turns of the window that it replaces take at
     /// least as many tokens as the summary; otherwise it would make the request larger and stay out of it. At most half
-    /// of the window's turns are covered, and none if these are not enough.
+    /// of the window's turns are covered, and none if these are not enough. The first turn of the window does not count,
+    /// because it leaves a window that is limited to a number of turns with the next message.
     fn with_turns_of_the_window(&self, outside: usize) -> Result<usize, Failure> {
         let tokens = self.tokens()?;
         let (before, window) = tokens.split_at(outside);
-        let before = before.iter().fold(0_u32, |sum, tokens| sum.saturating_add(*tokens));
+        let before = before.iter().chain(window.first()).fold(0_u32, |sum, tokens| sum.saturating_add(*tokens));
         let mut covered = 0_u32;
-        for (at, tokens) in window.iter().take(window.len() / 2).enumerate() {
+        for (at, tokens) in window.iter().enumerate().take(window.len() / 2).skip(1) {
             covered = covered.saturating_add(*tokens);
-            if covered >= Size::default().target(before.saturating_add(covered)) {
+            let target = Size::default().target(before.saturating_add(covered));
+            if covered >= target.saturating_add(target / 2).saturating_add(SUMMARY_FRAMING) {
                 return Ok(outside + at + 1);
             }
         }

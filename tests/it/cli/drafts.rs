@@ -182,9 +182,6 @@ fn later_requests_are_no_larger_with_summaries_used_at_once() {
     home.ok(&["ask", "hello two"]);
     let size = || home.json(&["plan", "ok continue"])["est_total"].as_u64().unwrap();
     let with = size();
-    let plan = home.json(&["plan", "ok continue"]);
-    let sent = plan["included"].as_array().unwrap().iter().any(|row| row["section"] == "lane_summary");
-    assert!(sent, "the summary also covers turns of the window, so that it is sent: {plan}");
     while home.json(&["summary", "list"]).as_array().is_some_and(|listed| !listed.is_empty()) {
         home.ok(&["summary", "undo"]);
         let without = size();

@@ -396,6 +396,40 @@ fn turns_outside_the_window_get_a_draft() {
     assert_eq!(sent(&after), sent(&before));
 }
 
+/// A draft also covers the oldest turns of the window, as many as pay for the summary, so that it is sent once accepted.
+#[test]
+fn draft_covers_turns_of_the_window_that_pay_for_it() {
+    let bench = Bench::new(&model(16));
+    let spec = PolicySpec { window_turns: 8, ..windowed(AutoSummaryAcceptance::Draft) };
+    let mut client = client(&bench, &spec);
+    let branch = client.session();
+    let mut turn = 0;
+    while drafts(&client) == 0 {
+        turn += 1;
+        assert!(turn < 16, "no summary was ever due");
+        say(&mut client, branch, turn..=turn);
+        client.must(Request::Summary { branch, act: SummaryAct::List });
+    }
+    let (draft, _) = drafted(&mut client, 0);
+    let before = plan(&mut client, branch);
+    act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
+    let after = plan(&mut client, branch);
+    assert_eq!(
+        summary(&after).unwrap().reason,
+        Reason::Summary,
+        "turns {:?}: {} → {} tokens",
+        draft.summary.turns,
+        draft.summary.original_tokens,
+        draft.summary.tokens
+    );
+    assert!(after.est_total <= before.est_total, "{} > {}", after.est_total, before.est_total);
+    let later = |plan: &ContextPlan| {
+        let numbers = plan.included().filter(|row| row.kind == RowKind::Turn).filter_map(|row| row.source.turn);
+        numbers.filter(|number| *number > draft.summary.turns.1).collect::<Vec<_>>()
+    };
+    assert_eq!(later(&after), later(&before), "no other turn leaves");
+}
+
 /// A command ends with its turn: a summary that needs no model is made before that. A draft is reported once, and so is
 /// a summary that the model would write.
 #[test]
