@@ -4,8 +4,10 @@
 //!
 //! The weight of a question is the sum of its content words' idf; a word that is not on the path, or the name of a
 //! speaker, weighs as much as a word that occurs once. One place of the path (a message and its two neighbors) must
-//! contain `MIN_COVERED` of this weight, and a candidate's score must reach `MIN_SCORED` of it. A candidate whose
-//! cosine is far above the mean of the path is included regardless of its words.
+//! contain `MIN_COVERED` of this weight, and a candidate's score must reach `MIN_SCORED` of it. The candidate or a
+//! neighbor must contain a word of the question or a learned one: a good sitting or speaker alone is no evidence. A
+//! candidate from a time that the question names, or whose cosine is far above the mean of the path, is included
+//! regardless of its words.
 //!
 //! In a conversation of long messages, a message and its neighbors contain most words of any question. There, one
 //! passage of the path must contain `MIN_COVERED_LONG` of the weight, and scores have no minimum: questions about long
@@ -13,8 +15,10 @@
 
 use super::RetrievalError;
 use super::gate::{self, MessageSignals};
+use super::hints::Hints;
 use super::search::{Hit, SearchOptions};
 use super::tuning::chatty;
+use crate::domain::call::ScoreParts;
 use std::collections::HashSet;
 
 /// Share of a question's weight that one place must contain.
@@ -33,6 +37,8 @@ pub struct Floor {
     is_covered: bool,
     /// The minimum score.
     min_score: f32,
+    /// The times that the question names.
+    hints: Hints,
     /// Passages of the index whose cosine is far above the mean.
     near: HashSet<u32>,
 }
@@ -45,17 +51,20 @@ impl Floor {
     pub fn new(options: &SearchOptions<'_>, text: &str) -> Result<Self, RetrievalError> {
         let signals = gate::measure(options, text)?;
         let near = options.cosines.map(|cosines| gate::far_above(cosines, signals.asks)).unwrap_or_default();
+        let hints = Hints::new(text, options.scope.newest());
         if chatty(options.scope.shape.mean_tokens) < MIN_CHATTY {
             let is_covered = is_covered(&signals, (signals.in_passage, MIN_COVERED_LONG));
-            return Ok(Self { is_covered, min_score: f32::NEG_INFINITY, near });
+            return Ok(Self { is_covered, min_score: f32::NEG_INFINITY, hints, near });
         }
         let is_covered = is_covered(&signals, (signals.within, MIN_COVERED));
-        Ok(Self { is_covered, min_score: MIN_SCORED * question_weight(&signals), near })
+        Ok(Self { is_covered, min_score: MIN_SCORED * question_weight(&signals), hints, near })
     }
 
     /// Returns whether a candidate reaches the floor.
     pub fn passes(&self, options: &SearchOptions<'_>, hit: &Hit) -> bool {
-        if self.is_covered && hit.score >= self.min_score {
+        let ScoreParts { bm25, feedback, smooth, .. } = hit.parts;
+        let has_words = bm25 + feedback + smooth > 0.0 && hit.score >= self.min_score;
+        if self.is_covered && (has_words || self.hints.names(options.scope.at(hit.position))) {
             return true;
         }
         let known = options.index.known(options.scope.number(hit.position));
@@ -70,11 +79,12 @@ fn question_weight(signals: &MessageSignals) -> f32 {
 }
 
 /// Returns whether the weight that one place contains is at least this share of the question's weight. A known
-/// identifier, or a phrase that points to the past, is sufficient evidence that the question refers to older messages.
+/// identifier, a phrase that points to the past, or a time from which there are messages is sufficient evidence that
+/// the question refers to older messages.
 #[allow(clippy::cast_precision_loss, reason = "a number of speakers")]
 fn is_covered(signals: &MessageSignals, (contained, share): (f32, f32)) -> bool {
     let names = signals.named as f32 * signals.once;
-    signals.code || signals.cue || contained + names >= share * (question_weight(signals) + names)
+    signals.code || signals.cue || signals.dated || contained + names >= share * (question_weight(signals) + names)
 }
 
 #[cfg(test)]
@@ -99,6 +109,7 @@ mod tests {
             (MessageSignals { cue: true, ..signals(1, 4, 1.0) }, true),
             (MessageSignals { code: true, ..signals(1, 4, 1.0) }, true),
             (MessageSignals { named: 1, ..signals(1, 4, 2.0) }, true),
+            (MessageSignals { dated: true, ..signals(1, 4, 1.0) }, true),
         ] {
             assert_eq!(is_covered(&signals, (signals.within, MIN_COVERED)), expected, "{signals:?}");
         }

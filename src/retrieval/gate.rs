@@ -35,6 +35,8 @@ pub struct MessageSignals {
     pub once: f32,
     /// Number of speakers it names.
     pub named: usize,
+    /// Whether it names a time from which there are searchable messages.
+    pub dated: bool,
     /// Whether a known word is an identifier or a path.
     pub code: bool,
     /// Whether it is a question, or a request to tell something.
@@ -90,6 +92,8 @@ pub fn measure(options: &SearchOptions<'_>, text: &str) -> Result<MessageSignals
         }
     }
     let allowed = options.filter.allowed(options.index, options.scope);
+    let is_dated = |(position, allowed): (usize, &bool)| *allowed && query.hints.names(options.scope.at(position));
+    signals.dated = !query.hints.times.is_empty() && allowed.iter().enumerate().any(is_dated);
     signals.in_passage = passages.into_iter().fold(0.0, f32::max);
     for ((sum, count), allowed) in places.into_iter().zip(allowed) {
         signals.together = signals.together.max(sum);
@@ -141,14 +145,17 @@ const TOGETHER: f32 = 1.5;
 
 /// Decides from the signals whether to search.
 ///
-/// A message that points to the past opens the gate if any of its words is known. A question opens it with two known
-/// words that occur together somewhere, with one known word and a speaker's name, or with one rare word. Anything else
+/// A message that points to the past opens the gate if any of its words is known. A question opens it if it names a
+/// time from which there are messages, with two known words that occur together somewhere, with one known word and a speaker's name, or with one rare word. Anything else
 /// (a remark, an order) needs a known identifier, or several words whose joint occurrence in one place is itself rare.
 /// Half of the words must be known.
 pub fn decide(signals: &MessageSignals) -> Gate {
     let skip = Gate::Skipped;
     if signals.known > 0 && signals.cue {
         return Gate::Pass(PassReason::Cue);
+    }
+    if signals.asks && signals.dated {
+        return Gate::Pass(PassReason::Time);
     }
     if signals.content == 0 {
         return skip(SkipReason::NoContent);
@@ -335,7 +342,7 @@ mod tests {
     /// Signals on both sides of every border of the rule.
     #[test]
     fn the_rule_has_the_documented_borders() {
-        use PassReason::{Cue, Rare, Several};
+        use PassReason::{Cue, Rare, Several, Time};
         use SkipReason::{Common, Faint, NoContent, Unknown};
         let asks =
             MessageSignals { content: 2, known: 1, asks: true, once: 4.0, rarest: 1.9, ..MessageSignals::default() };
@@ -346,6 +353,9 @@ mod tests {
             (MessageSignals { cue: true, ..asks }, Gate::Pass(Cue)),
             (MessageSignals { cue: true, known: 0, ..asks }, skip(Unknown)),
             (MessageSignals { content: 0, known: 0, ..asks }, skip(NoContent)),
+            (MessageSignals { content: 0, known: 0, dated: true, ..asks }, Gate::Pass(Time)),
+            (MessageSignals { dated: true, asks: false, ..states }, Gate::Pass(Several)),
+            (MessageSignals { content: 0, dated: true, asks: false, ..asks }, skip(NoContent)),
             (MessageSignals { code: true, ..asks }, Gate::Pass(Rare)),
             (MessageSignals { code: true, known: 0, ..asks }, skip(Unknown)),
             (asks, skip(Common)),

@@ -34,6 +34,10 @@ const LONG_MONTHS: [&str; 12] = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 ];
+/// Words that precede the name of a month.
+const BEFORE_MONTHS: &[&str] = &[
+    "after", "before", "by", "during", "early", "in", "last", "late", "mid", "of", "since", "this", "through", "until",
+];
 #[rustfmt::skip]
 const SPEECH_VERBS: &[&str] = &[
     "advise", "answer", "explain", "explained", "gave", "give", "list", "listed", "mention", "mentioned", "propose",
@@ -76,9 +80,10 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// Reads the hints of a query.
+    /// Reads the hints of a query. A month without a year is the last one that began before `newest`, in seconds since
+    /// 1970.
     #[must_use]
-    pub fn new(text: &str) -> Self {
+    pub fn new(text: &str, newest: Option<i64>) -> Self {
         let lower_text = text.to_lowercase();
         let words: Vec<&str> = words_of(&lower_text).collect();
         let has = |word: &str| words.contains(&word);
@@ -92,7 +97,7 @@ impl Hints {
         } else {
             None
         };
-        Self { wants, role: role(&words), times: times(&words) }
+        Self { wants, role: role(&words), times: times(&words, newest) }
     }
 
     /// Returns whether the query names this time, in seconds since 1970.
@@ -114,11 +119,13 @@ fn role(words: &[&str]) -> Option<Role> {
     }
 }
 
-/// Returns the months and days that are named together with a year, as ranges of seconds.
-fn times(words: &[&str]) -> Vec<Range<i64>> {
+/// Returns the named months and days as ranges of seconds, in the year that the query names, or else in the last year in
+/// which they began before `newest`.
+fn times(words: &[&str], newest: Option<i64>) -> Vec<Range<i64>> {
     let number = |word: &str| word.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<i16>().ok();
     let year = words.iter().filter_map(|word| word.parse::<i16>().ok()).find(|year| (1970..2200).contains(year));
-    let Some(year) = year else { return Vec::new() };
+    let newest_year = newest.and_then(|at| jiff::Timestamp::from_second(at).ok());
+    let newest_year = newest_year.map(|at| at.to_zoned(jiff::tz::TimeZone::UTC).year());
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let month =
@@ -127,9 +134,20 @@ fn times(words: &[&str]) -> Vec<Range<i64>> {
         let around = [at.checked_sub(1), Some(at + 1), at.checked_sub(2)];
         let near = around.into_iter().flatten().filter_map(|at| words.get(at)).filter_map(|word| number(word));
         let day = near.filter_map(|day| i8::try_from(day).ok()).find(|day| (1..=31).contains(day));
-        let first = jiff::civil::Date::new(year, month, day.unwrap_or(1));
-        let Some(from) = first.ok().and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC).ok()) else { continue };
-        let from = from.timestamp().as_second();
+        let begin = |year: i16| {
+            let date = jiff::civil::Date::new(year, month, day.unwrap_or(1)).ok()?;
+            Some(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second())
+        };
+        // "May" and "march" are also other words.
+        let is_month = day.is_some() || at.checked_sub(1).is_some_and(|at| BEFORE_MONTHS.contains(&words[at]));
+        let from = match (year, newest_year) {
+            (Some(year), _) => begin(year),
+            (None, Some(year)) if is_month => {
+                [year, year - 1].into_iter().filter_map(begin).find(|from| newest.is_some_and(|newest| *from <= newest))
+            }
+            (None, _) => None,
+        };
+        let Some(from) = from else { continue };
         found.push(from..from + if day.is_some() { (1 + FOLLOW_UP_DAYS) * DAY } else { (31 + FOLLOW_UP_DAYS) * DAY });
     }
     found
@@ -186,7 +204,7 @@ mod tests {
             ("many how", None),
             ("how many, and how long", Some(TIME)),
         ] {
-            assert_eq!(Hints::new(text).wants, wants, "{text}");
+            assert_eq!(Hints::new(text, None).wants, wants, "{text}");
         }
         for (text, role) in [
             ("What did you suggest for my garden?", Some(Role::Assistant)),
@@ -206,7 +224,7 @@ mod tests {
             ("i'm", Some(Role::User)),
             ("they said", None),
         ] {
-            assert_eq!(Hints::new(text).role, role, "{text}");
+            assert_eq!(Hints::new(text, None).role, role, "{text}");
         }
     }
 
@@ -238,10 +256,22 @@ mod tests {
             ("7 x y may 2022", vec![month(2022, 5)]),
             ("2 7 may 2022", vec![day(2022, 5, 7)]),
         ] {
-            assert_eq!(Hints::new(text).times, times, "{text}");
+            assert_eq!(Hints::new(text, None).times, times, "{text}");
         }
-        assert_eq!(Hints::new("Why is the sky blue?"), Hints::default());
-        let hints = Hints::new("3 may 2022");
+        let newest = Some(at(2023, 6, 9));
+        for (text, times) in [
+            ("in May", vec![month(2023, 5)]),
+            ("In early July?", vec![month(2022, 7)]),
+            ("on 8 June", vec![day(2023, 6, 8)]),
+            ("June 10th", vec![day(2022, 6, 10)]),
+            ("you may march on", vec![]),
+            ("in May 2021", vec![month(2021, 5)]),
+            ("Feb 29", vec![]),
+        ] {
+            assert_eq!(Hints::new(text, newest).times, times, "{text}");
+        }
+        assert_eq!(Hints::new("Why is the sky blue?", None), Hints::default());
+        let hints = Hints::new("3 may 2022", None);
         let start = at(2022, 5, 3);
         assert_eq!(
             [start - 1, start, start + 4 * DAY - 1, start + 4 * DAY].map(|at| hints.names(at)),

@@ -35,7 +35,11 @@ impl Query {
             all.push((same[0], 1.0 + repeats.ln()));
         }
         let without: Vec<(Term, f32)> = all.iter().copied().filter(|(term, _)| !is_name(*term)).collect();
-        Self { terms: if without.is_empty() { all } else { without }, speakers: named, hints: Hints::new(text) }
+        Self {
+            terms: if without.is_empty() { all } else { without },
+            speakers: named,
+            hints: Hints::new(text, scope.newest()),
+        }
     }
 
     /// Returns whether the query contains a term.

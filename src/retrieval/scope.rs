@@ -118,6 +118,11 @@ impl Scope {
         self.times[position]
     }
 
+    /// Returns the time of the newest message with a known time, in seconds since 1970.
+    pub fn newest(&self) -> Option<i64> {
+        self.times.iter().copied().max().filter(|at| *at > i64::MIN)
+    }
+
     /// Returns the slots of the message at a position.
     pub fn span(&self, position: usize) -> Range<usize> {
         self.firsts[position] as usize..self.firsts[position + 1] as usize

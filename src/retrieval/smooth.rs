@@ -55,7 +55,9 @@ pub(super) fn combine(
         .map(|slot| {
             let position = scope.position(slot);
             let sitting = sittings[scope.sitting(position) as usize] * least;
-            let is_supported = words[slot] + neighbor_gains[position] + sitting > 0.0 || cosine.is_some();
+            let is_supported = words[slot] + neighbor_gains[position] + sitting > 0.0
+                || cosine.is_some()
+                || query.hints.names(scope.at(position));
             if is_supported { parts(slot).sum() } else { f32::NEG_INFINITY }
         })
         .collect();
@@ -68,12 +70,13 @@ pub(super) fn combine(
         .collect()
 }
 
-/// Returns the mean and the standard deviation.
+/// Returns the mean and the standard deviation, or 1 if all scores are equal.
 fn spread(scores: &[f32]) -> (f32, f32) {
     let count = scores.len().max(1) as f64;
     let mean = scores.iter().map(|score| f64::from(*score)).sum::<f64>() / count;
     let square = scores.iter().map(|score| (f64::from(*score) - mean).powi(2)).sum::<f64>() / count;
-    (mean as f32, (square.sqrt() as f32).max(f32::MIN_POSITIVE))
+    let spread = square.sqrt() as f32;
+    (mean as f32, if spread > 0.0 { spread } else { 1.0 })
 }
 
 /// Returns the gain of each message from its counted neighbors in the same sitting.
@@ -156,7 +159,7 @@ mod tests {
         assert_eq!(spread(&[1.0, 3.0, 1.0, 3.0]), (2.0, 1.0));
         assert_eq!(spread(&[-6.0, 6.0]), (0.0, 6.0));
         for alike in [[].as_slice(), &[5.0, 5.0]] {
-            assert!(spread(alike).1 > 0.0, "equal scores are divided by it, too");
+            assert!((spread(alike).1 - 1.0).abs() < f32::EPSILON, "equal scores are divided by it, too");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::fill::{CardRoom, Filled, UnsentHit, fill};
 use super::floor::Floor;
+use super::gate;
 use super::index::segment::{NoSegments, Source};
 use super::index::session::{Entry, Index, Sealed};
 use super::index::words::Term;
@@ -176,7 +177,8 @@ proptest! {
         let spread = |of: &[f32]| {
             let many = f32::from(u16::try_from(count).unwrap());
             let mean = of.iter().sum::<f32>() / many;
-            (mean, (of.iter().map(|one| (one - mean).powi(2)).sum::<f32>() / many).sqrt())
+            let spread = (of.iter().map(|one| (one - mean).powi(2)).sum::<f32>() / many).sqrt();
+            (mean, if spread > 0.0 { spread } else { 1.0 })
         };
         let mut words = vec![0.0_f32; count];
         for hit in &hits {
@@ -200,7 +202,7 @@ proptest! {
                 continue;
             };
             prop_assert!(close(hit.parts.smooth, smooth[at]) && close(hit.parts.sitting, tuning.sitting * sittings[at / 20]));
-            let gain = tuning.cosine * (sums[at] - mean) / wide.max(f32::MIN_POSITIVE) * spread(&words).1;
+            let gain = tuning.cosine * (sums[at] - mean) / wide * spread(&words).1;
             let gain = if cosines { gain } else { 0.0 };
             prop_assert!(close(hit.parts.cos, gain), "{} {gain}", hit.parts.cos);
             let asked = messages[at].1 == 4;
@@ -363,6 +365,29 @@ fn near_misses_report_their_passage_and_shortfall() {
     assert!(!is_included(&find(&options, "oven", &room(59 + missing, 20)), &tight.near[0]), "with fewer it is not");
     for most in [0, 1, 5] {
         assert_eq!(find(&options, "oven", &room(60, most)).near, tight.near[..most], "no more than are wanted");
+    }
+}
+
+/// The first 20 messages are from 14 November 2023, the next from 16 November, the last from 17 November.
+#[test]
+fn a_time_finds_its_messages_without_any_word() {
+    let mut conversation = Conversation::default();
+    let path: Vec<u32> = (0..60).map(|number| conversation.add(WORDS[number % 16])).collect();
+    let (scope, filter) = (Scope::new(&conversation.index, &path), Filter::default());
+    let options = conversation.options(&scope, &filter, &NoSegments);
+    for (question, found) in [
+        ("What did Paula paint on 17 November?", (40..60).collect()),
+        ("What did Paula paint on 17 November 2023?", (40..60).collect()),
+        ("What did Paula paint on 17 November 2022?", Vec::new()),
+        ("What did Paula paint on 3 March?", Vec::new()),
+    ] {
+        let open = gate::gate(&options, question).unwrap() == Gate::Pass(PassReason::Time);
+        let floor = Floor::new(&options, question).unwrap();
+        let hits = conversation.hits(&path, &filter, question);
+        let mut positions: Vec<usize> =
+            hits.iter().filter(|hit| floor.passes(&options, hit)).map(|hit| hit.position).collect();
+        positions.sort_unstable();
+        assert_eq!((open, positions), (!found.is_empty(), found), "{question}");
     }
 }
 

@@ -146,9 +146,12 @@ fn pass_reason(why: PassReason) -> &'static str {
         PassReason::Forced => "you asked for it",
         PassReason::Named => "the message names a symbol or file",
         PassReason::Focus => "a focus or an attached file limits it",
-        PassReason::Cue | PassReason::Rare | PassReason::Several | PassReason::Meaning | PassReason::Matches => {
-            "symbols contain enough of the message"
-        }
+        PassReason::Cue
+        | PassReason::Rare
+        | PassReason::Several
+        | PassReason::Time
+        | PassReason::Meaning
+        | PassReason::Matches => "symbols contain enough of the message",
     }
 }
 

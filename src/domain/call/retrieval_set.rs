@@ -45,6 +45,8 @@ pub enum PassReason {
     Rare,
     /// Older messages contain several words of the message.
     Several,
+    /// The message asks about a time from which there are older messages.
+    Time,
     /// One older message is far closer in meaning than the others.
     Meaning,
     /// The message names a symbol or file. Only for code.

@@ -1,5 +1,6 @@
-//! Calibrations: how each model's server counts tokens compared with the program's counter, learned from the stored
-//! calls. They serve display and warnings only; no plan depends on them, so a changed factor makes no plan stale.
+//! What the stored calls tell about each model's server: how it counts tokens compared with the program's counter, and
+//! whether it reads repeated prompts from a cache. This serves display and warnings only; no plan depends on it, so a
+//! changed factor makes no plan stale.
 //! Not for: the arithmetic (`domain::call::meter`), or admission.
 
 use crate::domain::call::meter::NEWEST;
@@ -15,9 +16,17 @@ const RECENT: usize = 1_000;
 /// Profile, model, encoding.
 type Key = (String, String, String);
 
-/// A cache of calibrations that is valid until the next call is reported.
+/// What was learned about one model.
+#[derive(Clone, Copy, Default)]
+struct Learned {
+    calibration: Option<Calibration>,
+    /// Whether its server reported that it read part of a prompt from a cache.
+    caches: bool,
+}
+
+/// A cache of what was learned, valid until the next call is reported.
 #[derive(Default)]
-pub(crate) struct Meters(BTreeMap<Key, Option<Calibration>>);
+pub(crate) struct Meters(BTreeMap<Key, Learned>);
 
 impl Meters {
     /// Clears the cache, after a call was reported here or in another window.
@@ -27,12 +36,16 @@ impl Meters {
 
     /// Returns the calibration of a plan's model and encoding; `None` without enough calls.
     pub(crate) fn calibration(&mut self, store: &Store, plan: &ContextPlan) -> Option<Calibration> {
-        let key = (plan.profile.clone(), plan.model.clone(), plan.encoding.name().into_owned());
-        *self.0.entry(key).or_insert_with_key(|key| learn(store, Some(key)).remove(key))
+        self.learned(store, plan).calibration
     }
 
-    /// Returns the cost of a plan's prompt before it is sent; `None` without prices. The first `same` tokens may be
-    /// cached.
+    fn learned(&mut self, store: &Store, plan: &ContextPlan) -> Learned {
+        let key = (plan.profile.clone(), plan.model.clone(), plan.encoding.name().into_owned());
+        *self.0.entry(key).or_insert_with_key(|key| learn(store, Some(key)).remove(key).unwrap_or_default())
+    }
+
+    /// Returns the cost of a plan's prompt before it is sent; `None` without prices. The first `same` tokens count as
+    /// cached if the server has reported cached tokens before.
     pub(crate) fn prompt_cost(
         &mut self,
         store: &Store,
@@ -40,7 +53,8 @@ impl Meters {
         plan: &ContextPlan,
         same: u32,
     ) -> Option<PromptCost> {
-        let calibration = self.calibration(store, plan);
+        let Learned { calibration, caches } = self.learned(store, plan);
+        let same = if caches { same } else { 0 };
         price.map(|price| {
             PromptCost::new(&price, plan.est_total, same, plan.budget.reserved_output, calibration.as_ref())
         })
@@ -55,28 +69,34 @@ impl Meters {
 }
 
 /// Learns from the newest calls, for one model or for all.
-fn learn(store: &Store, wanted: Option<&Key>) -> BTreeMap<Key, Calibration> {
-    let mut samples: BTreeMap<Key, Vec<Sample>> = BTreeMap::new();
+fn learn(store: &Store, wanted: Option<&Key>) -> BTreeMap<Key, Learned> {
+    let mut found: BTreeMap<Key, (Vec<Sample>, bool)> = BTreeMap::new();
     let read = store.recent_usage(RECENT, |report| {
         let sample = report.sample().filter(|_| !report.encoding.is_empty());
+        let caches = report.usage.cached_read.is_some_and(|tokens| tokens > 0);
         let key = (report.provider, report.model, report.encoding);
         if let Some(sample) = sample.filter(|_| wanted.is_none_or(|wanted| *wanted == key)) {
-            let of = samples.entry(key).or_default();
-            if of.len() < NEWEST {
-                of.push(sample);
+            let (samples, has_cache) = found.entry(key).or_default();
+            if samples.len() < NEWEST {
+                samples.push(sample);
+                *has_cache |= caches;
             }
-            return wanted.is_none() || of.len() < NEWEST;
+            return wanted.is_none() || samples.len() < NEWEST;
         }
         true
     });
     if let Err(error) = read {
         tracing::warn!(%error, "the usage of calls could not be read");
     }
-    samples.into_iter().filter_map(|(key, samples)| Some((key, Calibration::learn(&samples)?))).collect()
+    let learned =
+        |(samples, caches): (Vec<Sample>, bool)| Learned { calibration: Calibration::learn(&samples), caches };
+    found.into_iter().map(|(key, of)| (key, learned(of))).collect()
 }
 
 /// Returns all calibrations, by profile, model, and encoding.
 pub(crate) fn learned(store: &Store) -> Vec<CalibrationEntry> {
-    let row = |((profile, model, encoding), calibration)| CalibrationEntry { profile, model, encoding, calibration };
-    learn(store, None).into_iter().map(row).collect()
+    let row = |((profile, model, encoding), learned): (Key, Learned)| {
+        Some(CalibrationEntry { profile, model, encoding, calibration: learned.calibration? })
+    };
+    learn(store, None).into_iter().filter_map(row).collect()
 }

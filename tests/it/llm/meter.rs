@@ -123,6 +123,23 @@ fn cost_is_shown_before_and_after_a_call() {
 }
 
 #[test]
+fn only_a_server_that_reported_cached_tokens_makes_a_prefix_cheaper() {
+    let call = |cached: u32| {
+        reporting(
+            &json!({"prompt_tokens": 900, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": cached}}),
+        )
+    };
+    let server = Server::start_posts(vec![call(0), call(600)]);
+    let home = home(&server);
+    for cached in [false, true] {
+        value(&home, &["ask", "--json", "one more"]);
+        let cost = value(&home, &["plan", "--json", "and now?"])["cost"].clone();
+        assert_eq!(cost["prompt"] != cost["prompt_uncached"], cached, "{cost}");
+        assert_eq!(cost["cached_tokens"].as_u64().unwrap() > 0, cached, "{cost}");
+    }
+}
+
+#[test]
 fn changed_factor_keeps_displayed_plans_valid() {
     let server = Server::start_posts(vec![reporting(&json!({"prompt_tokens": 900, "completion_tokens": 2}))]);
     let bench = Bench::http(&server);
