@@ -83,15 +83,15 @@ pub(super) fn print_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
         u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64),
         draft.looked_for
     ));
+    let all = draft.dropped.len();
     let salient = draft.dropped.iter().take_while(|item| item.weight >= SALIENT).count();
-    if salient > 0 {
-        run.io.say(&format!(
-            "\nDropped: {} of {} in total:",
-            counted(salient as u64, "important fact"),
-            draft.dropped.len()
-        ));
+    let printed = if salient > 0 { salient } else { all }.min(MAX_PRINTED);
+    match (all, salient) {
+        (0, _) => {}
+        (_, 0) => run.io.say(&format!("\nDropped: {}, none of them important:", counted(all as u64, "fact"))),
+        (_, _) => run.io.say(&format!("\nDropped: {} of {all} in total:", counted(salient as u64, "important fact"))),
     }
-    for (place, item) in draft.dropped.iter().enumerate().take(salient.min(MAX_PRINTED)) {
+    for (place, item) in draft.dropped.iter().enumerate().take(printed) {
         run.io.say(&format!(
             "{:>4}  {} {}  turn {}, {}: {}",
             place + 1,
@@ -101,6 +101,9 @@ pub(super) fn print_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
             item.role.name(),
             column(&item.sentence, 72).trim_end()
         ));
+    }
+    if printed < all {
+        run.io.say(&format!("      and {} more; --json lists all", all - printed));
     }
     for (turn, why) in &draft.stays {
         let why = json!(why);

@@ -114,7 +114,7 @@ fn look(talk: &Talk, scope: &Scope, question: &str, cosines: Option<&[(u32, f32)
     let ask =
         SearchOptions { index: &talk.index, scope, source: &NoSegments, texts: talk, filter, cosines, tuning: None };
     let _ = writeln!(out, "? {question}\n  {:.3?}", measure(&ask, question).unwrap());
-    let _ = writeln!(out, "  {:?}, {:?}", gate(&ask, question).unwrap(), Hints::new(question));
+    let _ = writeln!(out, "  {:?}, {:?}", gate(&ask, question).unwrap(), Hints::new(question, scope.newest()));
     let query = Query::new(&talk.index, scope, question);
     let hits = search(&ask, &query).unwrap();
     let floor = Floor::new(&ask, question).unwrap();
