@@ -118,9 +118,9 @@
 //!   [`Section`](domain::planning::policy::Section) where none fits
 //! * a setting: a field in [`config::settings`] and its default in `config/default.toml`; the engine reads it in
 //!   `engine::startup::setup`, the screen in `tui::shell::configuration`
-//! * an action: a line in `config::keys::actions` (group, whether its letter is guarded, name, sentence) and one in
-//!   `tui::update::actions` (what it does); its key in `config/keymap.toml`; help, the palette, and the conflict check
-//!   use both
+//! * an action: a line in its family in `config::keys::actions` (whether its letter is guarded, name, sentence) and one
+//!   in the function of its family in `tui::update::actions` (what it does); its key in `config/keymap.toml`; help, the
+//!   palette, and the conflict check use both
 //! * an action that several screens have: a method of [`tui::screens::screen::Screen`] that passes by default, and an
 //!   implementation in each screen that has it; `tui::update::shared` offers the action to the topmost screen, and a
 //!   notice follows if that screen passes. `tests/it/screens/every_screen/bound_keys.rs` presses every key that a

@@ -210,7 +210,7 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     branch.overrides.mattered.push(atom);
     let overrides = branch.overrides.clone();
     send(model, BranchRequest::Override { branch: origin, overrides }, Pending::Act, out);
-    let key = model.keys.key(Action::Context);
+    let key = model.keys.key(Action::NextRequest);
     model.status.say(Severity::Notice, format!("The item is now suggested as a pin; {key} shows it."), model.now);
 }
 

@@ -88,7 +88,7 @@ pub(crate) fn show_sent(model: &mut Model, run: &RunCard, found: RawRequest) {
 fn refuse_sent(model: &mut Model) -> bool {
     let sent = model.layers.top::<RawRequestScreen>().is_some_and(|raw| raw.sent.is_some());
     if sent {
-        let key = model.keys.key(Action::Context);
+        let key = model.keys.key(Action::NextRequest);
         let text = format!("This request was sent; only the next request can be edited: press {key} in the composer.");
         model.status.say(Severity::Notice, text, model.now);
     }

@@ -75,7 +75,7 @@ fn top_screen(model: &mut Model) -> Option<&mut RequestScreen> {
 /// The overlay if it is the top screen; otherwise None, and a notice says which key opens it.
 fn open_overlay(model: &mut Model) -> Option<&mut RequestScreen> {
     if top_screen(model).is_none() {
-        let key = model.keys.key(Action::Context);
+        let key = model.keys.key(Action::NextRequest);
         model.status.say(Severity::Notice, format!("This works in the list; {key} opens it."), model.now);
     }
     top_screen(model)

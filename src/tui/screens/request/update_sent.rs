@@ -26,7 +26,7 @@ pub(crate) fn refuses(model: &mut Model, action: Action) -> bool {
             || matches!(action, A::TakeRow | A::TakeAll | A::SearchAnyway | A::BudgetUp | A::BudgetDown)
             || matches!(action, A::EditRequest | A::EditJson));
     if refused {
-        let key = model.keys.key(A::Context);
+        let key = model.keys.key(A::NextRequest);
         notice(model, format!("This request was sent; marks act on the next request: {key} from the composer."));
     }
     refused
@@ -94,7 +94,7 @@ pub(crate) fn next_call(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let Some(found) = model.layers.top().and_then(RequestScreen::call) else { return };
     let Some(run) = found.after else {
-        let key = model.keys.key(Action::Context);
+        let key = model.keys.key(Action::NextRequest);
         return notice(model, format!("This is the newest call; {key} from the composer shows the next request."));
     };
     request(model, run, out);
