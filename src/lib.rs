@@ -129,7 +129,8 @@
 //!   example, its group in `config::commands::table`, an arm in `cli`, and an arm in `tui::chat::update::commands`;
 //!   help, completion, `--plain`, and the manual page use the table. `Print` there means that the code of the
 //!   command line runs the command and the screen shows its output
-//! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
+//! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`; its answer: the same
+//!   family in `engine::api::answer`
 //! * state of the engine: the part that owns it (`engine::sessions::state`, `turns::state`, `plans::state`,
 //!   `summaries::state`, `tools::state`), which does not depend on the core that contains it. A function that needs one
 //!   part is a method of it, one that needs two takes both; a method of `Core` coordinates several

@@ -5,7 +5,7 @@ use super::model::{EditedRequest, RawRequestPending, RawRequestScreen};
 use crate::domain::base::{BranchId, Failure, Hash, Safe};
 use crate::domain::call::request;
 use crate::domain::call::{BodyFault, RunCard};
-use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanRequest, RawRequest};
+use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanAnswer, PlanRequest, RawRequest};
 use crate::tui::chat::update::ask;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::effects::{show_answer, show_failure};
@@ -16,8 +16,10 @@ use std::sync::Arc;
 pub(crate) fn answered(model: &mut Model, pending: RawRequestPending, result: Result<Answer, Failure>) {
     use RawRequestPending as P;
     match (pending, result) {
-        (P::Body { branch, draft, edit }, Ok(Answer::Raw(found))) => arrived(model, branch, draft, edit, *found),
-        (P::Count(digest), Ok(Answer::Weighed(found))) => counted(model, digest, &found),
+        (P::Body { branch, draft, edit }, Ok(Answer::Plan(PlanAnswer::Raw(found)))) => {
+            arrived(model, branch, draft, edit, *found);
+        }
+        (P::Count(digest), Ok(Answer::Plan(PlanAnswer::Weighed(found)))) => counted(model, digest, &found),
         (P::Send { branch, draft, digest }, result) => sent(model, branch, draft, digest, result),
         (P::Body { .. } | P::Count(_), result) => show_answer(model, result),
     }
