@@ -34,7 +34,10 @@ use pleach::domain::base::BranchId;
 use pleach::domain::call::SkipReason;
 use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::{ContextPlan, Mode};
-use pleach::engine::api::{Answer, BranchRequest, Event, IndexingEvent, PlanRequest, Planned, Request, SessionRequest};
+use pleach::engine::api::{
+    Answer, BranchRequest, Event, IndexingEvent, PlanAnswer, PlanRequest, Planned, Request, SessionAnswer,
+    SessionRequest,
+};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -93,7 +96,7 @@ fn megabytes(kilobytes: u64) -> String {
 fn open(client: &mut Client, title: &str) -> BranchId {
     let session = Some(title.to_owned());
     match client.must(Request::Session(SessionRequest::Open { session, branch: None, create: false })) {
-        Answer::Opened(view) => view.current,
+        Answer::Session(SessionAnswer::Opened(view)) => view.current,
         other => panic!("{other:?}"),
     }
 }
@@ -176,7 +179,7 @@ fn search_times(client: &mut Client, stops: bool, dice: &mut Dice) -> (Vec<Durat
             budget: Some(4_000),
             anyway: true,
         });
-        let Answer::Retrieved(found) = client.must(request) else { panic!("no answer") };
+        let Answer::Plan(PlanAnswer::Retrieved(found)) = client.must(request) else { panic!("no answer") };
         whole.push(since.elapsed());
         alone.push(Duration::from_micros(found.set.elapsed_us));
         assert!(!found.items.is_empty(), "something is found");

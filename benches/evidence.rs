@@ -23,7 +23,7 @@ mod support {
 use pleach::domain::base::{BranchId, NodeId};
 use pleach::domain::call::CountTokens;
 use pleach::domain::planning::{Mode, Planned, PolicySpec, Row, Section};
-use pleach::engine::api::{Answer, Request, SessionRequest};
+use pleach::engine::api::{Answer, Request, SessionAnswer, SessionRequest};
 use pleach::llm::counting::tokens::Tokenizers;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -102,13 +102,16 @@ fn started(policy: &PolicySpec, mode: Mode, budget: u32, counter: &Arc<Tokenizer
 /// The conversations of a store: the branch of each, and the external ids of its messages.
 fn imported(client: &mut Client, conversations: &str) -> Vec<(BranchId, HashMap<String, NodeId>)> {
     let reading = pleach::import::read(conversations.as_bytes(), "x.jsonl").unwrap().incoming();
-    let Answer::Imported { sessions, .. } = client.must(Request::Session(SessionRequest::Import { reading })) else {
+    let import = Request::Session(SessionRequest::Import { reading });
+    let Answer::Session(SessionAnswer::Imported { sessions, .. }) = client.must(import) else {
         panic!("nothing was imported")
     };
     let mut found = Vec::new();
     for session in sessions {
         let open = SessionRequest::Open { session: Some(session.session.to_string()), branch: None, create: false };
-        let Answer::Opened(view) = client.must(Request::Session(open)) else { panic!("no session") };
+        let Answer::Session(SessionAnswer::Opened(view)) = client.must(Request::Session(open)) else {
+            panic!("no session")
+        };
         let ids = view.nodes.iter().filter_map(|head| Some((head.external_id.clone()?, head.id)));
         found.push((view.current, ids.collect()));
     }

@@ -28,7 +28,7 @@ use pleach::domain::call::{CountTokens, Encoding, UseCount, UseTotals};
 use pleach::domain::code::CodeSettings;
 use pleach::domain::planning::{Mode, Planned, PolicySpec, Row, RowKind, Section};
 use pleach::domain::tool::{Rule, Verdict};
-use pleach::engine::api::{Answer, CallRequest, Request};
+use pleach::engine::api::{Answer, CallAnswer, CallRequest, Request};
 use pleach::llm::counting::tokens::Tokenizers;
 use pleach::tools::{EffectOptions, Workspace};
 use prefix::{parts, same_tokens};
@@ -147,7 +147,7 @@ fn session(policy: &PolicySpec, mode: Mode, repository: &Path, counter: &Arc<Tok
     figures.tokens = runs.iter().map(|run| u64::from(run.est_total)).sum();
     client.plan(branch, &message("And now?")).expect("a plan");
     match client.must(Request::Call(CallRequest::Ledger { branch, whole: false })) {
-        Answer::Ledger(ledger) => figures.uses = ledger.uses,
+        Answer::Call(CallAnswer::Ledger(ledger)) => figures.uses = ledger.uses,
         other => panic!("{other:?}"),
     }
     client.stop();

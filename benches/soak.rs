@@ -18,7 +18,8 @@ use pleach::config::settings::CallOverrides;
 use pleach::domain::base::BranchId;
 use pleach::engine::Engine;
 use pleach::engine::api::{
-    Answer, Draft, DraftKind, Event, Events, PlanRequest, Request, SessionRequest, Ticket, TurnEvent, TurnRequest,
+    Answer, Draft, DraftKind, Event, Events, PlanRequest, Request, SessionAnswer, SessionRequest, Ticket, TurnEvent,
+    TurnRequest,
 };
 use pleach::engine::startup::setup::Setup;
 use pleach::engine::startup::wiring;
@@ -119,7 +120,7 @@ impl Screen {
         loop {
             match self.events.recv_timeout(PATIENCE).expect("a session") {
                 Event::Answer { ticket, result } if ticket == mine => match result.unwrap() {
-                    Answer::Opened(view) => return view.current,
+                    Answer::Session(SessionAnswer::Opened(view)) => return view.current,
                     other => panic!("{other:?}"),
                 },
                 _ => {}

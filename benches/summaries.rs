@@ -21,7 +21,9 @@ use pleach::domain::call::tokens::approximate;
 use pleach::domain::conversation::{MarkKind, Role};
 use pleach::domain::summary::draft::SALIENT;
 use pleach::domain::summary::{AnchorKind, SourceTurn, SummaryAuthor, SummaryDraft, SummaryKind};
-use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, PlanRequest, Request, SummaryAct};
+use pleach::engine::api::{
+    Act, Answer, BranchAnswer, BranchRequest, ItemName, PlanRequest, Request, SummaryAct, SummaryAnswer,
+};
 use std::sync::Arc;
 use support::bench::{Bench, Client, Model, message, model_of};
 
@@ -34,7 +36,7 @@ fn act(client: &mut Client, branch: BranchId, act: SummaryAct) -> Answer {
 
 fn drafted(client: &mut Client, branch: BranchId, draft_act: SummaryAct) -> Arc<SummaryDraft> {
     match act(client, branch, draft_act) {
-        Answer::Draft(Some(draft)) => draft,
+        Answer::Summary(SummaryAnswer::Draft(Some(draft))) => draft,
         other => panic!("{other:?}"),
     }
 }
@@ -118,7 +120,7 @@ fn add(client: &mut Client, branch: BranchId, role: Role, text: &str) -> NodeId 
         text: text.to_owned(),
         priority: None,
     })) {
-        Answer::Added(head) => head.id,
+        Answer::Branch(BranchAnswer::Added(head)) => head.id,
         other => panic!("{other:?}"),
     }
 }

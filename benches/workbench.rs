@@ -41,7 +41,7 @@ use pleach::domain::base::{BranchId, Hash, NodeId, RunId, SessionId};
 use pleach::domain::call::Certainty;
 use pleach::domain::conversation::Node;
 use pleach::domain::planning::ContextPlan;
-use pleach::engine::api::{Answer, Event, Planned, Request, SessionRequest, Ticket, TurnEvent};
+use pleach::engine::api::{Event, Planned, Request, SessionAnswer, SessionRequest, Ticket, TurnEvent};
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, EngineMsg, FrameMsg, Input, Msg};
 use pleach::tui::theme::Theme;
@@ -110,7 +110,7 @@ impl Bench {
         let cmds = update::start(&mut bench.model, None, None);
         bench.take(cmds);
         let ticket = bench.open.unwrap();
-        bench.event(Event::Answer { ticket, result: Ok(Answer::Opened(Arc::new(view))) });
+        bench.event(Event::Answer { ticket, result: Ok(SessionAnswer::Opened(Arc::new(view)).into()) });
         bench.frame();
         bench
     }
@@ -129,7 +129,7 @@ impl Bench {
             match cmd {
                 Cmd::Send(ticket, Request::Session(SessionRequest::Bodies { nodes })) => {
                     let found = nodes.iter().filter_map(|id| self.bodies.get(id).cloned()).collect();
-                    self.event(Event::Answer { ticket, result: Ok(Answer::Bodies(found)) });
+                    self.event(Event::Answer { ticket, result: Ok(SessionAnswer::Bodies(found).into()) });
                 }
                 Cmd::Send(ticket, Request::Session(SessionRequest::Open { .. })) => self.open = Some(ticket),
                 _ => {}

@@ -118,9 +118,9 @@
 //!   [`Section`](domain::planning::policy::Section) where none fits
 //! * a setting: a field in [`config::settings`] and its default in `config/default.toml`; the engine reads it in
 //!   `engine::startup::setup`, the screen in `tui::shell::configuration`
-//! * an action: a line in `config::keys::actions` (group, whether its letter is guarded, name, sentence) and one in
-//!   `tui::update::actions` (what it does); its key in `config/keymap.toml`; help, the palette, and the conflict check
-//!   use both
+//! * an action: a line in its family in `config::keys::actions` (whether its letter is guarded, name, sentence) and one
+//!   in the function of its family in `tui::update::actions` (what it does); its key in `config/keymap.toml`; help, the
+//!   palette, and the conflict check use both
 //! * an action that several screens have: a method of [`tui::screens::screen::Screen`] that passes by default, and an
 //!   implementation in each screen that has it; `tui::update::shared` offers the action to the topmost screen, and a
 //!   notice follows if that screen passes. `tests/it/screens/every_screen/bound_keys.rs` presses every key that a
@@ -129,7 +129,8 @@
 //!   example, its group in `config::commands::table`, an arm in `cli`, and an arm in `tui::chat::update::commands`;
 //!   help, completion, `--plain`, and the manual page use the table. `Print` there means that the code of the
 //!   command line runs the command and the screen shows its output
-//! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
+//! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`; its answer: the same
+//!   family in `engine::api::answer`
 //! * state of the engine: the part that owns it (`engine::sessions::state`, `turns::state`, `plans::state`,
 //!   `summaries::state`, `tools::state`), which does not depend on the core that contains it. A function that needs one
 //!   part is a method of it, one that needs two takes both; a method of `Core` coordinates several

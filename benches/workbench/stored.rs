@@ -3,7 +3,7 @@
 use crate::dice::Dice;
 use crate::fill::{self, LONG, question};
 use crate::support::live::Live;
-use pleach::engine::api::{Answer, Request, SessionRequest};
+use pleach::engine::api::{Answer, Request, SessionAnswer, SessionRequest};
 use pleach::store::Store;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -98,7 +98,7 @@ pub(crate) fn search(messages: usize, kept: Option<&Path>) {
         for end in &ends {
             let since = Instant::now();
             match client.must(find(*end)) {
-                Answer::Found(_) => each.push(since.elapsed()),
+                Answer::Session(SessionAnswer::Found(_)) => each.push(since.elapsed()),
                 other => panic!("{other:?}"),
             }
         }

@@ -7,8 +7,9 @@ use crate::domain::base::{Failure, FailureKind};
 use crate::domain::planning::plan::Blocked;
 use crate::domain::tool::{RerunState, Rule};
 use crate::engine::api::{
-    Answer, Draft, Event, Events, IndexingEvent, NameOrId, PlanRequest, Planned, ProgramEvent, Request, RequestSender,
-    SessionRequest, SessionView, SummaryEvent, Ticket, ToolEvent, ToolRequest, TraceAct, TurnEvent, TurnRequest,
+    Answer, Draft, Event, Events, IndexingEvent, NameOrId, PlanAnswer, PlanRequest, Planned, ProgramEvent, Request,
+    RequestSender, SessionAnswer, SessionRequest, SessionView, SummaryEvent, Ticket, ToolEvent, ToolRequest, TraceAct,
+    TurnEvent, TurnRequest,
 };
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
@@ -198,7 +199,7 @@ impl<'a> Client<'a> {
     ) -> Result<Arc<SessionView>, Stop> {
         let (session, branch) = (session.clone(), branch.clone());
         match self.call(SessionRequest::Open { session, branch, create }, io)? {
-            Answer::Opened(view) => {
+            Answer::Session(SessionAnswer::Opened(view)) => {
                 for line in &view.recovered {
                     io.note(&in_commands(line));
                 }
@@ -211,8 +212,8 @@ impl<'a> Client<'a> {
     /// Plans a draft on the open branch.
     pub(super) fn plan(&mut self, view: &SessionView, draft: Draft, io: &mut Io<'_>) -> Result<Planned, Stop> {
         match self.call(PlanRequest::Replan { branch: view.current, generation: 1, draft }, io)? {
-            Answer::Planned(Planned::Blocked(blocked)) => Err(Stop::Blocked(blocked)),
-            Answer::Planned(planned) => Ok(planned),
+            Answer::Plan(PlanAnswer::Planned(Planned::Blocked(blocked))) => Err(Stop::Blocked(blocked)),
+            Answer::Plan(PlanAnswer::Planned(planned)) => Ok(planned),
             other => Err(unexpected(&other)),
         }
     }
@@ -254,9 +255,9 @@ fn handle_indexing(event: &IndexingEvent, io: &mut Io<'_>) {
 /// Sends a request and returns the content of the answer of this kind. If the request fails or another answer arrives,
 /// returns from the function with the failure.
 macro_rules! expect_answer {
-    ($run:expr, $kind:ident, $request:expr) => {
+    ($run:expr, $family:ident($kind:ident::$variant:ident), $request:expr) => {
         match $run.call($request)? {
-            $crate::engine::api::Answer::$kind(content) => content,
+            $crate::engine::api::Answer::$family($kind::$variant(content)) => content,
             other => return Err($crate::cli::client::unexpected(&other)),
         }
     };
@@ -266,6 +267,7 @@ pub(super) use expect_answer;
 /// Returns the failure for an answer of an unexpected kind.
 pub(super) fn unexpected(answer: &Answer) -> Stop {
     let kind = format!("{answer:?}");
-    let kind = kind.split(['(', '{', ' ']).next().unwrap_or_default();
+    let names = kind.split(['(', '{', ' ']).take(2).filter(|name| name.starts_with(char::is_alphabetic));
+    let kind = names.last().unwrap_or_default();
     Failure::new(FailureKind::Internal, format!("The engine returned an unexpected answer ({kind}).")).into()
 }

@@ -12,7 +12,7 @@ use crate::domain::tool::consent::decide;
 use crate::domain::tool::folded_text::{folded, folded_difference, length};
 use crate::domain::tool::mcp::OUTSIDE;
 use crate::domain::tool::{Consent, FileChange, PendingApproval, Row, Rule, RuleScope, ToolEffect, Verdict};
-use crate::engine::api::{RuleAct, ToolRequest};
+use crate::engine::api::{RuleAct, ToolAnswer, ToolRequest};
 use serde_json::json;
 
 /// The number of unchanged lines around a change.
@@ -40,7 +40,7 @@ pub(super) fn rules(run: &mut Run<'_, '_>, command: Option<&RulesCommand>) -> Re
 }
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let all = expect_answer!(run, Rules, ToolRequest::Rule(RuleAct::List));
+    let all = expect_answer!(run, Tool(ToolAnswer::Rules), ToolRequest::Rule(RuleAct::List));
     if run.io.json {
         let shape = |(scope, rule): &(RuleScope, Rule)| json!({ "scope": scope, "tool": rule.tool, "on": rule.on, "verdict": rule.verdict });
         return run.io.value(&all.iter().map(shape).collect::<Vec<_>>());

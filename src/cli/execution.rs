@@ -10,7 +10,7 @@ use crate::config::load::Config;
 use crate::domain::base::{BranchId, Failure, Safe};
 use crate::domain::conversation::{IncomingPieces, Transcript};
 use crate::domain::planning::blocked::UNSENT;
-use crate::engine::api::{Answer, Request, SessionView, TurnRequest};
+use crate::engine::api::{Answer, BranchAnswer, Request, SessionView, TurnRequest};
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl Run<'_, '_> {
                 sentence(words.trim_end_matches(" u undoes it."))
             }
             Answer::Done(words) => sentence(&in_commands(&words)),
-            Answer::Branch(_) | Answer::Text(_) => message.to_owned(),
+            Answer::Branch(BranchAnswer::Branch(_)) | Answer::Text(_) => message.to_owned(),
             other => return Err(unexpected(&other)),
         };
         let words = self.io.as_typed(&words);

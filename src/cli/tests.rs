@@ -6,7 +6,10 @@ use crate::config::load::{Environment, Sources, load};
 use crate::domain::base::{BranchId, Failure, Hash, NodeId, RunId, SessionId};
 use crate::domain::call::{RunCard, RunStatus, Usage};
 use crate::domain::conversation::{Branch, End, ImportedFile, NodeHead, Overrides, Role, SessionCard};
-use crate::engine::api::{Answer, Event, ProgramRequest, Request, RequestSender, SessionRequest, SessionView, Ticket};
+use crate::engine::api::{
+    Answer, Event, ProgramAnswer, ProgramRequest, Request, RequestSender, SessionAnswer, SessionRequest, SessionView,
+    Ticket,
+};
 use clap::Parser as _;
 use serde_json::Value;
 use std::sync::mpsc::{Sender, channel};
@@ -24,7 +27,9 @@ struct FakeSender {
 impl RequestSender for FakeSender {
     fn send(&self, ticket: Ticket, request: Request) {
         let events = match &request {
-            Request::Session(SessionRequest::Open { .. }) => vec![answer(ticket, Answer::Opened(Arc::new(view())))],
+            Request::Session(SessionRequest::Open { .. }) => {
+                vec![answer(ticket, SessionAnswer::Opened(Arc::new(view())))]
+            }
             other => (self.script)(ticket, other),
         };
         self.seen.lock().unwrap().push(request);
@@ -35,8 +40,8 @@ impl RequestSender for FakeSender {
     }
 }
 
-pub(crate) fn answer(ticket: Ticket, answer: Answer) -> Event {
-    Event::Answer { ticket, result: Ok(answer) }
+pub(crate) fn answer(ticket: Ticket, answer: impl Into<Answer>) -> Event {
+    Event::Answer { ticket, result: Ok(answer.into()) }
 }
 
 pub(crate) fn id(n: u128) -> Uuid {
@@ -180,7 +185,7 @@ pub(crate) fn execute(line: &[&str], script: impl Fn(Ticket, &Request) -> Vec<Ev
 /// Answers every request as done.
 pub(crate) fn done(ticket: Ticket, request: &Request) -> Vec<Event> {
     match request {
-        Request::Program(ProgramRequest::Backups(_)) => vec![answer(ticket, Answer::Backups(Vec::new()))],
+        Request::Program(ProgramRequest::Backups(_)) => vec![answer(ticket, ProgramAnswer::Backups(Vec::new()))],
         _ => vec![answer(ticket, Answer::Done(String::new()))],
     }
 }

@@ -5,8 +5,9 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::api::{
-    Answer, BranchRequest, CallRequest, EditableAct, Exact, FileAct, MemoryRequest, PlanRequest, ProgramRequest,
-    Request, RuleAct, SessionRequest, SummaryAct, Ticket, ToolRequest, TurnRequest,
+    Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, EditableAct, Exact, FileAct, MemoryRequest,
+    PlanRequest, ProgramAnswer, ProgramRequest, Request, RuleAct, SessionAnswer, SessionRequest, SummaryAct, Ticket,
+    ToolRequest, TurnRequest,
 };
 use super::core::Core;
 use super::inbox::{Inbox, OutsideChange, PlanReport, SummaryReport, TurnReport};
@@ -138,7 +139,9 @@ impl Core {
     /// Handles requests about sessions.
     fn on_session(&mut self, ticket: Ticket, request: SessionRequest) -> Result<(), Failure> {
         let result = match request {
-            SessionRequest::List => self.store.sessions().map(Answer::Sessions).map_err(Failure::from),
+            SessionRequest::List => {
+                self.store.sessions().map(|found| SessionAnswer::Sessions(found).into()).map_err(Failure::from)
+            }
             SessionRequest::New { title } => self.new_session(&title),
             SessionRequest::Open { session, branch, create } => {
                 self.open_session(session.as_deref(), branch.as_deref(), create)
@@ -155,12 +158,12 @@ impl Core {
             SessionRequest::Import { reading } => self.import(&reading),
             SessionRequest::Markdown { branch } => markdown(&self.sessions, &self.store, branch),
             SessionRequest::Transcript { session, branch } => transcript(&self.store, session.as_deref(), branch)
-                .map(|transcript| Answer::Transcript(Box::new(transcript))),
+                .map(|transcript| Answer::Session(SessionAnswer::Transcript(Box::new(transcript)))),
             SessionRequest::Bodies { nodes } => queries::bodies(self, &nodes),
             SessionRequest::Undo => self.undo(),
             SessionRequest::Redo => self.redo(),
         };
-        let opened = matches!(result, Ok(Answer::Opened(_)));
+        let opened = matches!(result, Ok(Answer::Session(SessionAnswer::Opened(_))));
         self.answer(ticket, result);
         // The screen can use a branch's settings only once it knows the session, so they follow the answer.
         if let Some(branch) = self.sessions.current().ok().filter(|_| opened).map(|session| session.current) {
@@ -326,11 +329,13 @@ impl Core {
                 return Ok(());
             }
             ProgramRequest::Reload => self.reload_config(),
-            ProgramRequest::Meters => Ok(Answer::Meters(super::calls::meters::learned(&self.store))),
+            ProgramRequest::Meters => Ok(ProgramAnswer::Meters(super::calls::meters::learned(&self.store)).into()),
             ProgramRequest::ForgetQuirks { profile, model, quirk } => {
                 self.forget_quirks((profile.as_deref(), model.as_deref()), quirk)
             }
-            ProgramRequest::Backups(act) => self.store.copies(act).map(Answer::Backups).map_err(Failure::from),
+            ProgramRequest::Backups(act) => {
+                self.store.copies(act).map(|found| ProgramAnswer::Backups(found).into()).map_err(Failure::from)
+            }
         };
         self.answer_now(ticket, result)
     }
@@ -346,13 +351,13 @@ impl Core {
         self.sessions.current_id = Some(id);
         self.show_settings(&found);
         self.check_later(branch);
-        Ok(Answer::Branch(Box::new(found)))
+        Ok(BranchAnswer::Branch(Box::new(found)).into())
     }
 }
 
 /// Returns the calls of the open session, newest last.
 fn runs(sessions: &Sessions, store: &Store) -> Result<Answer, Failure> {
-    Ok(Answer::Runs(store.runs(sessions.current()?.card.id)?))
+    Ok(CallAnswer::Runs(store.runs(sessions.current()?.card.id)?).into())
 }
 
 /// Panics if a test asked for it, to show how the screen behaves without the engine.

@@ -15,8 +15,9 @@ use pleach::domain::conversation::{Atom, Branch, MarkKind, Memory, MemoryKind, N
 use pleach::domain::planning::{ItemHistory, Mode};
 use pleach::domain::tool::{Command, PendingApproval, ToolEffect};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Event, Exact, ItemName, MemoryAct, MemoryRequest, MemoryScope,
-    PlanRequest, Request, SessionRequest, ToolEvent, ToolRequest, TurnEvent,
+    Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, Event, Exact, ItemName, MemoryAct, MemoryAnswer,
+    MemoryRequest, MemoryScope, PlanAnswer, PlanRequest, Request, SessionAnswer, SessionRequest, ToolEvent,
+    ToolRequest, TurnEvent,
 };
 use pleach::tui::chat::model::slash;
 use pleach::tui::model::focus::Focus;
@@ -43,7 +44,7 @@ pub(crate) const SCREENS: &[(&str, Open)] = &[
         stage.press("tab w");
         stage.reply(
             |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })),
-            Answer::Raw(raw_request::raw()),
+            PlanAnswer::Raw(raw_request::raw()),
         );
     }),
     ("Traces", |stage| {
@@ -74,7 +75,7 @@ pub(crate) const SCREENS: &[(&str, Open)] = &[
         stage.type_text("/race mode:off mode:heavy Why?").press("enter");
         let branches =
             [7, 8].map(|n| fixture::branch(BranchId(uuid::Uuid::from_u128(n)), &format!("race-{n}"), None, Some(MAIN)));
-        stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(branches.to_vec()));
+        stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), CallAnswer::Race(branches.to_vec()));
     }),
     ("Calls", |stage| {
         stage.press("f9");
@@ -92,7 +93,7 @@ pub(crate) const SCREENS: &[(&str, Open)] = &[
             ItemHistory { atom, title: "x".into(), turn: None, stays: Vec::new(), older: 0, steps: Vec::new() };
         stage.reply(
             |r| matches!(r, Request::Plan(PlanRequest::Why { most: None, .. })),
-            Answer::History(Box::new(history)),
+            PlanAnswer::History(Box::new(history)),
         );
     }),
     ("ConversationSearchScreen", |stage| {
@@ -285,7 +286,7 @@ fn irreversible_acts_ask_first() {
     stage.press("f3");
     stage.reply(
         |r| matches!(r, Request::Session(SessionRequest::List | SessionRequest::Search { .. })),
-        Answer::Sessions(vec![fixture::card("auth-bug")]),
+        SessionAnswer::Sessions(vec![fixture::card("auth-bug")]),
     );
     stage.press("alt-d");
     is_asked(&stage);
@@ -363,7 +364,7 @@ fn state(client: &mut Client, branch: BranchId) -> State {
         branch.marks.sort_by_key(|mark| mark.target);
         branch.state.iter_mut().for_each(|state| state.version = 0);
     }
-    let Answer::Memories(mut memories) =
+    let Answer::Memory(MemoryAnswer::Memories(mut memories)) =
         client.must(Request::Memory(MemoryRequest::List { session: None, words: None, scope: None }))
     else {
         panic!()
@@ -383,7 +384,7 @@ fn fill(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> (BranchId, B
         name: Some(name.into()),
         switch: false,
     })) {
-        Answer::Branch(branch) => branch.id,
+        Answer::Branch(BranchAnswer::Branch(branch)) => branch.id,
         other => panic!("{other:?}"),
     };
     let (one, two) = (fork(client, "one"), fork(client, "two"));
@@ -399,7 +400,7 @@ fn fill(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> (BranchId, B
         text: "Tea is served at five".into(),
         scope: MemoryScope::Session,
     }));
-    let Answer::Memories(memories) =
+    let Answer::Memory(MemoryAnswer::Memories(memories)) =
         client.must(Request::Memory(MemoryRequest::List { session: None, words: None, scope: None }))
     else {
         panic!()

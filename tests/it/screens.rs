@@ -34,7 +34,7 @@ mod what_if;
 use pleach::config::keys::keymap::{Chord, Keymap};
 use pleach::domain::base::NodeId;
 use pleach::domain::conversation::Node;
-use pleach::engine::api::{Answer, Event, Request, SessionRequest, Ticket};
+use pleach::engine::api::{Answer, Event, Request, SessionAnswer, SessionRequest, Ticket};
 use pleach::tui::model::{Facts, Model};
 use pleach::tui::msg::{Cmd, EngineMsg, FileCmd, FrameMsg, Input, Msg, TerminalMsg};
 use pleach::tui::shell::highlight::Highlighter;
@@ -93,7 +93,7 @@ impl Stage {
             match cmd {
                 Cmd::Send(ticket, Request::Session(SessionRequest::Bodies { nodes })) => {
                     let found = nodes.iter().filter_map(|id| self.bodies.get(id).cloned()).collect();
-                    self.answer(ticket, Answer::Bodies(found));
+                    self.answer(ticket, Answer::Session(SessionAnswer::Bodies(found)));
                 }
                 Cmd::Send(ticket, request) => self.sent.push((ticket, request)),
                 Cmd::Run(line, _) => self.kept.push(format!("run {line}")),
@@ -113,12 +113,12 @@ impl Stage {
         self.msg(Msg::Engine(EngineMsg::Event(Box::new(event))))
     }
 
-    pub(crate) fn answer(&mut self, ticket: Ticket, answer: Answer) {
-        self.event(Event::Answer { ticket, result: Ok(answer) });
+    pub(crate) fn answer(&mut self, ticket: Ticket, answer: impl Into<Answer>) {
+        self.event(Event::Answer { ticket, result: Ok(answer.into()) });
     }
 
     /// Answers the newest request that `of` accepts.
-    pub(crate) fn reply(&mut self, of: impl Fn(&Request) -> bool, answer: Answer) -> &mut Self {
+    pub(crate) fn reply(&mut self, of: impl Fn(&Request) -> bool, answer: impl Into<Answer>) -> &mut Self {
         let ticket = self.sent.iter().rev().find(|(_, request)| of(request)).map(|(ticket, _)| *ticket).unwrap();
         self.answer(ticket, answer);
         self

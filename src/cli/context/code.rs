@@ -8,7 +8,7 @@ use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::domain::call::tokens::counted;
 use crate::domain::code::{CodeMap, CodeSearchResult, IndexStatus, NearSymbolReason, ParseOutcome};
-use crate::engine::api::{CodeAct, ToolRequest};
+use crate::engine::api::{CodeAct, ToolAnswer, ToolRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -32,7 +32,7 @@ fn request(dir: Option<&Path>, act: CodeAct) -> ToolRequest {
 }
 
 pub(crate) fn index(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
-    let status = expect_answer!(run, Indexed, request(dir, CodeAct::Index));
+    let status = expect_answer!(run, Tool(ToolAnswer::Indexed), request(dir, CodeAct::Index));
     for note in &status.notes {
         run.io.note(note);
     }
@@ -46,7 +46,7 @@ pub(crate) fn index(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Sto
 /// `index --map`.
 pub(crate) fn map(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
     let budget = run.global.budget.unwrap_or(MAP_BUDGET);
-    let map = expect_answer!(run, Map, request(dir, CodeAct::Map { budget, anchors: MAX_SYMBOLS }));
+    let map = expect_answer!(run, Tool(ToolAnswer::Map), request(dir, CodeAct::Map { budget, anchors: MAX_SYMBOLS }));
     if run.io.json {
         return run.io.value(&map);
     }
@@ -77,7 +77,7 @@ pub(crate) fn find(
 
 fn search(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<CodeSearchResult, Stop> {
     let budget = run.global.budget.unwrap_or(DEFAULT_BUDGET);
-    Ok(*expect_answer!(run, Code, request(dir, CodeAct::Find { query, budget })))
+    Ok(*expect_answer!(run, Tool(ToolAnswer::Code), request(dir, CodeAct::Find { query, budget })))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]

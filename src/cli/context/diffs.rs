@@ -9,7 +9,7 @@ use crate::cli::stop::Stop;
 use crate::domain::base::money::money;
 use crate::domain::call::tokens::counted;
 use crate::domain::planning::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemPlace, PlanDiff};
-use crate::engine::api::{CallRequest, CallSelector, ItemName, PlanRequest};
+use crate::engine::api::{CallAnswer, CallRequest, CallSelector, ItemName, PlanAnswer, PlanRequest};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<()
         Some(b) => (Some(named(a)?), named(b)?),
         None => (None, named(a)?),
     };
-    let diff = expect_answer!(run, Diff, CallRequest::DiffPlans { before, after });
+    let diff = expect_answer!(run, Call(CallAnswer::Diff), CallRequest::DiffPlans { before, after });
     run.io.either(&shape(&diff), &describe(&diff))
 }
 
@@ -29,7 +29,8 @@ pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<()
 pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let item = ItemName::Named { text: item.to_owned(), message };
-    let history = expect_answer!(run, History, PlanRequest::Why { branch: view.current, item, most: None });
+    let history =
+        expect_answer!(run, Plan(PlanAnswer::History), PlanRequest::Why { branch: view.current, item, most: None });
     run.io.either(&*history, &history_text(&history))
 }
 

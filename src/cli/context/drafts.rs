@@ -9,7 +9,7 @@ use crate::config::commands::calls::DraftCommand;
 use crate::domain::base::{BranchId, Failure};
 use crate::domain::summary::SummaryDraft;
 use crate::domain::summary::draft::DRAFT_COMMANDS;
-use crate::engine::api::{Request, SummaryAct};
+use crate::engine::api::{Request, SummaryAct, SummaryAnswer};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(super) fn run(run: &mut Run<'_, '_>, command: &DraftCommand) -> Result<(), S
 
 /// Returns the draft that waits on a branch.
 pub(crate) fn waiting(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Option<Arc<SummaryDraft>>, Stop> {
-    Ok(expect_answer!(run, Draft, Request::Summary { branch, act: SummaryAct::Show }))
+    Ok(expect_answer!(run, Summary(SummaryAnswer::Draft), Request::Summary { branch, act: SummaryAct::Show }))
 }
 
 /// Says that a draft waits, and which commands decide on it.

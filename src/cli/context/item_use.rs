@@ -8,7 +8,7 @@ use crate::cli::stop::Stop;
 use crate::domain::call::ledger::percent;
 use crate::domain::call::tokens::counted;
 use crate::domain::call::{CallUses, RunCard, UnusedItem, UseCount, UseTotals};
-use crate::engine::api::CallRequest;
+use crate::engine::api::{CallAnswer, CallRequest};
 use serde_json::{Value, json};
 
 /// The maximum number of unused items that are listed.
@@ -19,7 +19,7 @@ const TITLE_WIDTH: usize = 40;
 /// Returns the item uses of the newest of these calls that has any recorded, or None.
 pub(crate) fn of(run: &mut Run<'_, '_>, cards: &[RunCard]) -> Result<Option<CallUses>, Stop> {
     let Some(card) = cards.iter().rev().find(|card| card.uses.is_some()) else { return Ok(None) };
-    let uses = expect_answer!(run, Uses, CallRequest::Uses { run: card.id });
+    let uses = expect_answer!(run, Call(CallAnswer::Uses), CallRequest::Uses { run: card.id });
     Ok(uses.map(|uses| *uses))
 }
 

@@ -7,7 +7,7 @@ use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::config::commands::conversation::{MemoryCommand, Within};
 use crate::domain::conversation::{Memory, MemoryKind, Scope};
-use crate::engine::api::{MemoryAct, MemoryRequest, MemoryScope, memory_scope};
+use crate::engine::api::{MemoryAct, MemoryAnswer, MemoryRequest, MemoryScope, memory_scope};
 use serde_json::{Value, json};
 
 pub(crate) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(), Stop> {
@@ -33,7 +33,11 @@ pub(crate) fn memory(run: &mut Run<'_, '_>, command: &MemoryCommand) -> Result<(
 
 fn list(run: &mut Run<'_, '_>, words: Option<String>, within: Within) -> Result<(), Stop> {
     let session = run.global.session.clone();
-    let found = expect_answer!(run, Memories, MemoryRequest::List { session, words, scope: memory_scope(within) });
+    let found = expect_answer!(
+        run,
+        Memory(MemoryAnswer::Memories),
+        MemoryRequest::List { session, words, scope: memory_scope(within) }
+    );
     if run.io.json {
         return run.io.value(&found.iter().map(shape).collect::<Vec<_>>());
     }
@@ -50,7 +54,7 @@ fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within
     let text = run.io.text(words)?.unwrap_or_default();
     run.open(true)?;
     let scope = memory_scope(within).unwrap_or(MemoryScope::usual(kind));
-    let made = expect_answer!(run, Memories, MemoryRequest::Remember { kind, text, scope });
+    let made = expect_answer!(run, Memory(MemoryAnswer::Memories), MemoryRequest::Remember { kind, text, scope });
     let words = |memory: &Memory| {
         if run.io.joins { memory.id.to_string() } else { format!("Remembered: {}", memory.text) }
     };

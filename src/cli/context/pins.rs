@@ -12,7 +12,7 @@ use crate::domain::conversation::{
     Actor, Atom, ItemState, LeaseTurns, Mark, MarkKind, NodeHead, Slot, Subject, TaskSpan, Tree, tree,
 };
 use crate::domain::planning::row_reason::part_name;
-use crate::engine::api::{BranchRequest, SessionView, TaskAct, TransitionReport};
+use crate::engine::api::{BranchAnswer, BranchRequest, SessionView, TaskAct, TransitionReport};
 use serde_json::{Value, json};
 
 /// `pins [--history]`.
@@ -20,7 +20,8 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = pick::branch(&view, None)?;
     if history {
-        let steps = expect_answer!(run, Steps, BranchRequest::Steps { branch: branch.id, atom: None });
+        let steps =
+            expect_answer!(run, Branch(BranchAnswer::Steps), BranchRequest::Steps { branch: branch.id, atom: None });
         if run.io.json {
             return run.io.value(&steps.iter().map(step).collect::<Vec<_>>());
         }

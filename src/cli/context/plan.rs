@@ -17,7 +17,7 @@ use crate::domain::call::{Calibration, CallUses, CodeSet, PromptCost, RunCard};
 use crate::domain::planning::level_use::level_uses;
 use crate::domain::planning::{Budget, ContextPlan, LevelUse, Mode, Row, RowKind, Section, Verdict};
 use crate::domain::summary::SummaryAuthor;
-use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, SessionView};
+use crate::engine::api::{Answer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, Planned, SessionView};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -225,7 +225,7 @@ pub(crate) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> 
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     let view = run.open(false)?;
-    let cards = expect_answer!(run, Runs, CallRequest::List);
+    let cards = expect_answer!(run, Call(CallAnswer::Runs), CallRequest::List);
     if run.io.json {
         let shapes: Vec<_> = cards.iter().map(|card| shape::run(card, &view.branches)).collect();
         return run.io.value(&shapes);
@@ -264,7 +264,7 @@ fn card_line(card: &RunCard, view: &SessionView, id_length: usize) -> String {
 fn show(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
     let view = run.open(false)?;
     let answer = run.call(CallRequest::StoredPlan { id: pick::call(&view, id)? })?;
-    let Answer::StoredPlan { plan, runs, code_set } = answer else { return Err(unexpected(&answer)) };
+    let Answer::Call(CallAnswer::StoredPlan { plan, runs, code_set }) = answer else { return Err(unexpected(&answer)) };
     let uses = item_use::of(run, &runs)?;
     if run.io.json {
         let digest = runs.last().map(|card| card.request_digest);
@@ -294,7 +294,9 @@ fn show(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
 pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let answer = run.call(CallRequest::ReplayDryRun { run: pick::call(&view, id)? })?;
-    let Answer::Replayed { run: card, request: rendered } = answer else { return Err(unexpected(&answer)) };
+    let Answer::Call(CallAnswer::Replayed { run: card, request: rendered }) = answer else {
+        return Err(unexpected(&answer));
+    };
     let (digest, body) = (rendered.digest, &*rendered.body);
     let same = digest == card.request_digest;
     if request {

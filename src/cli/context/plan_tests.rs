@@ -7,7 +7,7 @@ use crate::domain::call::{Certainty, Encoding, RunStatus};
 use crate::domain::conversation::{Atom, MarkKind, Role};
 use crate::domain::planning::plan::{Blocked, BlockedRemedy, Reason, Remedy, Warning};
 use crate::domain::planning::{Basis, Budget, Form, Item, Layout, Mode, RowKind, Scores, Section, Source};
-use crate::engine::api::{Event, PlanRequest, RawRequest, Request, Ticket};
+use crate::engine::api::{CallAnswer, Event, PlanAnswer, PlanRequest, RawRequest, Request, Ticket};
 
 fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> Row {
     Row {
@@ -107,7 +107,7 @@ const BODY: &str = r#"{"model":"m","messages":[{"role":"system","content":"be"},
 
 fn planning(ticket: Ticket, request: &Request) -> Vec<Event> {
     match request {
-        Request::Plan(PlanRequest::Replan { .. }) => vec![answer(ticket, Answer::Planned(planned()))],
+        Request::Plan(PlanRequest::Replan { .. }) => vec![answer(ticket, PlanAnswer::Planned(planned()))],
         Request::Plan(PlanRequest::WireText { .. }) => vec![answer(ticket, Answer::Text(BODY.into()))],
         other => panic!("{other:?}"),
     }
@@ -148,7 +148,7 @@ fn heavy_says_that_the_code_of_an_untrusted_folder_is_not_searched() {
             if let Planned::Plan { plan, .. } = &mut planned {
                 Arc::make_mut(plan).mode = mode;
             }
-            vec![answer(ticket, Answer::Planned(planned))]
+            vec![answer(ticket, PlanAnswer::Planned(planned))]
         };
         let note = "Code is not searched: this folder is not trusted. `pleach trust` trusts it.";
         assert_eq!(execute(&["plan", "x"], planning).out.contains(note), is_noted, "{mode:?}");
@@ -167,7 +167,7 @@ fn a_blocked_plan_exits_with_3() {
                 let failure = Failure::new(FailureKind::Blocked, "no room");
                 vec![event, Event::Answer { ticket, result: Err(failure) }]
             } else {
-                vec![answer(ticket, Answer::Planned(planned))]
+                vec![answer(ticket, PlanAnswer::Planned(planned))]
             }
         });
         assert_eq!(printed.code, 3);
@@ -186,7 +186,7 @@ fn replay_says_whether_the_bytes_are_the_same() {
         let printed = execute(&["replay", "abc", "--dry-run", "--json"], move |ticket, _| {
             let run = Box::new(card(RunStatus::Complete));
             let request = RawRequest { body: BODY.into(), digest, parts: Vec::new(), tokens: 1, room: 2 };
-            vec![answer(ticket, Answer::Replayed { run, request: Box::new(request) })]
+            vec![answer(ticket, CallAnswer::Replayed { run, request: Box::new(request) })]
         });
         assert_eq!((printed.code, printed.json()["same"].as_bool()), (code, Some(code == 0)));
     }
@@ -194,7 +194,7 @@ fn replay_says_whether_the_bytes_are_the_same() {
 
 #[test]
 fn past_calls_as_json() {
-    let runs = |ticket, _: &Request| vec![answer(ticket, Answer::Runs(vec![card(RunStatus::Complete)]))];
+    let runs = |ticket, _: &Request| vec![answer(ticket, CallAnswer::Runs(vec![card(RunStatus::Complete)]))];
     let json = execute(&["plans", "list", "--json"], runs).json();
     for key in ["run_id", "plan_id", "request_digest", "branch", "model", "status", "est_total", "usage"] {
         assert!(!json[0][key].is_null(), "{key}");

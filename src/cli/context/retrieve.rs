@@ -8,7 +8,7 @@ use crate::cli::stop::Stop;
 use crate::domain::base::Failure;
 use crate::domain::call::tokens::counted;
 use crate::domain::call::{Evidence, Gate, MissReason, ScoreParts};
-use crate::engine::api::{PlanRequest, Retrieved};
+use crate::engine::api::{PlanAnswer, PlanRequest, Retrieved};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -102,7 +102,7 @@ fn search(
         budget: run.global.budget,
         anyway,
     };
-    let found = expect_answer!(run, Retrieved, request);
+    let found = expect_answer!(run, Plan(PlanAnswer::Retrieved), request);
     Ok(*found)
 }
 

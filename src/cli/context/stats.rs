@@ -16,7 +16,7 @@ use crate::domain::call::{CallCost, Ledger, Sum};
 use crate::domain::planning::Section;
 use crate::domain::planning::level_use::level_uses;
 use crate::domain::summary::Stats;
-use crate::engine::api::{Answer, CallRequest, Draft, Planned, Request, SummaryAct};
+use crate::engine::api::{Answer, CallAnswer, CallRequest, Draft, Planned, Request, SummaryAct, SummaryAnswer};
 use serde_json::{Value, json};
 
 /// The maximum width of a sparkline in columns.
@@ -25,7 +25,8 @@ const COLUMNS: usize = 60;
 pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = view.current;
-    let mut stats = expect_answer!(run, Stats, Request::Summary { branch, act: SummaryAct::Stats });
+    let mut stats =
+        expect_answer!(run, Summary(SummaryAnswer::Stats), Request::Summary { branch, act: SummaryAct::Stats });
     let mut problem = None;
     match run.client.plan(&view, Draft::default(), &mut run.io) {
         Ok(Planned::Plan { plan, .. }) => {
@@ -37,7 +38,7 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
         }
         Err(stop) => return Err(stop),
     }
-    let ledger = expect_answer!(run, Ledger, CallRequest::Ledger { branch, whole });
+    let ledger = expect_answer!(run, Call(CallAnswer::Ledger), CallRequest::Ledger { branch, whole });
     let own = |call: &&CallCost| !whole || call.branch == branch;
     if let Some(call) = ledger.calls.iter().rev().find(own) {
         stats.retrieved = retrieved(run, call)?;
@@ -64,7 +65,7 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
 fn retrieved(run: &mut Run<'_, '_>, call: &CallCost) -> Result<Vec<String>, Stop> {
     let id = call.run.to_string();
     let plan = match run.call(CallRequest::StoredPlan { id }) {
-        Ok(Answer::StoredPlan { plan, .. }) => plan,
+        Ok(Answer::Call(CallAnswer::StoredPlan { plan, .. })) => plan,
         Ok(other) => return Err(unexpected(&other)),
         Err(_) => return Ok(Vec::new()),
     };

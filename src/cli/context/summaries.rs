@@ -15,7 +15,7 @@ use crate::domain::summary::{
     AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, MissingFact, Summary,
     SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind,
 };
-use crate::engine::api::{Answer, Request, SummaryAct};
+use crate::engine::api::{Answer, Request, SummaryAct, SummaryAnswer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -52,8 +52,8 @@ pub(super) fn request_draft(
 ) -> Result<Arc<SummaryDraft>, Stop> {
     let stop = Request::Summary { branch, act: SummaryAct::Stop };
     match run.client.stoppable(Request::Summary { branch, act }, stop, &mut run.io)? {
-        Answer::Draft(Some(draft)) => Ok(draft),
-        Answer::Draft(None) => Err(Failure::user("No summary draft.").into()),
+        Answer::Summary(SummaryAnswer::Draft(Some(draft))) => Ok(draft),
+        Answer::Summary(SummaryAnswer::Draft(None)) => Err(Failure::user("No summary draft.").into()),
         other => Err(unexpected(&other)),
     }
 }
@@ -223,7 +223,8 @@ fn automatic(settings: AutoSummarySettings) -> &'static str {
 }
 
 pub(crate) fn cards(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Vec<SummaryCard>, Stop> {
-    let cards = expect_answer!(run, Summaries, Request::Summary { branch, act: SummaryAct::List });
+    let cards =
+        expect_answer!(run, Summary(SummaryAnswer::Summaries), Request::Summary { branch, act: SummaryAct::List });
     Ok(cards)
 }
 

@@ -11,7 +11,7 @@ use crate::cli::stop::Stop;
 use crate::domain::base::Failure;
 use crate::domain::base::money::money;
 use crate::domain::planning::{MovedItem, PlanFigures, WhatIf};
-use crate::engine::api::PlanRequest;
+use crate::engine::api::{PlanAnswer, PlanRequest};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -27,7 +27,8 @@ pub(crate) fn what_if(
 ) -> Result<(), Stop> {
     let variants = input::variants(variants)?;
     let (view, draft) = plan::draft_of(run, words, again)?;
-    let found = expect_answer!(run, WhatIf, PlanRequest::WhatIf { branch: view.current, draft, variants });
+    let found =
+        expect_answer!(run, Plan(PlanAnswer::WhatIf), PlanRequest::WhatIf { branch: view.current, draft, variants });
     run.io.either(&shape(&found), describe(&found).trim_end())
 }
 

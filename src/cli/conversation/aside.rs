@@ -8,7 +8,7 @@ use crate::cli::stop::Stop;
 use crate::domain::base::RunId;
 use crate::domain::base::money::money;
 use crate::domain::conversation::state;
-use crate::engine::api::{Answer, AsideView, Event, TurnEvent, TurnRequest};
+use crate::engine::api::{Answer, AsideView, BranchAnswer, Event, TurnEvent, TurnRequest};
 use serde_json::json;
 
 /// `aside TEXT [--keep]`.
@@ -22,7 +22,7 @@ pub(crate) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Resu
     let Answer::Asked { run: id } = answer else { return Err(unexpected(&answer)) };
     let over = follow(run, id)?;
     let kept = if keep && over.failure.is_none() {
-        Some(expect_answer!(run, Branch, TurnRequest::KeepAside { run: id }))
+        Some(expect_answer!(run, Branch(BranchAnswer::Branch), TurnRequest::KeepAside { run: id }))
     } else {
         run.call(TurnRequest::DropAside { run: id })?;
         None

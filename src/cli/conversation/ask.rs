@@ -14,8 +14,8 @@ use crate::domain::planning::plan::Warning;
 use crate::domain::tool::ToolTrace;
 use crate::domain::tool::resolution::unreadable;
 use crate::engine::api::{
-    Answer, Draft, DraftKind, Event, Exact, PlanRequest, Planned, Request, SessionEvent, SessionView, Ticket,
-    ToolEvent, TurnEvent, TurnRequest,
+    Answer, Draft, DraftKind, Event, Exact, PlanAnswer, PlanRequest, Planned, Request, SessionEvent, SessionView,
+    Ticket, ToolEvent, TurnEvent, TurnRequest,
 };
 use serde_json::json;
 use std::path::Path;
@@ -149,7 +149,7 @@ impl Turn {
         match event {
             Event::Answer { ticket, result } if ticket == self.ticket => match result {
                 Ok(Answer::Asked { .. }) => {}
-                Ok(Answer::Planned(Planned::Blocked(blocked))) => return Err(Stop::Unsent(blocked)),
+                Ok(Answer::Plan(PlanAnswer::Planned(Planned::Blocked(blocked)))) => return Err(Stop::Unsent(blocked)),
                 Ok(other) => return Err(unexpected(&other)),
                 Err(failure) => return Err(run.client.failure_of(failure)),
             },

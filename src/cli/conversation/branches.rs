@@ -13,7 +13,7 @@ use crate::domain::call::tokens::counted;
 use crate::domain::conversation::resolve;
 use crate::domain::conversation::{Comparison, Side};
 use crate::domain::planning::DiffKind;
-use crate::engine::api::{BranchRequest, ItemName};
+use crate::engine::api::{BranchAnswer, BranchRequest, ItemName};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ const MAX_CHARS: usize = 400;
 pub(crate) fn compare(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let (a, b) = (pick::branch(&view, Some(a))?.id, pick::branch(&view, b)?.id);
-    let compared = expect_answer!(run, Compared, BranchRequest::Compare { a, b });
+    let compared = expect_answer!(run, Branch(BranchAnswer::Compared), BranchRequest::Compare { a, b });
     let mut value = serde_json::to_value(&*compared).unwrap_or_default();
     value["plans"] = compared.plans.as_ref().map_or(Value::Null, |diff| diffs::shape(diff));
     run.io.either(&value, &describe(&compared))

@@ -11,7 +11,7 @@ use crate::config::commands::command::Format;
 use crate::domain::base::{Failure, SessionId};
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{MarkKind, Role};
-use crate::engine::api::{Act, Answer, BranchRequest, ItemName, SessionRequest};
+use crate::engine::api::{Act, Answer, BranchRequest, ItemName, SessionAnswer, SessionRequest};
 use serde_json::json;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -22,7 +22,9 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path, keep_instructions: bool
     let opened = to_import(run, file)?;
     let reading = (run.formats.read)(opened, &name)?;
     let answer = run.call(SessionRequest::Import { reading })?;
-    let Answer::Imported { format, sessions, skipped } = answer else { return Err(unexpected(&answer)) };
+    let Answer::Session(SessionAnswer::Imported { format, sessions, skipped }) = answer else {
+        return Err(unexpected(&answer));
+    };
     for skip in skipped.iter().take(20) {
         run.io.note(&format!("problem in {}: {}", skip.place, skip.why));
     }
@@ -89,7 +91,8 @@ pub(crate) fn export(
     let format = format.unwrap_or(Format::Jsonl);
     let view = run.open(false)?;
     let (session, branch) = (Some(view.card.id.to_string()), (!all).then_some(view.current));
-    let transcript = expect_answer!(run, Transcript, SessionRequest::Transcript { session, branch });
+    let transcript =
+        expect_answer!(run, Session(SessionAnswer::Transcript), SessionRequest::Transcript { session, branch });
     let write = match format {
         Format::Jsonl => run.formats.jsonl,
         Format::Markdown => run.formats.markdown,
@@ -139,14 +142,14 @@ mod tests {
             let session = SessionId(id(90));
             let sessions = vec![ImportResult { states: 1, session, title: "t".into(), added: 2, known: 0, head: None }];
             let skipped = vec![Skipped { place: "line 3".into(), why: "no role".into() }];
-            vec![answer(ticket, Answer::Imported { format: "jsonl".into(), sessions, skipped })]
+            vec![answer(ticket, SessionAnswer::Imported { format: "jsonl".into(), sessions, skipped })]
         });
         let json = printed.json();
         assert_eq!((json["sessions"][0]["added"].as_u64(), json["format"].as_str()), (Some(2), Some("jsonl")));
         assert!(printed.err.contains("line 3: no role"));
         assert_eq!(Harness { input: "bad", ..Harness::default() }.execute(&["import", "-"], done).code, 1);
         assert_eq!(execute(&["import", "/no/such/file"], done).code, 1);
-        let transcript = |ticket, _: &Request| vec![answer(ticket, Answer::Transcript(Box::default()))];
+        let transcript = |ticket, _: &Request| vec![answer(ticket, SessionAnswer::Transcript(Box::default()))];
         let printed = execute(&["export"], transcript);
         assert_eq!(printed.out, "sk-secret\\u001b\n");
         assert!(printed.err.contains("looks like a secret"));

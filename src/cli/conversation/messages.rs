@@ -13,7 +13,7 @@ use crate::config::commands::system::WithBackups;
 use crate::domain::base::NodeId;
 use crate::domain::conversation::resolve;
 use crate::domain::conversation::{Node, NodeHead, Role, Slot, Tree};
-use crate::engine::api::{BranchRequest, ItemName, SessionRequest, marks};
+use crate::engine::api::{BranchAnswer, BranchRequest, ItemName, SessionAnswer, SessionRequest, marks};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -79,7 +79,7 @@ fn line(head: &NodeHead, turn: u32, enough: usize) -> String {
 }
 
 fn bodies(run: &mut Run<'_, '_>, nodes: Vec<NodeId>) -> Result<HashMap<NodeId, Arc<Node>>, Stop> {
-    let nodes = expect_answer!(run, Bodies, SessionRequest::Bodies { nodes });
+    let nodes = expect_answer!(run, Session(SessionAnswer::Bodies), SessionRequest::Bodies { nodes });
     Ok(nodes.into_iter().map(|node| (node.head.id, node)).collect())
 }
 
@@ -145,7 +145,11 @@ pub(crate) fn add(run: &mut Run<'_, '_>, (role, words): (Role, &[String]), prior
     let text = run.io.message(words)?.filter(|text| !(words.is_empty() && text.trim().is_empty()));
     let text = text.ok_or_else(|| Stop::Usage("No content. Give text, or use standard input.".into()))?;
     let view = run.open(true)?;
-    let head = expect_answer!(run, Added, BranchRequest::AddMessage { branch: view.current, role, text, priority });
+    let head = expect_answer!(
+        run,
+        Branch(BranchAnswer::Added),
+        BranchRequest::AddMessage { branch: view.current, role, text, priority }
+    );
     let value = json!({
         "id": head.id,
         "parent": head.parent,
@@ -188,7 +192,7 @@ mod tests {
     use crate::domain::base::ids::BranchId;
     use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
     use crate::domain::conversation::message::Content;
-    use crate::engine::api::{Act, Answer, Event, Request, Ticket};
+    use crate::engine::api::{Act, Event, Request, Ticket};
 
     fn contents(ticket: Ticket, request: &Request) -> Vec<Event> {
         let Request::Session(SessionRequest::Bodies { nodes }) = request else { panic!("{request:?}") };
@@ -196,7 +200,7 @@ mod tests {
             let head = view().nodes.into_iter().find(|head| head.id == *id).unwrap();
             Arc::new(Node { content: Content::text(format!("body\u{9b} of {}", head.role)), head })
         };
-        vec![answer(ticket, Answer::Bodies(nodes.iter().map(node).collect()))]
+        vec![answer(ticket, SessionAnswer::Bodies(nodes.iter().map(node).collect()))]
     }
 
     #[test]

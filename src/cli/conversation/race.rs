@@ -13,7 +13,8 @@ use crate::domain::conversation::Branch;
 use crate::domain::conversation::state;
 use crate::domain::planning::variant;
 use crate::engine::api::{
-    Answer, CallRequest, Draft, Event, ItemName, ReplayedCall, SessionRequest, Ticket, TurnEvent, TurnRequest,
+    Answer, CallAnswer, CallRequest, Draft, Event, ItemName, ReplayedCall, SessionAnswer, SessionRequest, Ticket,
+    TurnEvent, TurnRequest,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -151,7 +152,7 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], variants: &[String],
     let view = run.open(true)?;
     let draft = Draft { text: text.into(), ..Draft::default() };
     let request = CallRequest::Race { branch: view.current, variants: variants.clone(), limits, draft: draft.clone() };
-    let branches = expect_answer!(run, Race, request);
+    let branches = expect_answer!(run, Call(CallAnswer::Race), request);
     let mut entries = Vec::new();
     for (branch, variant) in branches.iter().zip(&variants) {
         let mut entry = RaceEntry::new(branch, variant::title(variant));
@@ -188,7 +189,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
     let made = loop {
         match run.client.next(&mut run.io)? {
             Some(Event::Answer { ticket: whose, result }) if whose == ticket => match result {
-                Ok(Answer::Replaying(made)) => break made,
+                Ok(Answer::Call(CallAnswer::Replaying(made))) => break made,
                 Ok(other) => return Err(unexpected(&other)),
                 Err(failure) => return Err(run.client.failure_of(failure)),
             },
@@ -204,7 +205,8 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
     let [entry] = &entries;
     let before = match made.of.answer {
         Some(node) => {
-            let nodes = expect_answer!(run, Bodies, SessionRequest::Bodies { nodes: vec![node] });
+            let nodes =
+                expect_answer!(run, Session(SessionAnswer::Bodies), SessionRequest::Bodies { nodes: vec![node] });
             nodes.first().map(|node| state::strip(&node.content.plain_text(), true))
         }
         None => None,

@@ -8,7 +8,7 @@ use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::domain::conversation::search::FILTERS;
 use crate::domain::conversation::{FoundMessage, SearchFilter, SessionCard};
-use crate::engine::api::SessionRequest;
+use crate::engine::api::{SessionAnswer, SessionRequest};
 use serde_json::{Value, json};
 
 /// Width of a match in columns.
@@ -18,11 +18,12 @@ const MATCH_WIDTH: usize = 100;
 /// `matches`.
 pub(crate) fn search(run: &mut Run<'_, '_>, words: &[String], limit: usize) -> Result<(), Stop> {
     let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    let found = expect_answer!(run, Found, SessionRequest::Find { line: format!("{line} "), limit });
+    let found =
+        expect_answer!(run, Session(SessionAnswer::Found), SessionRequest::Find { line: format!("{line} "), limit });
     if !found.problems.is_empty() {
         return Err(Stop::Usage(found.problems.join(" ")));
     }
-    let cards = expect_answer!(run, Sessions, SessionRequest::List);
+    let cards = expect_answer!(run, Session(SessionAnswer::Sessions), SessionRequest::List);
     let groups = grouped(&cards, &found.messages, title_words(&line).as_deref());
     if run.io.json {
         return run.io.value(&groups.iter().map(|(card, messages)| session(card, messages)).collect::<Vec<_>>());

@@ -9,7 +9,7 @@ use crate::cli::stop::Stop;
 use crate::cli::{editor, pick, shape};
 use crate::config::commands::conversation::{BranchCommand, SessionCommand, StateCommand};
 use crate::domain::conversation::{SessionCard, StateVersion};
-use crate::engine::api::{BranchRequest, CallRequest, NameOrId, SessionRequest};
+use crate::engine::api::{BranchAnswer, BranchRequest, CallRequest, NameOrId, SessionAnswer, SessionRequest};
 use serde_json::{Value, json};
 
 pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result<(), Stop> {
@@ -19,7 +19,7 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
         SessionCommand::New { title } => {
             let title = run.io.text(title)?.unwrap_or_default();
             let named = title.trim().to_owned();
-            let view = expect_answer!(run, Opened, SessionRequest::New { title });
+            let view = expect_answer!(run, Session(SessionAnswer::Opened), SessionRequest::New { title });
             let value = json!({
                 "id": view.card.id,
                 "title": view.card.title,
@@ -61,7 +61,7 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
 }
 
 fn list_sessions(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let found = expect_answer!(run, Sessions, SessionRequest::List);
+    let found = expect_answer!(run, Session(SessionAnswer::Sessions), SessionRequest::List);
     if run.io.json {
         return run.io.value(&found);
     }
@@ -152,7 +152,11 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let at = at.map(|text| pick::end(&view, text).map(|head| head.id)).transpose()?;
-    let branch = expect_answer!(run, Branch, BranchRequest::Fork { branch: view.current, at, name, switch: !stay });
+    let branch = expect_answer!(
+        run,
+        Branch(BranchAnswer::Branch),
+        BranchRequest::Fork { branch: view.current, at, name, switch: !stay }
+    );
     let words = match (run.io.joins, stay) {
         (true, _) => format!("{}  {}", branch.id, branch.name),
         (false, false) => format!("Now on the new branch {}.", branch.name),

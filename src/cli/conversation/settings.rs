@@ -9,7 +9,7 @@ use crate::cli::stop::Stop;
 use crate::config::commands::setting::{LaneCommand, Setting, SettingCommand};
 use crate::domain::call::tokens::counted;
 use crate::domain::planning::Mode;
-use crate::engine::api::{Answer, BranchRequest, Draft, Planned, ProgramRequest, SessionView};
+use crate::engine::api::{Answer, BranchRequest, Draft, Planned, ProgramAnswer, ProgramRequest, SessionView};
 use serde_json::{Value, json};
 
 /// Shows or changes a setting of the branch.
@@ -51,7 +51,7 @@ fn warn_if_unlisted(run: &mut Run<'_, '_>, view: &SessionView, name: &str) {
     let Some((profile, _)) = in_use(run, view) else { return };
     let request = ProgramRequest::Models { profile: Some(profile.clone()), unready: false };
     // Whoever sets a model while its server is not running needs no error about the server.
-    let Ok(Answer::Models(found)) = run.call(request) else { return };
+    let Ok(Answer::Program(ProgramAnswer::Models(found))) = run.call(request) else { return };
     let listed = found.into_iter().filter(|(of, _)| *of == profile).find_map(|(_, models)| models.ok());
     if listed.is_some_and(|models| !models.is_empty() && models.iter().all(|model| model.name != name)) {
         run.io.note(&format!(

@@ -6,7 +6,7 @@ use crate::cli::client::expect_answer;
 use crate::cli::stop::Stop;
 use crate::config::commands::system::WithBackups;
 use crate::domain::base::{BackupAct, BackupOutcome, BackupReport};
-use crate::engine::api::{ProgramRequest, Request};
+use crate::engine::api::{ProgramAnswer, ProgramRequest, Request};
 use serde_json::{Value, json};
 
 pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: bool) -> Result<(), Stop> {
@@ -33,7 +33,7 @@ pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: b
 }
 
 fn request_backups(run: &mut Run<'_, '_>, act: BackupAct) -> Result<Vec<BackupReport>, Stop> {
-    let all = expect_answer!(run, Backups, ProgramRequest::Backups(act));
+    let all = expect_answer!(run, Program(ProgramAnswer::Backups), ProgramRequest::Backups(act));
     Ok(all)
 }
 
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::cli::tests::{Harness, Output, answer, done, execute};
     use crate::domain::base::damage::BackupCard;
-    use crate::engine::api::{Answer, BranchRequest, SessionRequest};
+    use crate::engine::api::{BranchRequest, ProgramAnswer, SessionRequest};
 
     #[test]
     fn irreversible_commands_ask_for_confirmation() {
@@ -124,7 +124,7 @@ mod tests {
                     let fate = if *act == BackupAct::List { BackupOutcome::Kept } else { BackupOutcome::Deleted };
                     vec![answer(
                         ticket,
-                        Answer::Backups(vec![BackupReport { backup, removed, fate, older: true, fault: None }]),
+                        ProgramAnswer::Backups(vec![BackupReport { backup, removed, fate, older: true, fault: None }]),
                     )]
                 }
                 _ => done(ticket, request),

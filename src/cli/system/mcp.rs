@@ -9,7 +9,7 @@ use crate::config::commands::system::McpCommand;
 use crate::domain::base::{BranchId, Failure};
 use crate::domain::call::tokens::counted;
 use crate::domain::tool::{FileCard, FileDecision, Origin, ServerCard, ServerState, ToolList};
-use crate::engine::api::{ServerAct, ToolRequest};
+use crate::engine::api::{ServerAct, ToolAnswer, ToolRequest};
 
 pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result<(), Stop> {
     match command {
@@ -35,7 +35,7 @@ pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result
 }
 
 fn tool_list(run: &mut Run<'_, '_>, branch: Option<BranchId>, act: ServerAct) -> Result<ToolList, Stop> {
-    let all = expect_answer!(run, ToolList, ToolRequest::Servers(branch, act));
+    let all = expect_answer!(run, Tool(ToolAnswer::ToolList), ToolRequest::Servers(branch, act));
     Ok(*all)
 }
 

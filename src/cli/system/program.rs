@@ -16,13 +16,16 @@ use crate::config::themes;
 use crate::domain::base::{Failure, FailureKind};
 use crate::domain::call::{Calibration, CalibrationEntry, ModelInfo};
 use crate::domain::tool::{FolderSettings, SettingsFileStatus};
-use crate::engine::api::{Finding, ProgramRequest};
+use crate::engine::api::{Finding, ProgramAnswer, ProgramRequest};
 use serde_json::{Value, json};
 
 pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let found =
-        expect_answer!(run, Models, ProgramRequest::Models { profile: run.global.profile.clone(), unready: false });
-    let learned = expect_answer!(run, Meters, ProgramRequest::Meters);
+    let found = expect_answer!(
+        run,
+        Program(ProgramAnswer::Models),
+        ProgramRequest::Models { profile: run.global.profile.clone(), unready: false }
+    );
+    let learned = expect_answer!(run, Program(ProgramAnswer::Meters), ProgramRequest::Meters);
     let of = |profile: &str, model: &ModelInfo| {
         let is = |known: &&CalibrationEntry| {
             known.profile == profile && known.model == model.name && known.encoding == model.encoding.name()
@@ -75,7 +78,7 @@ pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<()
     if let Some(forget) = forget {
         return forget_quirks(run, forget);
     }
-    let findings = expect_answer!(run, Doctor, ProgramRequest::Doctor);
+    let findings = expect_answer!(run, Program(ProgramAnswer::Doctor), ProgramRequest::Doctor);
     if run.io.json {
         let shapes: Vec<Value> = findings
             .iter()

@@ -10,7 +10,7 @@ use crate::config::commands::system::ProjectCommand;
 use crate::domain::base::Failure;
 use crate::domain::code::{ProjectItem, ProjectKind, ProjectList};
 use crate::domain::summary::{Staleness, SummaryAuthor};
-use crate::engine::api::{ModuleAct, ProjectAct, Request, ToolRequest};
+use crate::engine::api::{ModuleAct, ProjectAct, Request, ToolAnswer, ToolRequest};
 
 pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<(), Stop> {
     let view = run.open(true)?;
@@ -23,7 +23,7 @@ pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
         Some(ProjectCommand::Include { path }) => return run.change(set(path, true, false), "Included again."),
         Some(ProjectCommand::List | ProjectCommand::Show { .. }) | None => {}
     }
-    let list = expect_answer!(run, Project, ToolRequest::Project(ProjectAct::List { branch }));
+    let list = expect_answer!(run, Tool(ToolAnswer::Project), ToolRequest::Project(ProjectAct::List { branch }));
     if let Some(ProjectCommand::Show { path }) = command {
         return show(run, &list, path);
     }
@@ -66,7 +66,7 @@ pub(crate) fn summary(
         let answer = run.client.stoppable(make, stop, &mut run.io)?;
         return run.print_result(answer, "Module summary written.");
     }
-    let all = expect_answer!(run, Modules, ask(ModuleAct::List { branch }));
+    let all = expect_answer!(run, Tool(ToolAnswer::Modules), ask(ModuleAct::List { branch }));
     if run.io.json {
         return run.io.value(&all);
     }

@@ -11,7 +11,7 @@ use crate::domain::base::Failure;
 use crate::domain::conversation::memory::one_line;
 use crate::domain::tool::resolution;
 use crate::domain::tool::{FileChange, Link, Rerun, RerunState, ToolTrace, TraceFilter};
-use crate::engine::api::{Event, SessionView, ToolEvent, ToolRequest, TraceAct, TraceWhole};
+use crate::engine::api::{Event, SessionView, ToolAnswer, ToolEvent, ToolRequest, TraceAct, TraceWhole};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -39,7 +39,8 @@ struct TraceList {
 
 impl TraceList {
     fn read(run: &mut Run<'_, '_>, view: &SessionView, whole: bool) -> Result<Self, Stop> {
-        let all = expect_answer!(run, Traces, ToolRequest::Traces(TraceAct::List { most: MAX_CALLS }));
+        let all =
+            expect_answer!(run, Tool(ToolAnswer::Traces), ToolRequest::Traces(TraceAct::List { most: MAX_CALLS }));
         let tree = pick::tree(view);
         let slot = |trace: &ToolTrace| trace.node.and_then(|node| tree.slot(node));
         let path = pick::path(&tree, pick::branch(view, None)?);
@@ -168,7 +169,7 @@ fn groups(run: &mut Run<'_, '_>, trace_list: &TraceList, fits: &dyn Fn(usize) ->
 }
 
 fn whole(run: &mut Run<'_, '_>, id: &str) -> Result<TraceWhole, Stop> {
-    let whole = expect_answer!(run, Trace, ToolRequest::Traces(TraceAct::Show { id: id.to_owned() }));
+    let whole = expect_answer!(run, Tool(ToolAnswer::Trace), ToolRequest::Traces(TraceAct::Show { id: id.to_owned() }));
     Ok(*whole)
 }
 

@@ -6,7 +6,7 @@ use crate::cli::client::expect_answer;
 use crate::cli::stop::Stop;
 use crate::domain::base::Failure;
 use crate::domain::tool::{FolderSettings, SettingChange, SettingsFileStatus};
-use crate::engine::api::{FolderAct, ToolRequest};
+use crate::engine::api::{FolderAct, ToolAnswer, ToolRequest};
 use serde_json::json;
 
 /// The explanation of trust that precedes the question.
@@ -39,7 +39,7 @@ pub(crate) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), S
 
 /// Shows the changes that the folder's own settings make, and asks for approval.
 pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
-    let card = expect_answer!(run, FolderSettings, ToolRequest::FolderSettings(FolderAct::Show));
+    let card = expect_answer!(run, Tool(ToolAnswer::FolderSettings), ToolRequest::FolderSettings(FolderAct::Show));
     let Some(card) = card else {
         return Err(Failure::user("This folder has no .pleach.toml.").into());
     };

@@ -184,8 +184,8 @@ pub const GROUPS: &[(ActionGroup, &str)] = &[
          personality focus project module-summary compress summary summaries state undo redo",
     ),
     (ActionGroup::Branch, "branch race task lane"),
-    (ActionGroup::Calls, "replay stats"),
-    (ActionGroup::Tools, "mcp rules traces trust"),
+    (ActionGroup::Call, "replay stats"),
+    (ActionGroup::Tool, "mcp rules traces trust"),
     (ActionGroup::View, "theme"),
     (ActionGroup::Session, "session export import profile model models config doctor backups completions man"),
 ];

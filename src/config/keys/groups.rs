@@ -14,9 +14,9 @@ named_enum! {
         /// Branches and the tree.
         Branch => "Branch",
         /// Past calls and their usage.
-        Calls => "Calls",
+        Call => "Calls",
         /// Tools, their servers, and their rules.
-        Tools => "Tools",
+        Tool => "Tools",
         /// Sessions, settings and the program.
         Session => "Session",
         /// Appearance and navigation.

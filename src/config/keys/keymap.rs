@@ -1,7 +1,9 @@
 //! Keys as data: chords, and the key table, which is read from TOML (first the built-in table, then the user's).
 //! Not for: running an action (the workbench), or reading key events from a terminal.
 
-pub use super::actions::Action;
+pub use super::actions::{
+    Action, BranchAction, CallAction, ContextAction, MessageAction, SessionAction, ToolAction, ViewAction,
+};
 pub use super::places::When;
 pub use super::strokes::Strokes;
 use serde::Deserialize;

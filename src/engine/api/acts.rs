@@ -60,7 +60,7 @@ pub enum MemoryAct {
 /// A request about the folder's own settings file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FolderAct {
-    /// Show its state. Answered by [`Answer::FolderSettings`](super::Answer::FolderSettings).
+    /// Show its state. Answered by [`ToolAnswer::FolderSettings`](super::ToolAnswer::FolderSettings).
     Show,
     /// Accept or reject the settings.
     Say {
@@ -205,7 +205,7 @@ pub enum SummaryAct {
 /// A request about files of the workspace. Both require that the folder is trusted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FileAct {
-    /// Complete a file name, best match first. Answered by [`Answer::Files`](super::Answer::Files), with the reason if
+    /// Complete a file name, best match first. Answered by [`ToolAnswer::Files`](super::ToolAnswer::Files), with the reason if
     /// there are none.
     Find {
         /// The text that was typed.
@@ -213,7 +213,7 @@ pub enum FileAct {
         /// The maximum number.
         limit: usize,
     },
-    /// Read a file as an attachment, with secrets masked. Answered by [`Answer::Attached`](super::Answer::Attached).
+    /// Read a file as an attachment, with secrets masked. Answered by [`ToolAnswer::Attached`](super::ToolAnswer::Attached).
     Read {
         /// The path, relative to the workspace.
         path: String,

@@ -1,14 +1,14 @@
 //! The events that the engine sends, in families that match the families of requests, and the trait that accepts
 //! requests.
-//! Not for: the contents of answers (`view`).
+//! Not for: the contents of answers (`answer`).
 //!
 //! The order of a turn: [`TurnEvent::Opened`]; its run's card; [`TurnEvent::Stream`] and the events of its rounds;
 //! [`SessionEvent::Nodes`] and [`SessionEvent::Branch`] with the stored data; the run's last card;
 //! [`TurnEvent::Closed`]. No event of that turn follows.
 
+use super::answer::Answer;
 use super::draft::Ticket;
 use super::request::Request;
-use super::view::{Answer, AsideView};
 use crate::domain::base::{BranchId, Failure, NodeId, RunId, SessionId};
 use crate::domain::call::{BranchRun, Certainty, RunCard};
 use crate::domain::conversation::{Branch, NodeHead, SessionCard, StateVersion, Tag};
@@ -236,4 +236,25 @@ pub type Events = std::sync::mpsc::Receiver<Event>;
 pub trait RequestSender: Send {
     /// Submits a request. Never blocks.
     fn send(&self, ticket: Ticket, request: Request);
+}
+
+/// A side question, asked in a branch's current context. It is not a message of the tree.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AsideView {
+    /// The run of its call.
+    pub run: RunId,
+    /// The branch whose context it uses.
+    pub branch: BranchId,
+    pub question: Arc<str>,
+    /// The answer so far, including the state block.
+    pub text: String,
+    /// Tokens of the answer so far, estimated.
+    pub tokens: u32,
+    /// The cost so far in millionths of a dollar; `None` if prices are unknown. Once the call is over, the server's
+    /// figure.
+    pub cost_micro: Option<u64>,
+    /// The card of the call, once the call is over.
+    pub card: Option<Box<RunCard>>,
+    /// The failure, if any.
+    pub failure: Option<Failure>,
 }

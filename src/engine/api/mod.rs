@@ -6,6 +6,7 @@
 //! its session, branch, or run.
 
 mod acts;
+mod answer;
 mod draft;
 mod event;
 mod marks;
@@ -13,7 +14,6 @@ mod project;
 mod request;
 mod servers;
 mod traces;
-mod view;
 
 pub use crate::domain::base::finding::Finding;
 pub use crate::domain::call::request::{RawPart, RawRequest};
@@ -24,9 +24,14 @@ pub use acts::{
     Act, CallSelector, CodeAct, EditableAct, Exact, FileAct, FolderAct, MemoryAct, MemoryScope, RuleAct, SummaryAct,
     TagAct, TaskAct,
 };
+pub use answer::{
+    Answer, BodyCount, BranchAnswer, CallAnswer, EditableAnswer, FileList, MemoryAnswer, PlanAnswer, ProgramAnswer,
+    ReplayedCall, Retrieved, SessionAnswer, SessionView, SummaryAnswer, ToolAnswer, TransitionReport,
+};
 pub use draft::{ItemName, NameOrId, Ticket};
 pub use event::{
-    Event, Events, IndexingEvent, ProgramEvent, RequestSender, SessionEvent, SummaryEvent, ToolEvent, TurnEvent,
+    AsideView, Event, Events, IndexingEvent, ProgramEvent, RequestSender, SessionEvent, SummaryEvent, ToolEvent,
+    TurnEvent,
 };
 pub use marks::{marks, memory_scope};
 pub use project::{ModuleAct, ProjectAct};
@@ -37,4 +42,3 @@ pub use request::{
 };
 pub use servers::ServerAct;
 pub use traces::{TraceAct, TraceWhole};
-pub use view::{Answer, AsideView, BodyCount, FileList, ReplayedCall, Retrieved, SessionView, TransitionReport};

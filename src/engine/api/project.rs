@@ -8,7 +8,7 @@ use crate::domain::summary::SummaryAuthor;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProjectAct {
     /// List rules and skills with their state in a branch's next call. Answered by
-    /// [`Answer::Project`](super::Answer::Project).
+    /// [`ToolAnswer::Project`](super::ToolAnswer::Project).
     List { branch: BranchId },
     /// Exclude a rules file (or `skills`, the list of skills) from a branch's calls, or include it again (undoable).
     Set {
@@ -47,7 +47,7 @@ pub enum ModuleAct {
         /// The author: extractive (names and comments) or the branch's model.
         by: SummaryAuthor,
     },
-    /// List all versions. Answered by [`Answer::Modules`](super::Answer::Modules).
+    /// List all versions. Answered by [`ToolAnswer::Modules`](super::ToolAnswer::Modules).
     List {
         /// The branch whose model counts tokens.
         branch: BranchId,

@@ -4,7 +4,7 @@
 use crate::domain::base::Hash;
 
 /// A request about tools and their servers. [`List`](Self::List), [`Settle`](Self::Settle) and [`Test`](Self::Test) are
-/// answered by [`Answer::ToolList`](super::Answer::ToolList), the others by [`Answer::Done`](super::Answer::Done).
+/// answered by [`ToolAnswer::ToolList`](super::ToolAnswer::ToolList), the others by [`Answer::Done`](super::Answer::Done).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ServerAct {
     /// List all tools and servers.

@@ -8,7 +8,7 @@ use crate::domain::conversation::tree;
 use crate::domain::conversation::{
     Ancestor, Branch, ComparedMessage, Comparison, End, Mark, NodeHead, Role, Side, Slot, state,
 };
-use crate::engine::api::{Answer, CallSelector};
+use crate::engine::api::{Answer, BranchAnswer, CallSelector};
 use crate::engine::calls::diff_worker::{DiffContext, WantedCall};
 use crate::engine::core::content;
 use crate::engine::sessions::session::SessionSnapshot;
@@ -41,7 +41,7 @@ impl DiffContext<'_> {
         for (side, called) in sides.iter_mut().zip(&last) {
             side.last = called.as_ref().ok().map(|called| crate::engine::calls::plan_diff::call(session, called));
         }
-        Ok(Answer::Compared(Box::new(Comparison { ancestor, sides, plans })))
+        Ok(BranchAnswer::Compared(Box::new(Comparison { ancestor, sides, plans })).into())
     }
 
     /// Returns the part of a branch that starts at a position of its path.

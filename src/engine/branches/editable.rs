@@ -11,7 +11,7 @@ use crate::domain::conversation::{Change, Memory, MemoryStatus, Node, Operation,
 use crate::domain::summary::{
     Editability, Editable, EditableKind, SourceMessage, SourceTurn, Summary, SummaryCard, SummarySource, Version,
 };
-use crate::engine::api::{Answer, Ticket};
+use crate::engine::api::{Answer, EditableAnswer, SummaryAnswer, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, summary_text};
 use crate::engine::sessions::session::Session;
@@ -42,17 +42,18 @@ impl Core {
             EditableKind::Memories => {
                 let (store, session) = (self.store.clone(), self.sessions.branch(branch)?.session);
                 self.jobs.answer("memories", ticket, move |_| {
-                    memory_editables(&store, session).map(|editables| Answer::Editables(kind, editables))
+                    memory_editables(&store, session)
+                        .map(|editables| Answer::Editable(EditableAnswer::Editables(kind, editables)))
                 });
                 return Ok(());
             }
         };
-        self.answer_now(ticket, Ok(Answer::Editables(kind, editables)))
+        self.answer_now(ticket, Ok(EditableAnswer::Editables(kind, editables).into()))
     }
 
     /// Returns the summaries in use, each with the levels below it.
     fn summary_editables(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
-        let Answer::Summaries(cards) = self.list_summaries(id)? else { return Ok(Vec::new()) };
+        let Answer::Summary(SummaryAnswer::Summaries(cards)) = self.list_summaries(id)? else { return Ok(Vec::new()) };
         let mut editables: Vec<Editable> = Vec::new();
         for card in &cards {
             if card.active || editables.is_empty() {

@@ -3,7 +3,7 @@
 
 use crate::domain::base::{BranchId, Failure, NodeId};
 use crate::domain::conversation::{Branch, Change, Mark, Node, Overrides, Role, Slot, StateVersion};
-use crate::engine::api::Answer;
+use crate::engine::api::{Answer, BranchAnswer};
 use crate::engine::core::Core;
 use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
@@ -54,7 +54,7 @@ impl Core {
             self.sessions.of_branch_mut(child)?.current = child;
             self.check_later(child);
         }
-        Ok(Answer::Branch(Box::new(self.sessions.branch(child)?)))
+        Ok(BranchAnswer::Branch(Box::new(self.sessions.branch(child)?)).into())
     }
 
     /// Makes branches at one place of a branch as one operation. While a turn is open, its question is not part of

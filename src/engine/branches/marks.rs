@@ -11,7 +11,7 @@ use crate::domain::conversation::tree;
 use crate::domain::conversation::{
     Actor, Atom, Branch, Change, LeaseTurns, Mark, MarkKind, NodeHead, Operation, Overrides, Role, Slot, resolve, task,
 };
-use crate::engine::api::{Act, Answer, ItemName};
+use crate::engine::api::{Act, Answer, BranchAnswer, ItemName};
 use crate::engine::branches::pick::text_of;
 use crate::engine::core::Core;
 use crate::engine::indexing::code_refresh::with_unknown_focus;
@@ -291,13 +291,13 @@ impl Core {
         let session = self.sessions.of_branch(id)?;
         let head = Some(session.tree.head(session.tree.leaf(session.slot(node)?)).id);
         if head == branch.head {
-            return Ok(Answer::Branch(Box::new(branch)));
+            return Ok(BranchAnswer::Branch(Box::new(branch)).into());
         }
         let change = Change::Head { branch: id, before: branch.head, after: head };
         let write = Write::MoveHead { branch: id, expect: branch.head, head };
         let anchor = store_anchor_for_head(id, branch.head, branch.anchor.as_ref());
         self.record(branch.session, &format!("moved {}", branch.name), vec![write, anchor], &[change])?;
-        Ok(Answer::Branch(Box::new(self.sessions.branch(id)?)))
+        Ok(BranchAnswer::Branch(Box::new(self.sessions.branch(id)?)).into())
     }
 
     /// Moves the head to a sibling of the node, or of the nearest message above it that has siblings.

@@ -6,7 +6,7 @@ use crate::config::policy_files;
 use crate::domain::base::Failure;
 use crate::domain::planning::PolicySpec;
 use crate::domain::summary::PolicyFault;
-use crate::engine::api::Answer;
+use crate::engine::api::{Answer, EditableAnswer};
 use crate::engine::core::Core;
 use crate::engine::startup::setup::Setup;
 use std::path::PathBuf;
@@ -50,7 +50,10 @@ impl Core {
                 }
             }
         }
-        Answer::Policies { names: self.setup.settings.policies.keys().cloned().collect(), notice }
+        Answer::Editable(EditableAnswer::Policies {
+            names: self.setup.settings.policies.keys().cloned().collect(),
+            notice,
+        })
     }
 }
 
@@ -91,7 +94,7 @@ fn refused(error: &ConfigError) -> Result<Answer, Failure> {
     let key = if key.is_empty() { String::new() } else { format!("`{key}`: ") };
     let meant = nearest.as_ref().map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
     let words = format!("Not saved: line {}, column {}: {key}{what}.{meant}", place.line, place.column);
-    Ok(Answer::Refused(PolicyFault { place: Some((place.line, place.column)), words }))
+    Ok(EditableAnswer::Refused(PolicyFault { place: Some((place.line, place.column)), words }).into())
 }
 
 #[cfg(test)]
@@ -102,9 +105,14 @@ mod tests {
 
     #[test]
     fn errors_are_reported_with_their_position() {
-        let Answer::Refused(fault) = refused(&read("mine", "a = 1\n").unwrap_err()).unwrap() else { panic!() };
+        let Answer::Editable(EditableAnswer::Refused(fault)) = refused(&read("mine", "a = 1\n").unwrap_err()).unwrap()
+        else {
+            panic!()
+        };
         assert_eq!(fault.place, Some((1, 1)));
-        let Answer::Refused(fault) = refused(&read("mine", "\n[levels]\nworkin = 1\n").unwrap_err()).unwrap() else {
+        let Answer::Editable(EditableAnswer::Refused(fault)) =
+            refused(&read("mine", "\n[levels]\nworkin = 1\n").unwrap_err()).unwrap()
+        else {
             panic!()
         };
         assert_eq!(

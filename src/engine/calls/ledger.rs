@@ -5,7 +5,7 @@ use crate::domain::base::{BranchId, Failure, NodeId, RunId};
 use crate::domain::call::item_use;
 use crate::domain::call::{CallCost, Ledger, RunCard, Totals, UseTotals};
 use crate::domain::conversation::{Branch, Role};
-use crate::engine::api::Answer;
+use crate::engine::api::{Answer, CallAnswer};
 use crate::engine::core::Core;
 use crate::engine::plans::state::Plans;
 use crate::engine::sessions::session::Session;
@@ -23,7 +23,7 @@ impl Core {
         let session = self.sessions.of_branch(id)?;
         let mut ledger = ledger(session, &branch, whole);
         ledger.uses = use_totals(&self.plans, &self.store, session, &branch, whole)?;
-        Ok(Answer::Ledger(Box::new(ledger)))
+        Ok(CallAnswer::Ledger(Box::new(ledger)).into())
     }
 }
 
@@ -57,7 +57,7 @@ fn use_totals(
 
 /// Returns how the items of one call were used.
 pub(crate) fn uses_of(store: &Store, run: RunId) -> Result<Answer, Failure> {
-    Ok(Answer::Uses(store.uses_of(run)?.map(Box::new)))
+    Ok(CallAnswer::Uses(store.uses_of(run)?.map(Box::new)).into())
 }
 
 /// Returns the calls on a branch's path and the calls made on the branch, or all calls of its session; oldest first.

@@ -15,7 +15,7 @@ use crate::domain::planning::row_matching::{self, subject};
 use crate::domain::planning::{
     CallRef, Cause, ContextPlan, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff, RowKind,
 };
-use crate::engine::api::{Answer, CallSelector};
+use crate::engine::api::{Answer, CallAnswer, CallSelector, PlanAnswer};
 use crate::engine::plans::snapshot::anchor_key;
 use crate::engine::sessions::path::position;
 use crate::engine::sessions::session::{SessionSnapshot, lineage, reaches};
@@ -114,7 +114,7 @@ impl<'a> DiffContext<'a> {
         };
         let when = |called: &PlanWithCall| called.run.as_ref().map_or(i64::MAX, |run| run.at);
         let (before, after) = if when(&before) > when(&after) { (after, before) } else { (before, after) };
-        Ok(Answer::Diff(Box::new(self.plan_diff(&before, &after)?)))
+        Ok(CallAnswer::Diff(Box::new(self.plan_diff(&before, &after)?)).into())
     }
 
     /// Returns the previous call on the branch of a given call.
@@ -215,7 +215,7 @@ impl<'a> DiffContext<'a> {
         };
         let steps = history.steps.iter().filter(own).map(to_step).collect();
         let older = u32::try_from(older).unwrap_or(u32::MAX);
-        Ok(Answer::History(Box::new(ItemHistory { atom, title, turn, stays, older, steps })))
+        Ok(PlanAnswer::History(Box::new(ItemHistory { atom, title, turn, stays, older, steps })).into())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::domain::call::{BranchRun, Config, Limits, RaceUsage};
 use crate::domain::conversation::{Branch, Change, Overrides};
 use crate::domain::planning::plan::Blocked;
 use crate::domain::planning::variant::{difference, merge, title};
-use crate::engine::api::{Answer, Draft, Ticket};
+use crate::engine::api::{Answer, CallAnswer, Draft, Ticket};
 use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, PlanReport};
@@ -120,7 +120,7 @@ impl Core {
         self.sessions.of_branch_mut(id)?.races.extend(records.iter().cloned());
         self.show_records(&records);
         let branches = records.iter().map(|record| self.sessions.branch(record.branch));
-        Ok(Answer::Race(branches.collect::<Result<_, _>>()?))
+        Ok(CallAnswer::Race(branches.collect::<Result<_, _>>()?).into())
     }
 
     /// Keeps one branch of a race and archives the others. The kept branch takes the name of the raced branch, which is

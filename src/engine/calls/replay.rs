@@ -12,7 +12,7 @@ use crate::domain::call::{RunCard, Wire};
 use crate::domain::conversation::{Branch, Content, Overrides, Role};
 use crate::domain::planning::plan::Reason;
 use crate::domain::planning::{Row, RowKind};
-use crate::engine::api::{Answer, Draft, DraftKind, ItemName, ReplayedCall};
+use crate::engine::api::{Answer, CallAnswer, Draft, DraftKind, ItemName, ReplayedCall};
 use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::{Core, content};
 use crate::engine::indexing::messages::searchable;
@@ -93,7 +93,7 @@ impl Core {
         let sent = self.open_turn(id, &draft, &solved)?;
         let branch = Box::new(self.sessions.branch(id)?);
         let left = left.map(|row| (row.atom, row.title));
-        Ok(Answer::Replaying(Box::new(ReplayedCall { of: run, run: sent, branch, exact, without: left })))
+        Ok(CallAnswer::Replaying(Box::new(ReplayedCall { of: run, run: sent, branch, exact, without: left })).into())
     }
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn replay_dry(store: &Store, prefix: &str) -> Result<Answer, Failure>
         None => rendered(&stored, &contents)?,
     };
     let request = Box::new(raw_request(&stored.plan, &wire, &outline));
-    Ok(Answer::Replayed { run: Box::new(run), request })
+    Ok(CallAnswer::Replayed { run: Box::new(run), request }.into())
 }
 
 impl Setup {

@@ -9,7 +9,7 @@ use crate::domain::base::{BranchId, Failure, NodeId, RunId};
 use crate::domain::call::RunCard;
 use crate::domain::conversation::{Atom, End, Role};
 use crate::domain::planning::{ContextPlan, Row, RowKind};
-use crate::engine::api::{Answer, SentRequest};
+use crate::engine::api::{Answer, CallAnswer, SentRequest};
 use crate::engine::core::Core;
 use crate::engine::plans::queries::{add_message, code_set_of, item_text, message_text, row_or_message};
 use crate::engine::plans::state::Plans;
@@ -59,7 +59,7 @@ impl Core {
             found.code_set = code_set_of(&self.store, plan)?;
             found.uses = self.store.uses_of(run)?.map(Box::new);
         }
-        Ok(Answer::SentRequest(Box::new(found)))
+        Ok(CallAnswer::SentRequest(Box::new(found)).into())
     }
 
     /// Returns the text of a row of a call's plan, or of a message in it: as sent, or in full if it was left out.

@@ -16,7 +16,7 @@ use crate::domain::base::secrets;
 use crate::domain::base::{Failure, FailureKind, Hash};
 use crate::domain::call::{CountTokens, Encoding};
 use crate::domain::code::{CodeSearchResult, IndexStatus, NamedSymbol, ParseOutcome, SymbolSource};
-use crate::engine::api::{Answer, CodeAct, Event, IndexingEvent, Ticket};
+use crate::engine::api::{Answer, CodeAct, Event, IndexingEvent, Ticket, ToolAnswer};
 use crate::engine::jobs::{self, guarded};
 use crate::engine::startup::setup::Setup;
 use crate::retrieval::gate;
@@ -125,7 +125,7 @@ impl CodeIndexer {
             self.workspace.send(Job::Names).map_err(|error| unsent(&error))?;
         }
         if let Some(replaced) = newest.replace(asked) {
-            let result = Ok(Answer::Symbols(Vec::new()));
+            let result = Ok(ToolAnswer::Symbols(Vec::new()).into());
             let _ = self.events.send(Event::Answer { ticket: replaced.ticket, result });
         }
         Ok(())
@@ -223,23 +223,23 @@ impl Worker {
             let _ = std::fs::write(folder.join(LAST), root.as_os_str().as_encoded_bytes());
         }
         match act {
-            CodeAct::Index => self.with(status).map(|status| Answer::Indexed(Box::new(status))),
+            CodeAct::Index => self.with(status).map(|status| Answer::Tool(ToolAnswer::Indexed(Box::new(status)))),
             CodeAct::Find { query, budget } => {
-                self.find(&query, budget, encoding).map(|found| Answer::Code(Box::new(found)))
+                self.find(&query, budget, encoding).map(|found| Answer::Tool(ToolAnswer::Code(Box::new(found))))
             }
             CodeAct::Map { budget, anchors } => {
                 let count = |text: &str| self.counter.count(encoding, text);
                 let map = |held: &LoadedWorkspace| {
                     map::scaffold(&held.index, &WorkspaceFiles(&held.root), &count, budget, anchors)
                 };
-                self.with(map).map(|map| Answer::Map(Box::new(map)))
+                self.with(map).map(|map| Answer::Tool(ToolAnswer::Map(Box::new(map))))
             }
             CodeAct::Names { typed, most } => {
-                self.with(|held| names::find(&held.index, &typed, most)).map(Answer::Symbols)
+                self.with(|held| names::find(&held.index, &typed, most)).map(|found| ToolAnswer::Symbols(found).into())
             }
-            CodeAct::Source(wanted) => {
-                self.with(|held| source(held, &wanted))?.map(|source| Answer::Source(Box::new(source)))
-            }
+            CodeAct::Source(wanted) => self
+                .with(|held| source(held, &wanted))?
+                .map(|source| Answer::Tool(ToolAnswer::Source(Box::new(source)))),
         }
     }
 
@@ -507,7 +507,7 @@ mod tests {
         assert_eq!([ask(3, CodeAct::Index), ask(4, CodeAct::Index)], [Ok(()), Err(FailureKind::Busy)]);
         assert_eq!(ask(5, complete("abc")), Ok(()), "it takes the place of the request that waits");
         let replaced = answers.try_iter().map(|event| match event {
-            Event::Answer { ticket, result: Ok(Answer::Symbols(found)) } => (ticket.0, found.len()),
+            Event::Answer { ticket, result: Ok(Answer::Tool(ToolAnswer::Symbols(found))) } => (ticket.0, found.len()),
             other => panic!("{other:?}"),
         });
         assert_eq!(replaced.collect::<Vec<_>>(), [(1, 0), (2, 0)]);

@@ -5,7 +5,7 @@ use super::messages::PathIndex;
 use super::priority::Priority;
 use crate::domain::base::{Failure, NodeId, SessionId};
 use crate::domain::call::Encoding;
-use crate::engine::api::{Answer, Retrieved, Ticket};
+use crate::engine::api::{Answer, PlanAnswer, Retrieved, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;
 use crate::engine::jobs::guarded;
@@ -65,7 +65,7 @@ impl Core {
         let inbox = self.inbox.clone();
         let work = Box::new(move |builder: &mut InputBuilder| {
             let found = guarded("the search", || look(builder, &place, &request));
-            let result = found.map(|found| Answer::Retrieved(Box::new(found)));
+            let result = found.map(|found| Answer::Plan(PlanAnswer::Retrieved(Box::new(found))));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(result)));
             None
         });

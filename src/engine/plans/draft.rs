@@ -15,7 +15,7 @@ use crate::domain::conversation::{Branch, Role};
 use crate::domain::planning::SearchChoice;
 use crate::domain::planning::blocked::UNSENT;
 use crate::domain::planning::plan::Reason;
-use crate::engine::api::{Answer, Draft, DraftKind, Event, IndexingEvent, Planned, ProgramEvent, Ticket};
+use crate::engine::api::{Answer, Draft, DraftKind, Event, IndexingEvent, PlanAnswer, Planned, ProgramEvent, Ticket};
 use crate::engine::core::{Core, content};
 use crate::engine::indexing::priority::Priority;
 use crate::engine::plans::state::Plans;
@@ -172,7 +172,7 @@ impl Core {
                     }
                 };
                 if let Some(ticket) = ticket {
-                    self.answer(ticket, result.map(Answer::Planned));
+                    self.answer(ticket, result.map(|found| PlanAnswer::Planned(found).into()));
                 } else if let Err(failure) = result {
                     self.emit(Event::Program(ProgramEvent::Notice(failure.to_string())));
                 }

@@ -15,7 +15,7 @@ use crate::domain::call::request;
 use crate::domain::call::tokens::grouped;
 use crate::domain::planning::plan::BlockedRemedy;
 use crate::domain::planning::{Budget, ContextPlan, Row, RowKind, Section};
-use crate::engine::api::{Answer, BodyCount, Draft, DraftKind, Event, RawPart, RawRequest, Ticket};
+use crate::engine::api::{Answer, BodyCount, Draft, DraftKind, Event, PlanAnswer, RawPart, RawRequest, Ticket};
 use crate::engine::calls::stored_runs::unwritable;
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, PlanReport};
@@ -96,7 +96,7 @@ impl Core {
         };
         let result = match made.unwrap_or_else(|| Err(lost())) {
             Err(failure) => Err(failure),
-            Ok((_, counts)) if !sends => Ok(Answer::Weighed(counts)),
+            Ok((_, counts)) if !sends => Ok(PlanAnswer::Weighed(counts).into()),
             Ok((solved, counts)) if counts.tokens > counts.room => Err(over(&solved.plan.budget, counts.tokens)),
             Ok((solved, _)) => {
                 // A call does not use up a mark that changed after the call was built.
@@ -123,7 +123,7 @@ impl Plans {
             .get(&branch)
             .ok_or_else(|| Failure::user("There is no plan yet, so there is no request.").todo("Wait a moment."))?;
         let Solved { plan, wire, outline, .. } = &drawn.solved;
-        Ok(Answer::Raw(Box::new(raw_request(plan, wire, outline))))
+        Ok(PlanAnswer::Raw(Box::new(raw_request(plan, wire, outline))).into())
     }
 }
 

@@ -10,7 +10,7 @@ use crate::context::render::same_prefix;
 use crate::domain::base::{BranchId, Failure, FailureKind};
 use crate::domain::conversation::Change;
 use crate::domain::planning::{ActPreview, PlanFigures};
-use crate::engine::api::{Act, Answer, Draft, ItemName, Ticket};
+use crate::engine::api::{Act, Answer, Draft, ItemName, PlanAnswer, Ticket};
 use crate::engine::branches::marks::apply_to;
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, PlanReport};
@@ -87,7 +87,7 @@ impl Core {
         };
         let (present, est) = (made.present.id, made.present.est_total);
         let preview = ActPreview { branch: made.branch, present, est, result };
-        self.answer(made.ticket, Ok(Answer::Preview(Box::new(preview))));
+        self.answer(made.ticket, Ok(PlanAnswer::Preview(Box::new(preview)).into()));
     }
 }
 

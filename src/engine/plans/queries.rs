@@ -12,7 +12,7 @@ use crate::domain::call::{
 use crate::domain::conversation::{Atom, Branch, Role};
 use crate::domain::planning::{ContextPlan, Item, Row, RowKind};
 use crate::domain::tool::SettingsFileStatus;
-use crate::engine::api::{Answer, Finding, Ticket};
+use crate::engine::api::{Answer, CallAnswer, Finding, ProgramAnswer, SessionAnswer, Ticket};
 use crate::engine::calls::meters::learned;
 use crate::engine::calls::stored_runs::{one_run, plan_json, unreadable};
 use crate::engine::core::{Core, content};
@@ -100,7 +100,7 @@ impl Core {
             cancel.check()?;
             all.extend(lacking);
             let _ = inbox.send(Inbox::Changed(OutsideChange::Models(reported)));
-            Ok(Answer::Models(all))
+            Ok(ProgramAnswer::Models(all).into())
         });
         Ok(())
     }
@@ -164,7 +164,7 @@ impl Core {
             }));
             let found = together(parts).into_iter().flatten().flatten();
             cancel.check()?;
-            Ok(Answer::Doctor(found.chain(quirks).chain(tools).collect()))
+            Ok(ProgramAnswer::Doctor(found.chain(quirks).chain(tools).collect()).into())
         });
     }
 }
@@ -243,7 +243,7 @@ pub(crate) fn stored_plan(store: &Store, prefix: &str) -> Result<Answer, Failure
     };
     let plan: ContextPlan = serde_json::from_str(&stored).map_err(|error| unreadable(&error))?;
     let code_set = code_set_of(store, &plan)?;
-    Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: store.plan_runs(id)?, code_set })
+    Ok(CallAnswer::StoredPlan { plan: Arc::new(plan), runs: store.plan_runs(id)?, code_set }.into())
 }
 
 /// Returns the retrieval set of the code search that belongs to a plan.
@@ -423,7 +423,7 @@ pub(crate) fn row_or_message(plan: &ContextPlan, atom: &Atom) -> Option<Row> {
 
 /// Reads the contents of nodes; nodes that no longer exist are omitted.
 pub(crate) fn bodies(core: &Core, nodes: &[NodeId]) -> Result<Answer, Failure> {
-    Ok(Answer::Bodies(core.store.nodes(nodes)?.into_iter().map(Arc::new).collect()))
+    Ok(SessionAnswer::Bodies(core.store.nodes(nodes)?.into_iter().map(Arc::new).collect()).into())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::domain::call::{Backend, Profile};
 use crate::domain::conversation::{Branch, Overrides};
 use crate::domain::planning::variant;
 use crate::domain::planning::{Alternative, Budget, Layout, Mode, PlanFigures, WhatIf};
-use crate::engine::api::{Answer, Draft, Ticket};
+use crate::engine::api::{Answer, Draft, PlanAnswer, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, PlanReport};
 use crate::engine::indexing::priority::Priority;
@@ -188,7 +188,7 @@ impl Core {
         } else {
             alternatives.remove(0).result
         };
-        self.answer(ticket, Ok(Answer::WhatIf(Arc::new(WhatIf { branch, present, alternatives }))));
+        self.answer(ticket, Ok(PlanAnswer::WhatIf(Arc::new(WhatIf { branch, present, alternatives })).into()));
     }
 }
 

@@ -9,7 +9,7 @@ use crate::domain::conversation::{
     Branch, BranchPointer, ImportResult, ImportedFile, IncomingPieces, Lane, Node, NodeHead, Piece, PieceReader,
     PlacedRecord, Record, Report, Skipped, StateVersion, Tag,
 };
-use crate::engine::api::Answer;
+use crate::engine::api::{Answer, SessionAnswer};
 use crate::engine::core::Core;
 use crate::store::tables::lookup::{BranchName, StoreLookup};
 use crate::store::types::{StoreError, Write};
@@ -76,7 +76,9 @@ struct SessionEnd {
 impl Core {
     /// Imports the program's own conversation (the demo); its states apply immediately.
     pub(crate) fn import_reading(&mut self, reading: ImportedFile) -> Result<(), Failure> {
-        let Answer::Imported { sessions, .. } = self.import(&reading.incoming())? else { return Ok(()) };
+        let Answer::Session(SessionAnswer::Imported { sessions, .. }) = self.import(&reading.incoming())? else {
+            return Ok(());
+        };
         for id in sessions.into_iter().map(|imported| imported.session) {
             let states = self.store.states(id)?.into_iter();
             let counting = states.map(|state| StateVersion { offered: false, ..state });
@@ -103,7 +105,7 @@ impl Core {
         if let Some(last) = sessions.last() {
             self.store.write(vec![Write::UseSession(last.session)])?;
         }
-        Ok(Answer::Imported { format, sessions, skipped })
+        Ok(SessionAnswer::Imported { format, sessions, skipped }.into())
     }
 
     fn take_pieces(&self, pieces: &mut dyn PieceReader, taken: &mut ImportProgress) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use super::titles::first_words;
 use crate::domain::base::{BranchId, Failure, Hash, SessionId};
 use crate::domain::conversation::{Atom, Branch, Change, Mark, Memory, NodeHead, Subject, Transition};
 use crate::domain::planning::RowKind;
-use crate::engine::api::{Answer, TransitionReport};
+use crate::engine::api::{Answer, BranchAnswer, TransitionReport};
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::anchor_key;
 use crate::engine::sessions::state::Sessions;
@@ -85,7 +85,7 @@ pub(crate) fn steps(sessions: &Sessions, store: &Store, id: BranchId, atom: Opti
     steps.retain(|step| step.branch.is_none_or(|of| reaches(&lines, of, step.at)));
     let older = steps.len().saturating_sub(MOST);
     let newest = steps.split_off(older).into_iter();
-    Ok(Answer::Steps(newest.map(|step| report(session, &path, &memories, &titles, step)).collect()))
+    Ok(BranchAnswer::Steps(newest.map(|step| report(session, &path, &memories, &titles, step)).collect()).into())
 }
 
 /// Returns the title of an item that is no message, if it is a memory, or has or had a mark in the session.

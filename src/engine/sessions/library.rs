@@ -10,7 +10,7 @@ use crate::domain::conversation::{
     Transcript, tree,
 };
 use crate::domain::conversation::{state, state_suggestions};
-use crate::engine::api::{Answer, ItemName};
+use crate::engine::api::{Answer, BranchAnswer, ItemName, SessionAnswer};
 use crate::engine::branches::pick::remove_copied_texts;
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::{Question, anchor_key, fresh_key, lane_of};
@@ -92,7 +92,7 @@ impl Core {
         if create {
             self.learn_window(&branch);
         }
-        Ok(Answer::Opened(Arc::new(view)))
+        Ok(SessionAnswer::Opened(Arc::new(view)).into())
     }
 
     /// Renames a session (undoable).
@@ -160,7 +160,7 @@ impl Core {
         ])?;
         self.adopt(id, vec![head.clone()], Some(head.id));
         self.show_branch(id);
-        Ok(Answer::Added(Box::new(head)))
+        Ok(BranchAnswer::Added(Box::new(head)).into())
     }
 
     /// Deletes a turn or message permanently; its place in the tree remains.
@@ -389,7 +389,7 @@ pub(crate) fn search_sessions(store: &Store, words: &str) -> Result<Answer, Fail
             found.extend(cards.iter().find(|card| card.id == session).cloned());
         }
     }
-    Ok(Answer::Sessions(found))
+    Ok(SessionAnswer::Sessions(found).into())
 }
 
 /// Adds to a sentence where deleted text still exists: in the log while another program reads it, and in backups.

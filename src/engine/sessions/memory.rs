@@ -8,7 +8,7 @@ use crate::domain::conversation::{
     Actor, Atom, Branch, Change, ItemState, Mark, MarkKind, Memory, MemoryKind, MemoryStatus, Scope, Subject,
     Transition,
 };
-use crate::engine::api::{Answer, ItemName, MemoryAct, MemoryScope};
+use crate::engine::api::{Answer, ItemName, MemoryAct, MemoryAnswer, MemoryScope};
 use crate::engine::branches::marks::overrides_change;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::memory::ranked;
@@ -41,7 +41,7 @@ impl Core {
         let made = persons_memory(&self.sessions, &self.setup, branch, kind, text, scope_in(scope, id));
         let step = first_transition(id, &made, "decided by the person");
         self.change_memory(None, Some(made.clone()), "added a memory", vec![step])?;
-        Ok(Answer::Memories(vec![made]))
+        Ok(MemoryAnswer::Memories(vec![made]).into())
     }
 
     /// Confirms, edits, dismisses, or deletes a memory.
@@ -246,7 +246,9 @@ pub(crate) fn memories(
         Some(MemoryScope::All) => memory.scope == Scope::All,
         Some(MemoryScope::Session) => memory.scope != Scope::All,
     });
-    let Some(words) = words.filter(|words| !words.trim().is_empty()) else { return Ok(Answer::Memories(all)) };
+    let Some(words) = words.filter(|words| !words.trim().is_empty()) else {
+        return Ok(MemoryAnswer::Memories(all).into());
+    };
     let known = known(all);
     let ranked = ranked(&known, words);
     let plain = memory::normalized(words);
@@ -254,7 +256,7 @@ pub(crate) fn memories(
     let hit = |at: &usize| ranked.iter().any(|(_, other)| other == at);
     let also = (0..known.len()).filter(|at| !hit(at) && holds(&known[*at].memory.text));
     let order: Vec<usize> = ranked.iter().map(|(_, at)| *at).chain(also).collect();
-    Ok(Answer::Memories(order.into_iter().map(|at| known[at].memory.clone()).collect()))
+    Ok(MemoryAnswer::Memories(order.into_iter().map(|at| known[at].memory.clone()).collect()).into())
 }
 
 /// Whether an atom names a memory that applies to the session of a branch.

@@ -3,7 +3,7 @@
 
 use crate::domain::base::{Failure, FailureKind};
 use crate::domain::conversation::{FoundMessages, SearchFilter};
-use crate::engine::api::{Answer, Event, Ticket};
+use crate::engine::api::{Answer, Event, SessionAnswer, Ticket};
 use crate::engine::jobs::{self, guarded};
 use crate::store::Store;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn seek(store: &Store, events: &Sender<Event>, from: impl IntoIterator<Item = Se
         let found = guarded("the search", look);
         let result = match found {
             _ if stale() => Err(Failure::new(FailureKind::Stale, "A newer search replaced this search.")),
-            found => found.map(|found| Answer::Found(Box::new(found))),
+            found => found.map(|found| Answer::Session(SessionAnswer::Found(Box::new(found)))),
         };
         if events.send(Event::Answer { ticket: search.ticket, result }).is_err() {
             return;

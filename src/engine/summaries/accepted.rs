@@ -5,7 +5,7 @@ use crate::domain::base::{BranchId, Failure, Hash};
 use crate::domain::conversation::{Branch, Change};
 use crate::domain::planning::Mode;
 use crate::domain::summary::{Stats, Summary, SummaryCard, SummaryKind};
-use crate::engine::api::Answer;
+use crate::engine::api::{Answer, SummaryAnswer};
 use crate::engine::branches::undo;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{self, SummaryView};
@@ -103,7 +103,7 @@ impl Core {
             };
             cards.extend(chain.into_iter().enumerate().filter_map(card));
         }
-        Ok(Answer::Summaries(cards))
+        Ok(SummaryAnswer::Summaries(cards).into())
     }
 
     pub(crate) fn summary_stats(&self, id: BranchId) -> Result<Answer, Failure> {
@@ -113,14 +113,15 @@ impl Core {
         let used: Vec<&Summary> = used.filter(|summary| summary.text.is_some()).collect();
         let sum = |of: fn(&Summary) -> u32| used.iter().map(|summary| u64::from(of(summary))).sum::<u64>();
         let ratio = (sum(|summary| summary.original_tokens) * 1_000).checked_div(sum(|summary| summary.tokens));
-        Ok(Answer::Stats(Box::new(Stats {
+        Ok(SummaryAnswer::Stats(Box::new(Stats {
             budget: self.rules(&branch)?.budget.prompt,
             messages: session.card.messages,
             summaries: u32::try_from(used.len()).unwrap_or(u32::MAX),
             ratio_milli: ratio.and_then(|ratio| u32::try_from(ratio).ok()),
             last: self.store.last_summary_at(branch.session)?,
             ..Stats::default()
-        })))
+        }))
+        .into())
     }
 }
 

@@ -15,7 +15,7 @@ use crate::domain::conversation::Branch;
 use crate::domain::summary::{
     KeptSentence, SourceTurn, Summary, SummaryAuthor, SummaryDraft, SummaryKind, SummarySource,
 };
-use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket};
+use crate::engine::api::{Answer, Event, SummaryAct, SummaryAnswer, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::auxiliary_call;
 use crate::engine::core::Core;
 use crate::engine::jobs::CancelToken;
@@ -136,7 +136,7 @@ impl Core {
             self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: self.summaries.shown_draft(branch) }));
         }
         match (ticket, result) {
-            (Some(ticket), result) => self.answer(ticket, result.map(Answer::Draft)),
+            (Some(ticket), result) => self.answer(ticket, result.map(|found| SummaryAnswer::Draft(found).into())),
             (None, Ok(Some(_))) if restores.is_some() => {}
             (None, Ok(Some(_))) => self.finish_automatic_draft(branch),
             (None, Ok(None)) => self.sync_draft(branch),
@@ -171,7 +171,7 @@ impl Core {
         }
         match act {
             SummaryAct::Draft { .. } => Err(Failure::user("A draft needs its own request.")),
-            SummaryAct::Show => Ok(Answer::Draft(self.summaries.shown_draft(branch))),
+            SummaryAct::Show => Ok(SummaryAnswer::Draft(self.summaries.shown_draft(branch)).into()),
             SummaryAct::Keep { draft, items } => self.keep_items(branch, draft, &items),
             SummaryAct::KeepAll { draft } => self.keep_all(branch, draft, u32::MAX),
             SummaryAct::Unkeep { draft, item } => self.unkeep(branch, draft, item),
@@ -244,7 +244,7 @@ impl Core {
         let before = drafted.draft.summary.id;
         let fresh = drafted.composed(body, kept, source, &|text| counter.count(encoding, text))?;
         keep_changed_draft(&self.store, &self.sessions.branch(branch)?, &fresh, before)?;
-        Ok(Answer::Draft(Some(self.show_draft(branch, fresh))))
+        Ok(SummaryAnswer::Draft(Some(self.show_draft(branch, fresh))).into())
     }
 
     /// Stores the draft as a summary and uses it on the branch.

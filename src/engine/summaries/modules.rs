@@ -18,7 +18,7 @@ use crate::domain::summary::{
     Version,
 };
 use crate::domain::tool::FileVisibility;
-use crate::engine::api::{Answer, ModuleAct, Ticket};
+use crate::engine::api::{Answer, EditableAnswer, ModuleAct, Ticket, ToolAnswer};
 use crate::engine::calls::auxiliary_call::auxiliary_call;
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, SummaryReport};
@@ -45,7 +45,8 @@ impl Core {
             ModuleAct::List { branch } => {
                 let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
                 let counter = self.setup.counter.as_ref();
-                versions(&self.store, &self.tools.project, counter, encoding).map(Answer::Modules)
+                versions(&self.store, &self.tools.project, counter, encoding)
+                    .map(|found| ToolAnswer::Modules(found).into())
             }
             ModuleAct::Edit { path, text } => self.edit_module(&path, &text),
             ModuleAct::Step { path, forward } => self.step_module(&path, forward),
@@ -177,7 +178,7 @@ impl Core {
         self.jobs.answer("module", ticket, move |cancel| {
             let made = versions(&store, &project, counter.as_ref(), encoding);
             cancel.check()?;
-            made.map(|all| Answer::Editables(EditableKind::Modules, editables(&all)))
+            made.map(|all| Answer::Editable(EditableAnswer::Editables(EditableKind::Modules, editables(&all))))
         });
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::domain::base::Failure;
 use crate::domain::base::secrets;
 use crate::domain::call::tokens::grouped;
 use crate::domain::tool::RunTools;
-use crate::engine::api::{Answer, CodeAct, FileList, Ticket};
+use crate::engine::api::{Answer, CodeAct, FileList, Ticket, ToolAnswer};
 use crate::engine::core::Core;
 use crate::engine::startup::setup::Setup;
 use crate::engine::tools::state::Tools;
@@ -39,7 +39,7 @@ impl Core {
             };
             let place = if query.starts_with(PREFIX) { 0 } else { list.paths.len().min(limit / 2) };
             list.paths.splice(place..place, skills);
-            Ok(Answer::Files(list))
+            Ok(ToolAnswer::Files(list).into())
         });
     }
 
@@ -54,7 +54,7 @@ impl Core {
             Ok(()) if wanted => {
                 self.workers.code.ask(ticket, act, root, crate::engine::startup::learned::encoding(&self.setup))
             }
-            Ok(()) | Err(_) if act.is_names() => self.answer_now(ticket, Ok(Answer::Symbols(Vec::new()))),
+            Ok(()) | Err(_) if act.is_names() => self.answer_now(ticket, Ok(ToolAnswer::Symbols(Vec::new()).into())),
             other => other,
         }
     }
@@ -68,7 +68,7 @@ impl Core {
         self.jobs.answer("files", ticket, move |_| {
             let read = tools.text(&path, LARGEST, &denied).map(|text| {
                 let (text, masked) = secrets::mask(&text);
-                Answer::Attached { text: Arc::from(&*text), masked }
+                Answer::Tool(ToolAnswer::Attached { text: Arc::from(&*text), masked })
             });
             read.map_err(|why| Failure::user(why).todo(largest()))
         });

@@ -3,7 +3,7 @@
 
 use crate::domain::base::{Failure, FailureKind, Hash};
 use crate::domain::tool::{FolderSettings, SettingsFileStatus};
-use crate::engine::api::{Answer, FolderAct};
+use crate::engine::api::{Answer, FolderAct, ToolAnswer};
 use crate::engine::core::Core;
 use crate::engine::startup::setup::Setup;
 
@@ -33,7 +33,7 @@ impl Core {
     /// Shows the folder's settings file, or records a decision on it.
     pub(crate) fn folder_settings(&mut self, act: FolderAct) -> Result<Answer, Failure> {
         match act {
-            FolderAct::Show => Ok(Answer::FolderSettings(self.setup.folder_card().map(Box::new))),
+            FolderAct::Show => Ok(ToolAnswer::FolderSettings(self.setup.folder_card().map(Box::new)).into()),
             FolderAct::Say { digest, yes } => self.decide_on_settings(digest, yes),
         }
     }

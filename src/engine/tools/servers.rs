@@ -9,7 +9,7 @@
 use crate::domain::base::{BranchId, Failure, FailureKind, Hash};
 use crate::domain::tool::mcp;
 use crate::domain::tool::{ConfiguredServers, FileDecision, Server, ServerSpec, ServerState, ServerTool};
-use crate::engine::api::{Answer, Event, Request, ServerAct, ServerUse, Ticket, ToolEvent, ToolRequest};
+use crate::engine::api::{Answer, Event, Request, ServerAct, ServerUse, Ticket, ToolAnswer, ToolEvent, ToolRequest};
 use crate::engine::core::{Core, stored_value};
 use crate::engine::startup::setup::Setup;
 use crate::engine::turns::runner::Runner;
@@ -189,7 +189,7 @@ impl Core {
     pub(crate) fn act_on_servers(&mut self, branch: Option<BranchId>, act: ServerAct) -> Result<Answer, Failure> {
         match act {
             ServerAct::List | ServerAct::Settle | ServerAct::Test { .. } => {
-                self.tool_list(branch).map(|all| Answer::ToolList(Box::new(all)))
+                self.tool_list(branch).map(|all| Answer::Tool(ToolAnswer::ToolList(Box::new(all))))
             }
             ServerAct::Switch { keys, on } => self.switch_tools(branch, &keys, on),
             ServerAct::Restart { server } => {

@@ -4,7 +4,7 @@
 use super::trace_records::LOOKED;
 use crate::domain::base::{Failure, Hash, SessionId};
 use crate::domain::tool::{FileChange, FileTexts, ToolTrace};
-use crate::engine::api::{Answer, TraceAct, TraceWhole};
+use crate::engine::api::{Answer, ToolAnswer, TraceAct, TraceWhole};
 use crate::engine::core::{Core, content};
 use crate::store::Store;
 use crate::tools;
@@ -14,10 +14,12 @@ impl Core {
     /// Handles a request about tool calls.
     pub(crate) fn traces(&mut self, act: TraceAct) -> Result<Answer, Failure> {
         match act {
-            TraceAct::List { most } => Ok(Answer::Traces(self.store.traces(self.sessions.current()?.card.id, most)?)),
+            TraceAct::List { most } => {
+                Ok(ToolAnswer::Traces(self.store.traces(self.sessions.current()?.card.id, most)?).into())
+            }
             TraceAct::Show { id } => {
                 let (session, trace) = self.find_trace(&id)?;
-                Ok(Answer::Trace(Box::new(whole(&self.store, session, trace)?)))
+                Ok(ToolAnswer::Trace(Box::new(whole(&self.store, session, trace)?)).into())
             }
             TraceAct::Again { branch, id } => self.start_rerun(branch, &id),
             TraceAct::Word { consent, always } => self.decide_rerun(consent, always),

@@ -13,7 +13,7 @@ use crate::domain::planning::plan::Reason;
 use crate::domain::planning::{ContextPlan, Row, Verdict};
 use crate::domain::summary::{Editability, Editable, EditableKind, Version};
 use crate::domain::tool::{FileVisibility, RunTools};
-use crate::engine::api::{Act, Answer, ItemName, ProjectAct, Ticket};
+use crate::engine::api::{Act, Answer, EditableAnswer, ItemName, ProjectAct, Ticket, ToolAnswer};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::rules;
 use crate::engine::plans::state::Plans;
@@ -70,7 +70,9 @@ impl Core {
     pub(crate) fn project_act(&mut self, ticket: Ticket, act: ProjectAct) -> Result<(), Failure> {
         let result = match act {
             ProjectAct::List { branch } => {
-                return self.answer_in_background(ticket, branch, |input| Answer::Project(Box::new(input.list())));
+                return self.answer_in_background(ticket, branch, |input| {
+                    Answer::Tool(ToolAnswer::Project(Box::new(input.list())))
+                });
             }
             ProjectAct::Module(act) => return self.module_act(ticket, act),
             ProjectAct::Set { branch, path, on, once } => self.set_item(branch, &path, on, once),
@@ -109,7 +111,7 @@ impl Core {
         self.answer_in_background(ticket, branch, move |input| {
             let wanted = if kind == EditableKind::Rules { ProjectKind::Rules } else { ProjectKind::Skill };
             let items = input.list().items.into_iter().filter(|item| item.kind == wanted);
-            Answer::Editables(kind, items.map(|item| editable(kind, item)).collect())
+            Answer::Editable(EditableAnswer::Editables(kind, items.map(|item| editable(kind, item)).collect()))
         })
     }
 
@@ -205,7 +207,7 @@ impl Tools {
         let found = found
             .ok_or_else(|| Failure::user(format!("There is no skill {name:?}.")).todo("/skills lists the skills."))?;
         let (text, masked) = found.text().map_err(Failure::user)?;
-        Ok(Answer::Attached { text: text.into(), masked })
+        Ok(ToolAnswer::Attached { text: text.into(), masked }.into())
     }
 }
 

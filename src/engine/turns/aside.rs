@@ -10,7 +10,7 @@ use crate::domain::call::{CallEnd, Delta, Outcome, ProviderErrorKind, RunCard, R
 use crate::domain::conversation::message::node_key;
 use crate::domain::conversation::{Content, End, Node, NodeHead, Role, StateVersion};
 use crate::domain::planning::Section;
-use crate::engine::api::{Answer, AsideView, Event, Ticket, TurnEvent};
+use crate::engine::api::{Answer, AsideView, BranchAnswer, Event, Ticket, TurnEvent};
 use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::calls::stored_runs::unwritable;
 use crate::engine::core::Core;
@@ -202,7 +202,7 @@ impl Core {
         self.sessions.of_branch_mut(child)?.add_states(states);
         self.show_branch(child);
         self.show_run(card);
-        Ok(Answer::Branch(Box::new(self.sessions.branch(child)?)))
+        Ok(BranchAnswer::Branch(Box::new(self.sessions.branch(child)?)).into())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::domain::tool::resolution::files;
 use crate::domain::tool::{
     Consent, FileChange, FileVisibility, PendingApproval, Rule, RuleScope, ToolEffect, ToolStatus, Verdict,
 };
-use crate::engine::api::{Answer, Event, ToolEvent};
+use crate::engine::api::{Answer, Event, ToolAnswer, ToolEvent};
 use crate::engine::core::{Core, stored_value};
 use crate::engine::sessions::state::Sessions;
 use crate::engine::startup::setup::Setup;
@@ -131,7 +131,7 @@ impl Core {
 
     /// Returns all rules that apply, with their scopes.
     pub(crate) fn list_rules(&self) -> Result<Answer, Failure> {
-        Ok(Answer::Rules(self.all_rules(self.sessions.current()?.current)))
+        Ok(ToolAnswer::Rules(self.all_rules(self.sessions.current()?.current)).into())
     }
 
     /// Adds or removes a person's rule. Fails for rules of the settings.

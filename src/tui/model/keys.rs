@@ -2,7 +2,10 @@
 //! Not for: which key means which action (`config::keys`).
 
 use crate::config::commands::read::slashed;
-pub use crate::config::keys::keymap::{Action, Chord, Key, Keymap, Step, When};
+pub use crate::config::keys::keymap::{
+    Action, BranchAction, CallAction, Chord, ContextAction, Key, Keymap, MessageAction, SessionAction, Step,
+    ToolAction, ViewAction, When,
+};
 
 /// Phrases of the engine, which does not know the key table: a default key, its effect in words, and its action.
 const PHRASES: [(&str, &str, Action, When); 10] = [

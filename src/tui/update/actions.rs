@@ -1,8 +1,9 @@
-//! The table of actions: one line for each.
+//! The table of actions: one line for each, in one function for each family.
 //! Not for: the keys of actions (`config::keys`), or the details of an action (`chat`, `screens`).
 
 use super::effects::send;
-use super::{leave, open, panels, settings, shared, travel};
+use super::shared::{self, Trigger};
+use super::{leave, open, panels, settings, travel};
 use crate::domain::conversation::MarkKind;
 use crate::domain::summary::{EditableKind, SummaryAuthor};
 use crate::engine::api::{RuleAct, SessionRequest, ToolRequest, TraceAct};
@@ -12,11 +13,13 @@ use crate::tui::chat::update::{
 };
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::{Action, Chord};
+use crate::tui::model::keys::{
+    Action, BranchAction, CallAction, Chord, ContextAction, MessageAction, SessionAction, ToolAction, ViewAction,
+};
 use crate::tui::model::panels::Shape;
 use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::msg::{Cmd, FileCmd};
-use crate::tui::screens;
+use crate::tui::screens::approval::update::ToolDecision;
 use crate::tui::screens::calls::model::Calls;
 use crate::tui::screens::compare::model::CompareView;
 use crate::tui::screens::conversation_search::model::ConversationSearchScreen;
@@ -25,19 +28,18 @@ use crate::tui::screens::help::model::HelpScreen;
 use crate::tui::screens::race::model::RaceScreen;
 use crate::tui::screens::raw_request::model::RawRequestScreen;
 use crate::tui::screens::screen::{ListEdit, Screen, Stride};
+use crate::tui::screens::summaries::update::DraftDecision;
 use crate::tui::screens::tools::model::ToolsScreen;
 use crate::tui::screens::tree::model::TreeScreen;
+use crate::tui::screens::{
+    approval, aside, calls, compare, editor, memories, picker, race, raw_request, request, search, summaries,
+    text_editor, tools, tour, traces, tree, usage, what_if,
+};
+use tui_textarea::TextArea;
 
 /// Runs an action. It may come from a key, the list of actions or a command.
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: &mut Vec<Cmd>) {
-    use Action as A;
-    use approval::update::ToolDecision;
-    use screens::{approval, calls, compare, editor, memories, picker, race, raw_request, request, search, summaries};
-    use screens::{tools, traces, tree, usage, what_if};
-    use summaries::update::DraftDecision;
-    use tui_textarea::TextArea;
-    if action != A::Clear {
+    if action != Action::Clear {
         model.input.clear_at = None;
     }
     if request::update_sent::refuses(model, action) {
@@ -45,7 +47,20 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
     }
     let trigger = (action, chord);
     match action {
-        // The message being written.
+        Action::Message(action) => message(model, action, trigger, out),
+        Action::Context(action) => context(model, action, trigger, out),
+        Action::Branch(action) => branch(model, action, trigger, out),
+        Action::View(action) => view(model, action, trigger, out),
+        Action::Session(action) => session(model, action, trigger, out),
+        Action::Call(action) => call(model, action, trigger, out),
+        Action::Tool(action) => tool(model, action, trigger, out),
+    }
+}
+
+/// Runs an action about writing, sending, and answering.
+fn message(model: &mut Model, action: MessageAction, trigger: Trigger, out: &mut Vec<Cmd>) {
+    use MessageAction as A;
+    match action {
         A::Send => {
             if let Some(line) = ask::enter(model, out) {
                 model.composer.sent(&line.full.as_str().into());
@@ -54,11 +69,9 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         }
         A::Compose => composing::to_editor(model, out),
         A::HistoryUp | A::HistoryDown if completing::step(model, action == A::HistoryUp) => {}
-        A::HistoryUp | A::HistoryDown => typing::recall(model, action == A::HistoryUp, chord, out),
+        A::HistoryUp | A::HistoryDown => typing::recall(model, action == A::HistoryUp, trigger.1, out),
         A::Complete if completing::take(model, out) || ask::complete(model) => {}
-        A::Complete => run(model, A::NextPane, chord, out),
-        A::NextPane => travel::pane(model, 1, out),
-        A::PrevPane => travel::pane(model, -1, out),
+        A::Complete => travel::pane(model, 1, out),
         A::Newline => {
             model.composer.edit().insert_newline();
             model.plan.touch(model.now);
@@ -70,12 +83,110 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::UndoTyping => typing::edit(model, TextArea::undo),
         A::RedoTyping => typing::edit(model, TextArea::redo),
         A::SelectAll => typing::edit(model, TextArea::select_all),
-        A::StartRace => race::update::start(model),
         A::Reply => acts::reply(model, out),
         A::Edit => acts::edit(model, out),
-        A::SearchAnyway => acts::search(model),
+        A::Delete => shared::offer(model, trigger, |screen| screen.edit_list(ListEdit::Delete), out),
+        A::Interrupt => leave::interrupt(model, out),
+        A::Clear => leave::clear(model, out),
+        A::Regenerate => acts::regenerate(model, out),
+        A::Continue => acts::continue_answer(model, out),
+        A::Copy => acts::copy(model, out),
+        A::CopyPart => copying::menu(model, out),
+        A::Labels => tags::list(model),
+        A::Label => tags::prompt(model),
+        A::Favourite => tags::favourite(model, out),
+    }
+}
 
-        // Moving and leaving.
+/// Runs an action about the content of the next request.
+fn context(model: &mut Model, action: ContextAction, trigger: Trigger, out: &mut Vec<Cmd>) {
+    use ContextAction as A;
+    match action {
+        A::SearchAnyway => acts::search(model),
+        A::Undo | A::Redo if shared::taken(model, |screen| screen.undo(action == A::Redo), out) => {}
+        A::Undo => drop(send(model, SessionRequest::Undo, Pending::Act, out)),
+        A::Redo => drop(send(model, SessionRequest::Redo, Pending::Act, out)),
+        A::Focus => focus::prompt(model),
+        A::Pin => acts::mark(model, MarkKind::Sticky, out),
+        A::Lease => acts::lease(model, out),
+        A::Exclude => acts::mark(model, MarkKind::Exclude, out),
+        A::ExcludeOnce => acts::mark(model, MarkKind::ExcludeOnce, out),
+        A::IncludeOnce => acts::mark(model, MarkKind::IncludeOnce, out),
+        A::Dismiss => shared::offer(model, trigger, Screen::dismiss, out),
+        A::CycleMode => branches::cycle_mode(model, out),
+        A::BudgetUp => branches::step_budget(model, true, out),
+        A::BudgetDown => branches::step_budget(model, false, out),
+        A::ShowState => state::edit(model),
+        A::RebuildState => state::rebuild(model, SummaryAuthor::Extractive, out),
+        A::AdoptState => state::adopt(model, out),
+        A::Memories => memories::update::open(model, out),
+        A::NextRequest if request::update_sent::of_message(model, out) => {}
+        A::NextRequest => request::update::open(model),
+        A::TakeRow => request::update::toggle_row(model),
+        A::TakeAll => request::update::toggle_all(model),
+        A::Order => request::update::order(model),
+        A::Group => shared::offer(model, trigger, Screen::group, out),
+        A::WhatIf => what_if::update::open(model, out),
+        A::RawRequest if shared::taken(model, Screen::exact_request, out) => {}
+        A::RawRequest => raw_request::update::open(model, out),
+        A::EditRequest => raw_request::update::edit(model, false, out),
+        A::EditJson => raw_request::update::edit(model, true, out),
+        A::SendEdited => raw_request::update::send_edited(model, out),
+        A::ItemHistory if model.layers.is_empty() => calls::update::history(model, out),
+        A::ItemHistory => shared::offer(model, trigger, Screen::item_history, out),
+        A::Draft => summaries::update::open(model, out),
+        A::SummaryList => summaries::update::open_list(model, out),
+        A::TakeBack => summaries::update::undo_summary(model, out),
+        A::Redraft => summaries::update::ask_to_redraft(model, out),
+        A::AcceptDraft => summaries::update::decide(model, DraftDecision::Accept, out),
+        A::RejectDraft => summaries::update::decide(model, DraftDecision::Reject, out),
+        A::KeepItem => summaries::update::decide(model, DraftDecision::KeepItem, out),
+        A::KeepAll => summaries::update::decide(model, DraftDecision::KeepAll, out),
+        A::EditDraft => summaries::update::decide(model, DraftDecision::Edit, out),
+        A::Policies => editor::update::open(model, EditableKind::Policies, out),
+        A::CopyPolicy => editor::update::copy(model),
+        A::UsePolicy => shared::only::<EditorScreen>(model, trigger, editor::update::take, out),
+        A::TryPolicy => shared::only::<EditorScreen>(model, trigger, editor::update::try_out, out),
+    }
+}
+
+/// Runs an action about branches and the tree.
+fn branch(model: &mut Model, action: BranchAction, trigger: Trigger, out: &mut Vec<Cmd>) {
+    use BranchAction as A;
+    match action {
+        A::StartRace => race::update::start(model),
+        A::Rename if model.layers.is_empty() => branches::rename_selected(model),
+        A::Rename => shared::offer(model, trigger, |screen| screen.edit_list(ListEdit::Rename), out),
+        A::Fork => acts::fork(model, out),
+        A::NextSibling => acts::sibling(model, 1, out),
+        A::PrevSibling => acts::sibling(model, -1, out),
+        A::Archive => branches::archive(model, out),
+        A::ShowArchived => {
+            model.panel.archived = !model.panel.archived;
+            model.refresh();
+        }
+        A::Branches => {
+            model.layers.clear();
+            model.focus = Focus::Branches;
+        }
+        A::Tree => tree::update::open(model),
+        A::Mattered => shared::only::<RaceScreen>(model, trigger, race::update::mattered, out),
+        A::Discard => shared::only::<RaceScreen>(model, trigger, race::update::discard, out),
+        A::KeepAside => aside::update::keep(model, out),
+        A::Compare => compare::update::selected(model, out),
+        A::TakeTurn => shared::on(model, trigger, CompareView::take),
+        A::TakeRange => shared::on(model, trigger, CompareView::take_range),
+        A::PickOver => shared::only::<CompareView>(model, trigger, compare::update::pick, out),
+        A::BringBack => shared::only::<CompareView>(model, trigger, compare::update::return_result, out),
+    }
+}
+
+/// Runs an action about appearance and navigation.
+fn view(model: &mut Model, action: ViewAction, trigger: Trigger, out: &mut Vec<Cmd>) {
+    use ViewAction as A;
+    match action {
+        A::NextPane => travel::pane(model, 1, out),
+        A::PrevPane => travel::pane(model, -1, out),
         A::Up | A::Down if model.layers.on::<ConversationSearchScreen>() => search_chat::step(model, action == A::Down),
         A::Up => travel::travel(model, Stride::Row, -1),
         A::Down => travel::travel(model, Stride::Row, 1),
@@ -93,25 +204,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::NextHit | A::PrevHit if model.layers.is_empty() => search_chat::step(model, action == A::NextHit),
         A::NextHit => shared::offer(model, trigger, |screen| screen.step_hit(1), out),
         A::PrevHit => shared::offer(model, trigger, |screen| screen.step_hit(-1), out),
-        A::New => shared::offer(model, trigger, |screen| screen.edit_list(ListEdit::New), out),
-        A::Rename if model.layers.is_empty() => branches::rename_selected(model),
-        A::Rename => shared::offer(model, trigger, |screen| screen.edit_list(ListEdit::Rename), out),
-        A::Delete => shared::offer(model, trigger, |screen| screen.edit_list(ListEdit::Delete), out),
-        A::Save => screens::text_editor::update::save(model, out),
         A::Leave => leave::leave(model, out),
-        A::Interrupt => leave::interrupt(model, out),
-        A::Clear => leave::clear(model, out),
-        A::Quit => quit::quit(model),
-        A::QuitIfEmpty if model.composer.is_empty() => quit::quit(model),
-        A::QuitIfEmpty => {}
-        A::Undo | A::Redo if shared::taken(model, |screen| screen.undo(action == A::Redo), out) => {}
-        A::Undo => drop(send(model, SessionRequest::Undo, Pending::Act, out)),
-        A::Redo => drop(send(model, SessionRequest::Redo, Pending::Act, out)),
-
-        // The terminal, the panels, settings.
         A::Redraw => out.push(Cmd::Redraw),
-        A::Suspend => out.push(Cmd::Suspend),
-        A::Reload => out.push(Cmd::File(FileCmd::Reload(true))),
         A::ToggleMouse => settings::toggle_mouse(model, out),
         A::Themes => settings::themes(model),
         A::NextLayout => panels::next_shape(model, out),
@@ -124,124 +218,71 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Wider => panels::resize(model, true, out),
         A::EvenPanels => panels::even(model, out),
         A::Palette => picker::update::palette(model),
-        A::Tour => screens::tour::update::open(model, out),
+        A::Tour => tour::update::open(model, out),
         A::Help => model.layers.push(HelpScreen::default()),
+        A::FoldMessage => open::fold(model),
+        A::Back => search::update::back(model, out),
+        A::Fold => tree::update::change(model, TreeScreen::fold),
+        A::Unfold => tree::update::change(model, TreeScreen::unfold),
+        A::Details => shared::offer(model, trigger, Screen::details, out),
+        A::FoldAll => shared::on(model, trigger, RawRequestScreen::fold_all),
+        A::TurnView => shared::on(model, trigger, EditorScreen::next_comparison),
+    }
+}
+
+/// Runs an action about sessions, settings, and the program.
+fn session(model: &mut Model, action: SessionAction, trigger: Trigger, out: &mut Vec<Cmd>) {
+    use SessionAction as A;
+    match action {
+        A::New => shared::offer(model, trigger, |screen| screen.edit_list(ListEdit::New), out),
+        A::Save => text_editor::update::save(model, out),
+        A::Quit => quit::quit(model),
+        A::QuitIfEmpty if model.composer.is_empty() => quit::quit(model),
+        A::QuitIfEmpty => {}
+        A::Suspend => out.push(Cmd::Suspend),
+        A::Reload => out.push(Cmd::File(FileCmd::Reload(true))),
         A::Doctor => printed::line(model, "/doctor", out),
         A::Trust => questions::trust(model),
         A::FolderSettings => folder::open(model, out),
-        A::Focus => focus::prompt(model),
-
-        // The selected message, item or branch.
-        A::Pin => acts::mark(model, MarkKind::Sticky, out),
-        A::Lease => acts::lease(model, out),
-        A::Exclude => acts::mark(model, MarkKind::Exclude, out),
-        A::ExcludeOnce => acts::mark(model, MarkKind::ExcludeOnce, out),
-        A::IncludeOnce => acts::mark(model, MarkKind::IncludeOnce, out),
-        A::Dismiss => shared::offer(model, trigger, Screen::dismiss, out),
-        A::Fork => acts::fork(model, out),
-        A::Regenerate => acts::regenerate(model, out),
-        A::Continue => acts::continue_answer(model, out),
-        A::NextSibling => acts::sibling(model, 1, out),
-        A::PrevSibling => acts::sibling(model, -1, out),
-        A::Copy => acts::copy(model, out),
-        A::CopyPart => copying::menu(model, out),
-        A::FoldMessage => open::fold(model),
-        A::Labels => tags::list(model),
-        A::Label => tags::prompt(model),
-        A::Favourite => tags::favourite(model, out),
-        A::CycleMode => branches::cycle_mode(model, out),
-        A::BudgetUp => branches::step_budget(model, true, out),
-        A::BudgetDown => branches::step_budget(model, false, out),
         A::UseOffline => branches::use_offline(model, out),
-        A::Archive => branches::archive(model, out),
-        A::ShowArchived => {
-            model.panel.archived = !model.panel.archived;
-            model.refresh();
-        }
-        A::Branches => {
-            model.layers.clear();
-            model.focus = Focus::Branches;
-        }
-        A::ShowState => state::edit(model),
-        A::RebuildState => state::rebuild(model, SummaryAuthor::Extractive, out),
-        A::AdoptState => state::adopt(model, out),
-
-        // Sessions, models, search, tree.
         A::Sessions => picker::update::sessions(model, String::new(), out),
         A::NewSession => drop(send(model, SessionRequest::New { title: String::new() }, SessionPending::New, out)),
         A::RenameSession => branches::title_prompt(model),
         A::Models => picker::update::models(model, out),
-        A::Memories => memories::update::open(model, out),
         A::Find => search::update::open(model, String::new(), out),
-        A::Back => search::update::back(model, out),
-        A::Tree => tree::update::open(model),
-        A::Fold => tree::update::change(model, TreeScreen::fold),
-        A::Unfold => tree::update::change(model, TreeScreen::unfold),
+        A::Editors => editor::update::open(model, EditableKind::State, out),
+        A::Project => editor::update::open(model, EditableKind::Rules, out),
+        A::Skills => editor::update::open(model, EditableKind::Skills, out),
+        A::Modules => editor::update::open(model, EditableKind::Modules, out),
+        A::OlderVersion => shared::on(model, trigger, |editor: &mut EditorScreen| editor.step_version(1)),
+        A::NewerVersion => shared::on(model, trigger, |editor: &mut EditorScreen| editor.step_version(-1)),
+        A::EditText => editor::update::edit(model),
+        A::RewriteModule => shared::only::<EditorScreen>(model, trigger, editor::update::write_again, out),
+        A::ToggleRules => shared::only::<EditorScreen>(model, trigger, editor::update::switch, out),
+    }
+}
 
-        // The next request.
-        A::Context if request::update_sent::of_message(model, out) => {}
-        A::Context => request::update::open(model),
-        A::TakeRow => request::update::toggle_row(model),
-        A::TakeAll => request::update::toggle_all(model),
-        A::Details => shared::offer(model, trigger, Screen::details, out),
-        A::Order => request::update::order(model),
-        A::Group => shared::offer(model, trigger, Screen::group, out),
-        A::WhatIf => what_if::update::open(model, out),
-        A::RawRequest if shared::taken(model, Screen::exact_request, out) => {}
-        A::RawRequest => raw_request::update::open(model, out),
-        A::EditRequest => raw_request::update::edit(model, false, out),
-        A::EditJson => raw_request::update::edit(model, true, out),
-        A::SendEdited => raw_request::update::send_edited(model, out),
-        A::FoldAll => shared::on(model, trigger, RawRequestScreen::fold_all),
-
-        // Past calls.
+/// Runs an action about past calls and their usage.
+fn call(model: &mut Model, action: CallAction, trigger: Trigger, out: &mut Vec<Cmd>) {
+    use CallAction as A;
+    match action {
         A::Calls => calls::update::open(model, out),
         A::ChooseCall => shared::on(model, trigger, Calls::choose),
         A::CallBefore => shared::offer(model, trigger, |screen| screen.step_call(-1), out),
         A::CallAfter => shared::offer(model, trigger, |screen| screen.step_call(1), out),
         A::PlanDiff if shared::taken(model, Screen::compare_plans, out) => {}
         A::PlanDiff => calls::update::against_last(model, out),
-        A::ItemHistory if model.layers.is_empty() => calls::update::history(model, out),
-        A::ItemHistory => shared::offer(model, trigger, Screen::item_history, out),
         A::Stats => usage::update::open(model, out),
         A::WholeSession => shared::offer(model, trigger, Screen::whole_session, out),
         A::Replay if model.layers.is_empty() => race::update::ask_how(model),
         A::Replay => shared::offer(model, trigger, Screen::replay, out),
-        A::Mattered => shared::only::<RaceScreen>(model, trigger, race::update::mattered, out),
-        A::Discard => shared::only::<RaceScreen>(model, trigger, race::update::discard, out),
-        A::KeepAside => screens::aside::update::keep(model, out),
-        A::Compare => compare::update::selected(model, out),
-        A::TakeTurn => shared::on(model, trigger, CompareView::take),
-        A::TakeRange => shared::on(model, trigger, CompareView::take_range),
-        A::PickOver => shared::only::<CompareView>(model, trigger, compare::update::pick, out),
-        A::BringBack => shared::only::<CompareView>(model, trigger, compare::update::return_result, out),
+    }
+}
 
-        // Summaries and items with versions.
-        A::Draft => summaries::update::open(model, out),
-        A::SummaryList => summaries::update::open_list(model, out),
-        A::TakeBack => summaries::update::undo_summary(model, out),
-        A::Redraft => summaries::update::ask_to_redraft(model, out),
-        A::AcceptDraft => summaries::update::decide(model, DraftDecision::Accept, out),
-        A::RejectDraft => summaries::update::decide(model, DraftDecision::Reject, out),
-        A::KeepItem => summaries::update::decide(model, DraftDecision::KeepItem, out),
-        A::KeepAll => summaries::update::decide(model, DraftDecision::KeepAll, out),
-        A::EditDraft => summaries::update::decide(model, DraftDecision::Edit, out),
-        A::Editors => editor::update::open(model, EditableKind::State, out),
-        A::Policies => editor::update::open(model, EditableKind::Policies, out),
-        A::Project => editor::update::open(model, EditableKind::Rules, out),
-        A::Skills => editor::update::open(model, EditableKind::Skills, out),
-        A::Modules => editor::update::open(model, EditableKind::Modules, out),
-        A::OlderVersion => shared::on(model, trigger, |editor: &mut EditorScreen| editor.step_version(1)),
-        A::NewerVersion => shared::on(model, trigger, |editor: &mut EditorScreen| editor.step_version(-1)),
-        A::TurnView => shared::on(model, trigger, EditorScreen::next_comparison),
-        A::EditText => editor::update::edit(model),
-        A::CopyPolicy => editor::update::copy(model),
-        A::UsePolicy => shared::only::<EditorScreen>(model, trigger, editor::update::take, out),
-        A::TryPolicy => shared::only::<EditorScreen>(model, trigger, editor::update::try_out, out),
-        A::RewriteModule => shared::only::<EditorScreen>(model, trigger, editor::update::write_again, out),
-        A::ToggleRules => shared::only::<EditorScreen>(model, trigger, editor::update::switch, out),
-
-        // Tools.
+/// Runs an action about tools, their servers, and their rules.
+fn tool(model: &mut Model, action: ToolAction, trigger: Trigger, out: &mut Vec<Cmd>) {
+    use ToolAction as A;
+    match action {
         A::Traces => traces::update::open(model),
         A::GroupFailures => traces::update::group_failures(model),
         A::FollowLink => traces::update::follow_link(model),
@@ -274,7 +315,7 @@ fn filter(model: &mut Model, out: &mut Vec<Cmd>) {
         Focus::Composer | Focus::Conversation => return search_chat::open(model),
         Focus::Branches => Action::Tree,
         Focus::Tools => Action::Traces,
-        Focus::Context => Action::Context,
+        Focus::Context => Action::NextRequest,
     };
     run(model, list, None, out);
     run(model, Action::Filter, None, out);

@@ -34,33 +34,24 @@ pub(crate) fn show_done(model: &mut Model, text: &str) {
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Shows the sentence of an answer, or a failure. All other answers are listed, so that a new one must be assigned:
+/// Shows the sentence of an answer, or a failure. The other answers are listed, so that a new family must be assigned:
 /// screens handle the answers that they wait for earlier, and other changes arrive as events.
-#[expect(clippy::match_same_arms, reason = "a table, in groups")]
 pub(crate) fn show_answer(model: &mut Model, result: Result<Answer, Failure>) {
-    use Answer as A;
-    let answer = match result {
-        Ok(answer) => answer,
-        Err(failure) => return show_failure(model, &failure),
-    };
-    match answer {
-        A::Done(text) | A::Text(text) => show_done(model, &text),
-        // The session, its messages and branches.
-        A::Sessions(_) | A::Found(_) | A::Opened(_) | A::Bodies(_) | A::Transcript(_) | A::Imported { .. } => {}
-        A::Branch(_) | A::Compared(_) | A::Steps(_) | A::Added(_) | A::Race(_) | A::Asked { .. } => {}
-        // Plans and calls.
-        A::Planned(_) | A::WhatIf(_) | A::Preview(_) | A::Raw(_) | A::Weighed(_) | A::Retrieved(_) => {}
-        A::Runs(_) | A::Ledger(_) | A::Uses(_) | A::StoredPlan { .. } | A::SentRequest(_) => {}
-        A::Diff(_) | A::History(_) => {}
-        A::Replayed { .. } | A::Replaying(_) => {}
-        // Summaries, memories, policies.
-        A::Draft(_) | A::Summaries(_) | A::Stats(_) | A::Memories(_) | A::Modules(_) | A::Editables(..) => {}
-        A::Policies { .. } | A::Refused(_) => {}
-        // Tools, files, code.
-        A::ToolList(_) | A::Rules(_) | A::Traces(_) | A::Trace(_) | A::Files(_) | A::Attached { .. } => {}
-        A::Project(_) | A::Indexed(_) | A::Code(_) | A::Symbols(_) | A::Source(_) | A::Map(_) => {}
-        // The program.
-        A::Models(_) | A::Meters(_) | A::Doctor(_) | A::Backups(_) | A::FolderSettings(_) => {}
+    match result {
+        Ok(Answer::Done(text) | Answer::Text(text)) => show_done(model, &text),
+        Ok(
+            Answer::Asked { .. }
+            | Answer::Session(_)
+            | Answer::Branch(_)
+            | Answer::Plan(_)
+            | Answer::Call(_)
+            | Answer::Memory(_)
+            | Answer::Tool(_)
+            | Answer::Editable(_)
+            | Answer::Program(_)
+            | Answer::Summary(_),
+        ) => {}
+        Err(failure) => show_failure(model, &failure),
     }
 }
 

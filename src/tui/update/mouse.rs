@@ -40,7 +40,7 @@ fn press(model: &mut Model, target: Option<Target>, out: &mut Vec<Cmd>) {
         Target::Pane(pane) => {
             model.focus = pane;
             if twice && pane == Focus::Context {
-                actions::run(model, Action::Context, None, out);
+                actions::run(model, Action::NextRequest, None, out);
             }
         }
         Target::Row(pane, at) => {

@@ -4,7 +4,7 @@
 use super::effects::{send, show_answer};
 use crate::domain::base::Failure;
 use crate::domain::conversation::Branch;
-use crate::engine::api::{Answer, Draft, ProgramRequest, SessionView};
+use crate::engine::api::{Answer, BranchAnswer, Draft, ProgramRequest, SessionAnswer, SessionView};
 use crate::tui::chat::update::{ask, branches, questions};
 use crate::tui::model::pending::{ProgramPending, SessionPending};
 use crate::tui::model::session::Session;
@@ -20,16 +20,18 @@ pub(super) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (SessionPending::Open, Ok(Answer::Opened(view))) => opened(model, &view, out),
-        (SessionPending::New, Ok(Answer::Opened(view))) => {
+        (SessionPending::Open, Ok(Answer::Session(SessionAnswer::Opened(view)))) => opened(model, &view, out),
+        (SessionPending::New, Ok(Answer::Session(SessionAnswer::Opened(view)))) => {
             let (before, key) = (model.session.is_some(), model.keys.key_of(Action::Sessions));
             opened(model, &view, out);
             if let (true, Some(key)) = (before, key) {
                 model.status.say(Severity::Notice, format!("New session. {key} opens the one before."), model.now);
             }
         }
-        (SessionPending::Fork(draft), Ok(Answer::Branch(branch))) => forked(model, *branch, draft, out),
-        (SessionPending::Switch, Ok(Answer::Branch(branch))) => {
+        (SessionPending::Fork(draft), Ok(Answer::Branch(BranchAnswer::Branch(branch)))) => {
+            forked(model, *branch, draft, out);
+        }
+        (SessionPending::Switch, Ok(Answer::Branch(BranchAnswer::Branch(branch)))) => {
             if let Some(session) = &mut model.session {
                 session.put_branch(*branch);
                 model.refresh();

@@ -4,7 +4,7 @@
 use super::effects::{send, show_answer};
 use crate::config::commands::setting::Setting;
 use crate::domain::base::Failure;
-use crate::engine::api::{Answer, ProgramRequest};
+use crate::engine::api::{Answer, ProgramAnswer, ProgramRequest, ToolAnswer};
 use crate::tui::chat::update::folder;
 use crate::tui::model::pending::ProgramPending;
 use crate::tui::msg::{ConfigMsg, FileCmd, Fresh};
@@ -30,9 +30,16 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
                 model.status.report("reload", text, model.now);
             }
         }
-        (ProgramPending::Doctor, Ok(Answer::Doctor(findings))) => model.engine.findings = findings,
-        (ProgramPending::FolderSettings, Ok(Answer::FolderSettings(card))) => folder::arrived(model, card.as_deref()),
-        (pending @ (ProgramPending::Models | ProgramPending::TypedModel), Ok(Answer::Models(by_profile))) => {
+        (ProgramPending::Doctor, Ok(Answer::Program(ProgramAnswer::Doctor(findings)))) => {
+            model.engine.findings = findings;
+        }
+        (ProgramPending::FolderSettings, Ok(Answer::Tool(ToolAnswer::FolderSettings(card)))) => {
+            folder::arrived(model, card.as_deref());
+        }
+        (
+            pending @ (ProgramPending::Models | ProgramPending::TypedModel),
+            Ok(Answer::Program(ProgramAnswer::Models(by_profile))),
+        ) => {
             let listed = by_profile.into_iter().filter_map(|(profile, models)| Some((profile, models.ok()?)));
             let names = listed.map(|(profile, all)| (profile, all.into_iter().map(|model| model.name).collect()));
             model.engine.listed_models.extend(names);

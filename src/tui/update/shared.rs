@@ -53,7 +53,7 @@ pub(super) fn only<S: Screen>(model: &mut Model, trigger: Trigger, run: Run, out
 fn elsewhere(model: &mut Model, (action, chord): Trigger) {
     let name = chord.map_or_else(|| format!("/{}", action.name()), |chord| chord.to_string());
     let list = match model.focus {
-        Focus::Context => Some(Action::Context),
+        Focus::Context => Some(Action::NextRequest),
         Focus::Tools => Some(Action::Traces),
         Focus::Branches => Some(Action::Tree),
         Focus::Composer | Focus::Conversation => None,

@@ -5,7 +5,7 @@ use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use crate::support::server::{Server, Step, send, stream, words};
 use pleach::domain::call::Ledger;
-use pleach::engine::api::{Answer, CallRequest, Event, PlanRequest, Planned, Request};
+use pleach::engine::api::{Answer, CallAnswer, CallRequest, Event, PlanAnswer, PlanRequest, Planned, Request};
 use serde_json::{Value, json};
 
 fn reporting(usage: &Value) -> Vec<Step> {
@@ -86,7 +86,7 @@ fn figures_match_the_calls() {
 
 fn ledger(client: &mut Client, branch: pleach::domain::base::ids::BranchId, whole: bool) -> Box<Ledger> {
     match client.must(Request::Call(CallRequest::Ledger { branch, whole })) {
-        Answer::Ledger(found) => found,
+        Answer::Call(CallAnswer::Ledger(found)) => found,
         other => panic!("{other:?}"),
     }
 }
@@ -135,7 +135,7 @@ fn last_request_is_known_after_a_restart() {
     };
     client.wait(0, reports_usage);
     let request = Request::Plan(PlanRequest::WhatIf { branch, draft: message("And now?"), variants: Vec::new() });
-    let Answer::WhatIf(found) = client.must(request) else { panic!() };
+    let Answer::Plan(PlanAnswer::WhatIf(found)) = client.must(request) else { panic!() };
     assert_eq!(found.present.as_ref().unwrap().same, before);
     client.stop();
     let mut patient = bench.start_with(|setup| setup.patient = true);

@@ -11,7 +11,7 @@ use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section};
 use pleach::domain::summary::SummaryAuthor;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CodeAct, Event, ItemName, ModuleAct, PlanRequest, Planned, ProjectAct, Request,
-    SessionRequest, ToolRequest, TurnRequest,
+    SessionRequest, ToolAnswer, ToolRequest, TurnRequest,
 };
 use pleach::tools::Workspace;
 use serde_json::{Value, json};
@@ -192,7 +192,7 @@ fn untrusted_folder_gives_nothing() {
     assert!(FILES.iter().all(|(name, _)| !sent.contains(name)) && !sent.contains("backoff"), "{sent}");
     let names = CodeAct::Names { typed: "retry".into(), most: 9 };
     assert!(
-        matches!(client.must(Request::Tool(ToolRequest::Code { root: None, act: names })), Answer::Symbols(list) if list.is_empty())
+        matches!(client.must(Request::Tool(ToolRequest::Code { root: None, act: names })), Answer::Tool(ToolAnswer::Symbols(list)) if list.is_empty())
     );
     client.must(Request::Tool(ToolRequest::Trust { trusted: true }));
     let plan = client.whole_plan(branch, &message(QUESTION));
@@ -360,13 +360,13 @@ fn secrets_in_code_are_masked() {
     let names = match client
         .must(Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Names { typed: "draw".into(), most: 9 } }))
     {
-        Answer::Symbols(list) => list,
+        Answer::Tool(ToolAnswer::Symbols(list)) => list,
         other => panic!("{other:?}"),
     };
     assert_eq!(names[0].short, "draw_graph");
     match client.must(Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Source(Box::new(names[0].clone())) }))
     {
-        Answer::Source(source) => {
+        Answer::Tool(ToolAnswer::Source(source)) => {
             assert_eq!((source.masked, source.named.lines), (1, (1, 3)));
             assert!(source.text.starts_with("def draw_graph") && !source.text.contains("AKIA"));
         }

@@ -8,7 +8,10 @@ use pleach::domain::conversation::{Actor, Atom, LeaseTurns, Mark, MarkKind, Over
 use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::{ContextPlan, Mode, PolicySpec, Row, RowKind, SearchChoice, Section};
 use pleach::domain::summary::{AutoSummaryTrigger, SummaryAuthor, SummaryKind};
-use pleach::engine::api::{Act, Answer, BranchRequest, Draft, ItemName, Planned, Request, SessionRequest, SummaryAct};
+use pleach::engine::api::{
+    Act, Answer, BranchAnswer, BranchRequest, Draft, ItemName, Planned, Request, SessionRequest, SummaryAct,
+    SummaryAnswer,
+};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -201,7 +204,7 @@ fn a_lease_outlives_the_turns_that_mentioned_the_symbol() {
         let up_to = Some(u32::try_from(turns - 1 - dice.below(2)).unwrap());
         let draft = SummaryAct::Draft { kind: SummaryKind::Lane, up_to, by: SummaryAuthor::Extractive };
         let draft = match client.ask(Request::Summary { branch, act: draft }) {
-            Ok(Answer::Draft(Some(draft))) => draft,
+            Ok(Answer::Summary(SummaryAnswer::Draft(Some(draft)))) => draft,
             // The turns say nothing that a summary could keep.
             Err(_) => continue,
             other => panic!("{place}: {other:?}"),
@@ -333,7 +336,9 @@ fn no_lease_of_a_symbol_displaces_the_newest_turn_under_any_policy() {
         let leased = mark_of(&mut client, branch).unwrap();
         assert_eq!(leased.by, Actor::Engine, "{place}");
         let fork = BranchRequest::Fork { branch, at: None, name: None, switch: false };
-        let Answer::Branch(plain) = client.must(Request::Branch(fork)) else { panic!("no branch") };
+        let Answer::Branch(BranchAnswer::Branch(plain)) = client.must(Request::Branch(fork)) else {
+            panic!("no branch")
+        };
         mark(&mut client, plain.id, leased.target, MarkKind::Exclude);
         let (mut without_lease, mut without_turn) = (0, 0);
         for budget in (300..1_800).step_by(25) {

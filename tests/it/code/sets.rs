@@ -11,7 +11,9 @@ use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::row_matching::deltas;
 use pleach::domain::planning::{CauseKind, ContextPlan, Mode, PolicySpec, Row, RowKind, SearchChoice, Section};
 use pleach::domain::tool::{Rule, Verdict};
-use pleach::engine::api::{Answer, BranchRequest, CallRequest, Draft, ItemName, Planned, Request, SessionRequest};
+use pleach::engine::api::{
+    Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, Draft, ItemName, Planned, Request, SessionRequest,
+};
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -201,7 +203,7 @@ fn a_stored_long_query_is_shown_as_before() {
     crate::support::bench::run_sql(&bench.store_path(), &update);
     let mut client = start(&bench);
     client.open();
-    let Answer::StoredPlan { code_set: Some(shown), .. } =
+    let Answer::Call(CallAnswer::StoredPlan { code_set: Some(shown), .. }) =
         client.must(Request::Call(CallRequest::StoredPlan { id: run }))
     else {
         panic!("no set")
@@ -265,7 +267,7 @@ fn follow_ups_keep_code_only_of_their_path_and_subject() {
     client.say(branch, "Who painted giraffes and elephants?");
     assert!(!keeps(&mut client, branch), "the last question was about something else");
     let fork = BranchRequest::Fork { branch, at: answered, name: None, switch: false };
-    let Answer::Branch(fork) = client.must(Request::Branch(fork)) else { panic!() };
+    let Answer::Branch(BranchAnswer::Branch(fork)) = client.must(Request::Branch(fork)) else { panic!() };
     let branch = fork.id;
     assert!(keeps(&mut client, branch), "the fork's path ends with the question about code");
     set(&mut client, branch, |o| o.mode = Some(Mode::Off));
@@ -414,7 +416,7 @@ fn each_round_of_a_turn_begins_with_the_round_before() {
         let plans: Vec<Arc<ContextPlan>> = runs
             .iter()
             .map(|run| match client.must(Request::Call(CallRequest::StoredPlan { id: run.id.to_string() })) {
-                Answer::StoredPlan { plan, code_set, .. } => {
+                Answer::Call(CallAnswer::StoredPlan { plan, code_set, .. }) => {
                     assert_eq!(code_set.as_deref(), Some(&*first), "the set of the first round");
                     plan
                 }
@@ -529,7 +531,7 @@ fn leases_of_symbols_are_undone_and_respect_exclusions() {
     assert!(matches!(row.pin, Some(MarkKind::Leased { .. })), "{row:?}");
     let atom = row.atom;
     let fork = BranchRequest::Fork { branch, at: None, name: None, switch: false };
-    let Answer::Branch(fork) = client.must(Request::Branch(fork)) else { panic!() };
+    let Answer::Branch(BranchAnswer::Branch(fork)) = client.must(Request::Branch(fork)) else { panic!() };
     assert!(lease_of(&client.whole_plan(fork.id, &draft), "backoff").is_some(), "a fork inherits it");
     client.must(Request::Session(SessionRequest::Undo));
     client.must(Request::Session(SessionRequest::Undo));

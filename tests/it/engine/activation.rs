@@ -10,8 +10,8 @@ use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::{ContextPlan, Mode, PolicySpec, Row, RowKind, Section};
 use pleach::domain::tool::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Event, ItemName, ProgramEvent, Request, SessionRequest, TaskAct,
-    TransitionReport,
+    Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, Event, ItemName, ProgramEvent, Request,
+    SessionRequest, TaskAct, TransitionReport,
 };
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn row_of(plan: &ContextPlan, turn: u32) -> Option<Row> {
 
 fn steps(client: &mut Client, branch: BranchId) -> Vec<TransitionReport> {
     match client.must(Request::Branch(BranchRequest::Steps { branch, atom: None })) {
-        Answer::Steps(steps) => steps,
+        Answer::Branch(BranchAnswer::Steps(steps)) => steps,
         other => panic!("{other:?}"),
     }
 }
@@ -396,7 +396,7 @@ fn forks_copy_leases() {
     for words in ["What did I say in turn 1?", "Go back to turn 1, please."] {
         client.say(branch, words);
     }
-    let Answer::Branch(fork) =
+    let Answer::Branch(BranchAnswer::Branch(fork)) =
         client.must(Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: false }))
     else {
         panic!()
@@ -465,7 +465,7 @@ fn policy_without_error_pairs_gets_none() {
     assert!(!last.contains("Mounting it under another name helped."), "{last}");
     for run in client.runs() {
         let stored = client.must(Request::Call(CallRequest::StoredPlan { id: run.plan.to_string() }));
-        let Answer::StoredPlan { plan, .. } = stored else { panic!() };
+        let Answer::Call(CallAnswer::StoredPlan { plan, .. }) = stored else { panic!() };
         assert!(!plan.rows.iter().any(is_error_pair), "neither included nor left out");
     }
 }
@@ -487,7 +487,7 @@ fn recurring_error_brings_its_resolution() {
         assert_eq!(client.replay(&run).unwrap(), run.request_digest);
     }
     let last = client.runs().pop().unwrap();
-    let Answer::StoredPlan { plan, .. } =
+    let Answer::Call(CallAnswer::StoredPlan { plan, .. }) =
         client.must(Request::Call(CallRequest::StoredPlan { id: last.plan.to_string() }))
     else {
         panic!()
@@ -566,7 +566,7 @@ fn searches_report_their_subject() {
     assert!(heading.scores.parts.iter().any(|(name, part)| name == "subject" && *part >= 350), "{:?}", heading.scores);
     client.say(branch, "Where does the login service keep the refresh token?");
     let run = client.runs().pop().unwrap();
-    let Answer::StoredPlan { plan, .. } =
+    let Answer::Call(CallAnswer::StoredPlan { plan, .. }) =
         client.must(Request::Call(CallRequest::StoredPlan { id: run.plan.to_string() }))
     else {
         panic!()

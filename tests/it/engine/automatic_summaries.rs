@@ -16,8 +16,8 @@ use pleach::domain::summary::{
     SummaryKind, SummarySource,
 };
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Event, ItemName, ProgramEvent, Request, SessionRequest, SummaryAct, SummaryEvent,
-    TaskAct,
+    Act, Answer, BranchAnswer, BranchRequest, Event, ItemName, ProgramEvent, Request, SessionRequest, SummaryAct,
+    SummaryAnswer, SummaryEvent, TaskAct,
 };
 use std::sync::Arc;
 
@@ -209,7 +209,7 @@ fn undo_counts_as_refusal() {
     say(&mut client, branch, 7..=7);
     client.wait(at + 1, used);
     let summaries = match act(&mut client, branch, SummaryAct::List) {
-        Answer::Summaries(cards) => cards,
+        Answer::Summary(SummaryAnswer::Summaries(cards)) => cards,
         other => panic!("{other:?}"),
     };
     assert_eq!((summaries[0].summary.turns, summaries[0].included), ((1, 6), true));
@@ -337,14 +337,16 @@ fn drafts_fit_into_the_session_level() {
     let draft = |client: &mut Client, kind, up_to| {
         let by = SummaryAuthor::Extractive;
         match client.ask(Request::Summary { branch, act: SummaryAct::Draft { kind, up_to: Some(up_to), by } }) {
-            Ok(Answer::Draft(Some(draft))) => Ok(draft),
+            Ok(Answer::Summary(SummaryAnswer::Draft(Some(draft)))) => Ok(draft),
             Ok(other) => panic!("{other:?}"),
             Err(failure) => Err(failure),
         }
     };
     let made = draft(&mut client, SummaryKind::Lane, 8).unwrap();
     assert!(made.summary.tokens <= session && made.summary.tokens * 2 > session, "{}", made.summary.tokens);
-    let Answer::Draft(Some(kept)) = act(&mut client, branch, SummaryAct::KeepAll { draft: made.number }) else {
+    let Answer::Summary(SummaryAnswer::Draft(Some(kept))) =
+        act(&mut client, branch, SummaryAct::KeepAll { draft: made.number })
+    else {
         panic!("no draft")
     };
     assert!(kept.summary.tokens <= session, "{}", kept.summary.tokens);
@@ -519,7 +521,7 @@ fn stopping_counts_as_refusal() {
     act(&mut client, branch, SummaryAct::Stop);
     assert!(client.answer(ticket).is_err());
     match act(&mut client, branch, SummaryAct::Show) {
-        Answer::Draft(Some(draft)) => assert_eq!(draft.number, waiting.number),
+        Answer::Summary(SummaryAnswer::Draft(Some(draft))) => assert_eq!(draft.number, waiting.number),
         other => panic!("{other:?}"),
     }
     assert!(client.ask(Request::Summary { branch, act: SummaryAct::Stop }).is_err(), "no draft is in progress");

@@ -9,8 +9,8 @@ use pleach::domain::call::{BranchRun, Limit, Limits, ModelInfo, Price, RunStatus
 use pleach::domain::conversation::{Atom, Branch, Comparison, Mark, MarkKind, Overrides, Role, Tag};
 use pleach::domain::planning::{Mode, RowKind};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, DraftKind, Event, ItemName, PlanRequest, ProgramEvent, Request,
-    SessionEvent, SessionRequest, SessionView, TagAct, TurnEvent, TurnRequest,
+    Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, DraftKind, Event, ItemName, PlanRequest,
+    ProgramEvent, Request, SessionAnswer, SessionEvent, SessionRequest, SessionView, TagAct, TurnEvent, TurnRequest,
 };
 use pleach::store::types::Write;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ fn fork(client: &mut Client, from: BranchId, name: &str) -> BranchId {
         name: Some(name.into()),
         switch: false,
     })) {
-        Answer::Branch(branch) => branch.id,
+        Answer::Branch(BranchAnswer::Branch(branch)) => branch.id,
         other => panic!("{other:?}"),
     }
 }
@@ -73,7 +73,7 @@ fn picked_marks(client: &mut Client, id: BranchId) -> Vec<Mark> {
 
 fn compare(client: &mut Client, a: BranchId, b: BranchId) -> Box<Comparison> {
     match client.must(Request::Branch(BranchRequest::Compare { a, b })) {
-        Answer::Compared(compared) => compared,
+        Answer::Branch(BranchAnswer::Compared(compared)) => compared,
         other => panic!("{other:?}"),
     }
 }
@@ -317,7 +317,7 @@ fn race(client: &mut Client, on: BranchId, limits: Limits, words: &str) -> Vec<B
     ];
     let made =
         match client.must(Request::Call(CallRequest::Race { branch: on, variants, limits, draft: message(words) })) {
-            Answer::Race(made) => made.iter().map(|branch| branch.id).collect::<Vec<_>>(),
+            Answer::Call(CallAnswer::Race(made)) => made.iter().map(|branch| branch.id).collect::<Vec<_>>(),
             other => panic!("{other:?}"),
         };
     let from = client.seen.len();
@@ -575,7 +575,8 @@ fn race_record_ends_with_a_turn_that_is_given_up() {
     let main = client.session();
     let variants = vec![Overrides::default(), Overrides { mode: Some(Mode::Off), ..Overrides::default() }];
     let (limits, draft) = (Limits::default(), message("which?"));
-    let Answer::Race(made) = client.must(Request::Call(CallRequest::Race { branch: main, variants, limits, draft }))
+    let Answer::Call(CallAnswer::Race(made)) =
+        client.must(Request::Call(CallRequest::Race { branch: main, variants, limits, draft }))
     else {
         panic!("no race")
     };
@@ -672,7 +673,8 @@ fn race_cost_is_limited() {
     let main = client.session();
     let variants = vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2];
     let (limits, draft) = (Limits::default(), message("which?"));
-    let Answer::Race(made) = client.must(Request::Call(CallRequest::Race { branch: main, variants, limits, draft }))
+    let Answer::Call(CallAnswer::Race(made)) =
+        client.must(Request::Call(CallRequest::Race { branch: main, variants, limits, draft }))
     else {
         panic!()
     };
@@ -722,7 +724,9 @@ fn side_question_leaves_only_its_cost() {
     assert!(run.aside && run.status == RunStatus::Complete && run.est_total > 0 && runs.len() == 2, "it is counted");
     let last = pleach::engine::api::CallSelector::Last(main);
     match client.must(Request::Call(CallRequest::DiffPlans { before: Some(last.clone()), after: last })) {
-        Answer::Diff(diff) => assert_ne!(diff.after.run, Some(run.id), "the call does not belong to the branch"),
+        Answer::Call(CallAnswer::Diff(diff)) => {
+            assert_ne!(diff.after.run, Some(run.id), "the call does not belong to the branch");
+        }
         other => panic!("{other:?}"),
     }
     client.stop();
@@ -744,7 +748,9 @@ fn side_question_can_become_a_branch() {
     client.must(Request::Branch(BranchRequest::EditState { branch: main, text: "Goal: mine".into() }));
     let before = plans(&mut client, main);
     let (run, _) = ask_aside(&mut client, main, "and beside it?");
-    let Answer::Branch(kept) = client.must(Request::Turn(TurnRequest::KeepAside { run })) else { panic!() };
+    let Answer::Branch(BranchAnswer::Branch(kept)) = client.must(Request::Turn(TurnRequest::KeepAside { run })) else {
+        panic!()
+    };
     let nodes = path(&bench.store(), client.open().card.id, kept.id);
     let words: Vec<String> = nodes.iter().map(|node| node.content.plain_text()).collect();
     assert_eq!(words[2..], ["and beside it?".to_owned(), state.to_owned()]);
@@ -851,7 +857,7 @@ fn names_and_tags_survive_export_and_import() {
         item: ItemName::TurnOf(node),
         act: TagAct::Favourite(Some(true)),
     }));
-    let Answer::Transcript(out) =
+    let Answer::Session(SessionAnswer::Transcript(out)) =
         client.must(Request::Session(SessionRequest::Transcript { session: None, branch: None }))
     else {
         panic!()
@@ -878,7 +884,7 @@ fn importing_an_export_again_after_a_branch_was_renamed_adds_nothing() {
     let bench = Bench::new(&Model::new([]));
     let Two { mut client, side, .. } = two_branches(&bench);
     let whole = SessionRequest::Transcript { session: None, branch: None };
-    let Answer::Transcript(out) = client.must(Request::Session(whole)) else { panic!() };
+    let Answer::Session(SessionAnswer::Transcript(out)) = client.must(Request::Session(whole)) else { panic!() };
     let reading = pleach::import::read(pleach::export::jsonl(&out, false).as_bytes(), "x.jsonl").unwrap();
     client.must(Request::Branch(BranchRequest::Rename { branch: side, name: "renamed".into() }));
     let branches =
@@ -906,7 +912,7 @@ fn archive_and_fork_are_undone_on_screen_and_in_store() {
     let main = client.session();
     client.say(main, "the first question about cranes");
     let fork = BranchRequest::Fork { branch: main, at: None, name: Some("side".into()), switch: true };
-    let Answer::Branch(side) = client.must(Request::Branch(fork)) else { panic!() };
+    let Answer::Branch(BranchAnswer::Branch(side)) = client.must(Request::Branch(fork)) else { panic!() };
     let (side, undo, redo) = (side.id, Request::Session(SessionRequest::Undo), Request::Session(SessionRequest::Redo));
     let put = |branch, archived| Request::Branch(BranchRequest::Archive { branch, archived });
     for archived in [true, false] {

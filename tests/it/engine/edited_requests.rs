@@ -10,8 +10,8 @@ use pleach::domain::conversation::{Atom, MarkKind};
 use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::{ActPreview, ContextPlan, RowKind, Verdict};
 use pleach::engine::api::{
-    Act, Answer, BodyCount, BranchRequest, CallRequest, Draft, DraftKind, Event, Exact, ItemName, PlanRequest, Planned,
-    RawRequest, ReplayedCall, Request, SessionRequest,
+    Act, Answer, BodyCount, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, Event, Exact, ItemName,
+    PlanAnswer, PlanRequest, Planned, RawRequest, ReplayedCall, Request, SessionRequest,
 };
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn budget(client: &mut Client, branch: BranchId, tokens: u32) {
 fn preview(client: &mut Client, branch: BranchId, draft: &Draft, items: &[Atom], act: Act) -> Box<ActPreview> {
     let items = items.iter().map(|atom| ItemName::Atom(*atom)).collect();
     match client.must(Request::Plan(PlanRequest::Preview { branch, draft: draft.clone(), items, act })) {
-        Answer::Preview(found) => found,
+        Answer::Plan(PlanAnswer::Preview(found)) => found,
         other => panic!("{other:?}"),
     }
 }
@@ -120,8 +120,8 @@ fn newer_preview_replaces_the_older() {
             })
         };
         let (first, second) = (client.post(look(MarkKind::Exclude)), client.post(look(MarkKind::Sticky)));
-        assert!(matches!(client.answer(first), Ok(Answer::Done(_) | Answer::Preview(_))));
-        assert!(matches!(client.answer(second), Ok(Answer::Preview(_))), "patient: {patient}");
+        assert!(matches!(client.answer(first), Ok(Answer::Done(_) | Answer::Plan(PlanAnswer::Preview(_)))));
+        assert!(matches!(client.answer(second), Ok(Answer::Plan(PlanAnswer::Preview(_)))), "patient: {patient}");
     }
 }
 
@@ -160,7 +160,7 @@ fn acts_on_several_items_undo_in_one_step() {
 
 fn raw(client: &mut Client, branch: BranchId) -> RawRequest {
     match client.must(Request::Plan(PlanRequest::Exact { branch, act: Exact::Show })) {
-        Answer::Raw(raw) => *raw,
+        Answer::Plan(PlanAnswer::Raw(raw)) => *raw,
         other => panic!("{other:?}"),
     }
 }
@@ -170,7 +170,7 @@ fn count_body(client: &mut Client, branch: BranchId, draft: &Draft, body: &str) 
         branch,
         act: Exact::Weigh { draft: draft.clone(), body: body.into() },
     })) {
-        Answer::Weighed(weighed) => weighed,
+        Answer::Plan(PlanAnswer::Weighed(weighed)) => weighed,
         other => panic!("{other:?}"),
     }
 }
@@ -202,7 +202,7 @@ fn answers(words_: &[&str]) -> Server {
 /// The stored plan of an edited call: changed items are rows marked as edited, unchanged ones keep their rows, and
 /// nothing is lost.
 fn assert_every_item_has_one_row(client: &mut Client, run: &str, plan: &ContextPlan, weighed: BodyCount) {
-    let Answer::StoredPlan { plan: kept, .. } =
+    let Answer::Call(CallAnswer::StoredPlan { plan: kept, .. }) =
         client.must(Request::Call(CallRequest::StoredPlan { id: run.to_owned() }))
     else {
         panic!()
@@ -272,7 +272,7 @@ fn edited_body_is_sent_unchanged() {
     let from = client.seen.len();
     let request =
         Request::Call(CallRequest::Replay { run: run.to_string(), profile: None, model: None, without: None });
-    let Answer::Replaying(again) = client.must(request) else { panic!() };
+    let Answer::Call(CallAnswer::Replaying(again)) = client.must(request) else { panic!() };
     let ReplayedCall { exact, branch: scratch, .. } = *again;
     assert!(client.closed(from, scratch.id).failure.is_none());
     let posted = posts(&server);

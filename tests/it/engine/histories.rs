@@ -8,8 +8,8 @@ use pleach::domain::call::{Encoding, RunStatus};
 use pleach::domain::conversation::{MarkKind, NodeHead, Overrides, Role};
 use pleach::domain::planning::{ContextPlan, Mode};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, PlanRequest, Planned, Request, SessionRequest,
-    SessionView, TurnRequest,
+    Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, ItemName, PlanRequest,
+    Planned, Request, SessionRequest, SessionView, TurnRequest,
 };
 use std::sync::Arc;
 
@@ -173,7 +173,7 @@ fn check_calls(client: &mut Client, server: &Server, from: usize) -> usize {
         assert_ne!(run.status, RunStatus::Open);
         let plan: Arc<ContextPlan> =
             match client.must(Request::Call(CallRequest::StoredPlan { id: run.id.to_string() })) {
-                Answer::StoredPlan { plan, .. } => plan,
+                Answer::Call(CallAnswer::StoredPlan { plan, .. }) => plan,
                 other => panic!("{other:?}"),
             };
         assert_eq!((plan.id, plan.est_total), (run.plan, run.est_total));
@@ -297,7 +297,7 @@ fn branches_are_isolated() {
         let (mut client, one) = grown(&bench, &mut dice);
         let made =
             client.must(Request::Branch(BranchRequest::Fork { branch: one, at: None, name: None, switch: false }));
-        let Answer::Branch(two) = made else { panic!() };
+        let Answer::Branch(BranchAnswer::Branch(two)) = made else { panic!() };
         let drafts = ASKED.map(message);
         let plans = |client: &mut Client| drafts.iter().map(|d| client.drawn(two.id, d)).collect::<Vec<_>>();
         let before = plans(&mut client);

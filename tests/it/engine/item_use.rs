@@ -12,7 +12,8 @@ use pleach::domain::conversation::{MarkKind, Overrides};
 use pleach::domain::planning::{ContextPlan, Mode, RowKind, Section};
 use pleach::domain::tool::{Rule, Verdict};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Event, ItemName, Request, SessionRequest, TurnEvent,
+    Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, Event, ItemName, Request, SessionRequest,
+    TurnEvent,
 };
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
@@ -20,21 +21,21 @@ use std::sync::Arc;
 
 fn uses(client: &mut Client, run: RunId) -> Option<Box<CallUses>> {
     match client.must(Request::Call(CallRequest::Uses { run })) {
-        Answer::Uses(uses) => uses,
+        Answer::Call(CallAnswer::Uses(uses)) => uses,
         other => panic!("{other:?}"),
     }
 }
 
 fn plan_of(client: &mut Client, run: RunId) -> Arc<ContextPlan> {
     match client.must(Request::Call(CallRequest::StoredPlan { id: run.to_string() })) {
-        Answer::StoredPlan { plan, .. } => plan,
+        Answer::Call(CallAnswer::StoredPlan { plan, .. }) => plan,
         other => panic!("{other:?}"),
     }
 }
 
 fn ledger(client: &mut Client, branch: BranchId, whole: bool) -> Box<Ledger> {
     match client.must(Request::Call(CallRequest::Ledger { branch, whole })) {
-        Answer::Ledger(found) => found,
+        Answer::Call(CallAnswer::Ledger(found)) => found,
         other => panic!("{other:?}"),
     }
 }
@@ -120,7 +121,7 @@ fn uses_belong_to_the_call() {
     let nodes = client.open().nodes.clone();
     let head = nodes.last().unwrap().id;
     let fork = BranchRequest::Fork { branch, at: Some(head), name: Some("other".into()), switch: true };
-    let Answer::Branch(fork) = client.must(Request::Branch(fork)) else { panic!() };
+    let Answer::Branch(BranchAnswer::Branch(fork)) = client.must(Request::Branch(fork)) else { panic!() };
     assert_eq!(ledger(&mut client, fork.id, false).uses.all, ledger(&mut client, branch, false).uses.all);
     let unpin = Act::Set { kind: MarkKind::Sticky, toggle: true };
     let items = vec![ItemName::TurnOf(nodes[0].id)];

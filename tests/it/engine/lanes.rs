@@ -9,7 +9,10 @@ use pleach::domain::planning::{
     Adaptive, ContextPlan, Levels, Milli, Mode, PolicySpec, RowKind, Section, TurnSelection,
 };
 use pleach::domain::summary::{SummaryAuthor, SummaryKind};
-use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, Request, SessionRequest, SummaryAct};
+use pleach::engine::api::{
+    Act, Answer, BranchAnswer, BranchRequest, ItemName, Request, SessionAnswer, SessionRequest, SummaryAct,
+    SummaryAnswer,
+};
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {
     bench.start_with(|setup| {
@@ -102,7 +105,7 @@ fn chosen_lane_is_the_window_of_the_branch() {
     assert_eq!(client.whole_plan(branch, &message("And in euros?")).id, plan.id, "undo brings the plan back");
 
     let fork = BranchRequest::Fork { branch, at: None, name: Some("side".into()), switch: false };
-    let Answer::Branch(fork) = client.must(Request::Branch(fork)) else { panic!("no branch") };
+    let Answer::Branch(BranchAnswer::Branch(fork)) = client.must(Request::Branch(fork)) else { panic!("no branch") };
     assert_eq!(out_of_lane(&client.whole_plan(fork.id, &message("And in euros?"))), [Some(1)], "a fork keeps the lane");
 
     into_lane(&mut client, branch, "");
@@ -145,7 +148,7 @@ fn undo_of_a_lane_and_of_a_summary_in_it_restores_every_byte() {
     }
     let inside = drawn(&mut client);
     let act = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Extractive };
-    let Answer::Draft(Some(made)) = client.must(Request::Summary { branch, act }) else {
+    let Answer::Summary(SummaryAnswer::Draft(Some(made))) = client.must(Request::Summary { branch, act }) else {
         panic!("nothing to summarize")
     };
     client.must(Request::Summary { branch, act: SummaryAct::Accept { draft: made.number } });
@@ -193,7 +196,9 @@ fn window_reaches_back_to_turns_of_its_lane() {
         })
         .collect();
     let reading = pleach::import::read(lines.join("\n").as_bytes(), "x.jsonl").unwrap().incoming();
-    let Answer::Imported { sessions, .. } = client.must(Request::Session(SessionRequest::Import { reading })) else {
+    let Answer::Session(SessionAnswer::Imported { sessions, .. }) =
+        client.must(Request::Session(SessionRequest::Import { reading }))
+    else {
         panic!("nothing was imported")
     };
     let open = SessionRequest::Open { session: Some(sessions[0].session.to_string()), branch: None, create: false };
@@ -230,7 +235,7 @@ fn summary_of_another_lane_stays_out_of_a_chosen_one() {
     }
     let draft = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(4), by: SummaryAuthor::Extractive };
     let act = |client: &mut Client, act| client.must(Request::Summary { branch, act });
-    let Answer::Draft(Some(made)) = act(&mut client, draft) else { panic!("no draft") };
+    let Answer::Summary(SummaryAnswer::Draft(Some(made))) = act(&mut client, draft) else { panic!("no draft") };
     act(&mut client, SummaryAct::Accept { draft: made.number });
     let sent = |client: &mut Client| {
         let plan = client.whole_plan(branch, &message("How are you?"));

@@ -9,7 +9,8 @@ use pleach::domain::conversation::{ItemState, MarkKind, Memory, MemoryKind, Memo
 use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::{ContextPlan, RowKind, Section};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, PlanRequest, Request, SessionRequest,
+    Act, Answer, BranchAnswer, BranchRequest, ItemName, MemoryAct, MemoryAnswer, MemoryRequest, MemoryScope,
+    PlanRequest, Request, SessionRequest,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -158,7 +159,7 @@ fn confirmed_memory_is_listed_when_its_message_is_removed() {
 
 fn listed(client: &mut crate::support::bench::Client) -> Vec<Memory> {
     match client.must(Request::Memory(MemoryRequest::List { session: None, words: None, scope: None })) {
-        Answer::Memories(all) => all,
+        Answer::Memory(MemoryAnswer::Memories(all)) => all,
         other => panic!("{other:?}"),
     }
 }
@@ -272,7 +273,7 @@ fn suggested_pins_are_accepted_or_dismissed() {
     let act = Act::Set { kind: MarkKind::Sticky, toggle: true };
     client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(later[0])], act }));
     assert!(suggested(&client.whole_plan(branch, &message("next"))).is_empty());
-    let Answer::Branch(fork) =
+    let Answer::Branch(BranchAnswer::Branch(fork)) =
         client.must(Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: false }))
     else {
         panic!()
@@ -301,7 +302,7 @@ fn session_memory_is_shared_by_its_branches_only() {
     let mut client = bench.start();
     let branch = client.session();
     client.say(branch, "hello");
-    let Answer::Branch(fork) =
+    let Answer::Branch(BranchAnswer::Branch(fork)) =
         client.must(Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: true }))
     else {
         panic!()

@@ -5,7 +5,8 @@ use crate::support::live::Live;
 use pleach::domain::base::FailureKind;
 use pleach::domain::conversation::Atom;
 use pleach::engine::api::{
-    Answer, CallRequest, CallSelector, Event, ItemName, PlanRequest, Request, SessionRequest, Ticket,
+    Answer, CallAnswer, CallRequest, CallSelector, Event, ItemName, PlanAnswer, PlanRequest, Request, SessionAnswer,
+    SessionRequest, Ticket,
 };
 use pleach::store::Store;
 use pleach::tui::screens::question::model::Question;
@@ -39,8 +40,8 @@ fn long_comparison_delays_nothing() {
             long.push(client.post(Request::Call(CallRequest::DiffPlans { before: Some(which(0)), after: which(at) })));
         }
         let (last, short) = (long[long.len() - 1], client.post(Request::Session(SessionRequest::List)));
-        assert!(matches!(client.answer(last), Ok(Answer::Diff(_))));
-        assert!(matches!(client.answer(short), Ok(Answer::Sessions(_))));
+        assert!(matches!(client.answer(last), Ok(Answer::Call(CallAnswer::Diff(_)))));
+        assert!(matches!(client.answer(short), Ok(Answer::Session(SessionAnswer::Sessions(_)))));
         overtook |= order(&client.seen, [last, short]) == [short, last];
         if overtook {
             break;
@@ -51,12 +52,14 @@ fn long_comparison_delays_nothing() {
     let passing: Vec<Ticket> = (0..30).map(|_| client.post(why(Some(24)))).collect();
     let whole = client.post(why(None));
     let newest = *passing.last().unwrap();
-    let Ok(Answer::History(history)) = client.answer(newest) else { panic!("the newest request is answered") };
+    let Ok(Answer::Plan(PlanAnswer::History(history))) = client.answer(newest) else {
+        panic!("the newest request is answered")
+    };
     assert!(!history.stays.is_empty());
-    assert!(matches!(client.answer(whole), Ok(Answer::History(_))), "the request is not dropped");
+    assert!(matches!(client.answer(whole), Ok(Answer::Plan(PlanAnswer::History(_)))), "the request is not dropped");
     for ticket in &passing[..29] {
         match client.answer(*ticket) {
-            Ok(Answer::History(_)) => {}
+            Ok(Answer::Plan(PlanAnswer::History(_))) => {}
             Err(failure) => assert_eq!(failure.kind, FailureKind::Stale, "{failure}"),
             other => panic!("{other:?}"),
         }

@@ -12,8 +12,8 @@ use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section};
 use pleach::domain::summary::{Editability, EditableKind, ModuleVersion, SummaryAuthor, SummarySource};
 use pleach::domain::tool::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, EditableAct, Event, FileAct, ItemName, ModuleAct,
-    PlanRequest, ProjectAct, Request, SessionRequest, SummaryEvent, ToolRequest,
+    Act, Answer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, EditableAct, EditableAnswer, Event, FileAct,
+    ItemName, ModuleAct, PlanRequest, ProjectAct, Request, SessionRequest, SummaryEvent, ToolAnswer, ToolRequest,
 };
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
@@ -197,7 +197,7 @@ fn rules_of_a_turn(rounds: u32) {
         assert_eq!((times(sent, "rule of the root"), times(sent, "another rule")), (1, 0));
     }
     let run = client.runs().pop().unwrap();
-    let Answer::StoredPlan { plan, .. } =
+    let Answer::Call(CallAnswer::StoredPlan { plan, .. }) =
         client.must(Request::Call(CallRequest::StoredPlan { id: run.plan.to_string() }))
     else {
         panic!()
@@ -416,7 +416,7 @@ fn things(
     kind: EditableKind,
 ) -> Vec<pleach::domain::summary::versions::Editable> {
     match client.must(Request::Editable(EditableAct::List { branch, kind })) {
-        Answer::Editables(_, things) => things,
+        Answer::Editable(EditableAnswer::Editables(_, things)) => things,
         other => panic!("{other:?}"),
     }
 }
@@ -432,7 +432,7 @@ fn rules_are_listed_and_edited_with_undo() {
     let branch = client.session();
     client.whole_plan(branch, &hello());
     let list = match client.must(Request::Tool(ToolRequest::Project(ProjectAct::List { branch }))) {
-        Answer::Project(list) => *list,
+        Answer::Tool(ToolAnswer::Project(list)) => *list,
         other => panic!("{other:?}"),
     };
     let states: Vec<_> = list.items.iter().map(|item| (item.path.as_str(), item.state.clone())).collect();
@@ -489,11 +489,11 @@ fn skills_are_listed_loaded_and_excluded() {
     let trace = client.open().traces.last().cloned().unwrap();
     assert_eq!((trace.name.as_str(), trace.status), ("load_skill", Some(ToolStatus::Ok)));
     match client.must(Request::Tool(ToolRequest::Files(FileAct::Read { path: "skill:pdf".into() }))) {
-        Answer::Attached { text, .. } => assert!(text.contains("step 815")),
+        Answer::Tool(ToolAnswer::Attached { text, .. }) => assert!(text.contains("step 815")),
         other => panic!("{other:?}"),
     }
     match client.must(Request::Tool(ToolRequest::Files(FileAct::Find { query: "skill:p".into(), limit: 5 }))) {
-        Answer::Files(list) => assert_eq!(list.paths[0], "skill:pdf"),
+        Answer::Tool(ToolAnswer::Files(list)) => assert_eq!(list.paths[0], "skill:pdf"),
         other => panic!("{other:?}"),
     }
     let tools = |plan: &ContextPlan| plan.tools;
@@ -541,7 +541,7 @@ fn modules(plan: &ContextPlan) -> Vec<&Row> {
 
 fn listed(client: &mut Client, branch: BranchId) -> Vec<ModuleVersion> {
     match client.must(Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::List { branch })))) {
-        Answer::Modules(all) => all,
+        Answer::Tool(ToolAnswer::Modules(all)) => all,
         other => panic!("{other:?}"),
     }
 }

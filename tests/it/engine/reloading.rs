@@ -4,7 +4,7 @@
 use crate::support::bench::{Bench, Client, Model, message, quirk_failure, text};
 use pleach::domain::base::{BranchId, Failure};
 use pleach::domain::call::{ModelInfo, Profile, Provider, ProviderError, Quirk};
-use pleach::engine::api::{Answer, Event, ProgramRequest, Request, SessionEvent};
+use pleach::engine::api::{Answer, Event, ProgramAnswer, ProgramRequest, Request, SessionEvent};
 use pleach::engine::startup::setup::{Reloaded, Servers, Setup};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};
@@ -55,7 +55,9 @@ impl Servers for Slow {
 
 /// The learned quirks by profile and model, and the window of the branch's model in tokens.
 fn learned(client: &mut Client, branch: BranchId) -> (Vec<String>, u32) {
-    let Answer::Doctor(findings) = client.must(Request::Program(ProgramRequest::Doctor)) else { panic!("no findings") };
+    let Answer::Program(ProgramAnswer::Doctor(findings)) = client.must(Request::Program(ProgramRequest::Doctor)) else {
+        panic!("no findings")
+    };
     let quirks = findings.into_iter().map(|finding| finding.subject).filter(|subject| subject.starts_with("quirks"));
     let settings = client.seen.iter().rev().find_map(|event| match event {
         Event::Session(SessionEvent::Settings { branch: of, settings }) if *of == branch => Some(settings),

@@ -7,13 +7,14 @@ use pleach::domain::base::{BranchId, RunId};
 use pleach::domain::conversation::{Atom, MarkKind, Role};
 use pleach::domain::planning::{ContextPlan, RowKind};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, Request, SentRequest, SessionRequest,
+    Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, ItemName, PlanRequest, Request, SentRequest,
+    SessionRequest,
 };
 use std::sync::Arc;
 
 fn sent(client: &mut Client, branch: BranchId, run: Option<RunId>) -> Box<SentRequest> {
     match client.must(Request::Call(CallRequest::SentRequest { branch, run })) {
-        Answer::SentRequest(found) => found,
+        Answer::Call(CallAnswer::SentRequest(found)) => found,
         other => panic!("{other:?}"),
     }
 }
@@ -27,7 +28,7 @@ fn text_of(client: &mut Client, run: RunId, atom: Atom) -> String {
 
 fn stored(client: &mut Client, run: RunId) -> Arc<ContextPlan> {
     match client.must(Request::Call(CallRequest::StoredPlan { id: run.to_string() })) {
-        Answer::StoredPlan { plan, .. } => plan,
+        Answer::Call(CallAnswer::StoredPlan { plan, .. }) => plan,
         other => panic!("{other:?}"),
     }
 }
@@ -157,7 +158,7 @@ fn a_call_of_another_branch_has_the_calls_of_that_branch_around_it() {
     let (model, _bench, mut client, main) = talk();
     let head = client.open().nodes[1].id;
     let fork = BranchRequest::Fork { branch: main, at: Some(head), name: Some("side".into()), switch: true };
-    let Answer::Branch(side) = client.must(Request::Branch(fork)) else { panic!() };
+    let Answer::Branch(BranchAnswer::Branch(side)) = client.must(Request::Branch(fork)) else { panic!() };
     model.then(text("Elsewhere."));
     client.say(side.id, "And where do they live?");
     let runs = client.runs();

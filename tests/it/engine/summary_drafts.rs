@@ -10,7 +10,9 @@ use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section};
 use pleach::domain::summary::{
     KeepReason, SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState,
 };
-use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, Request, SessionRequest, SummaryAct, TaskAct};
+use pleach::engine::api::{
+    Act, Answer, BranchAnswer, BranchRequest, ItemName, Request, SessionRequest, SummaryAct, SummaryAnswer, TaskAct,
+};
 use std::sync::Arc;
 
 fn question(n: usize) -> String {
@@ -54,7 +56,7 @@ fn draft_request(up_to: Option<u32>) -> SummaryAct {
 
 fn draft(client: &mut Client, branch: BranchId, up_to: Option<u32>) -> Arc<SummaryDraft> {
     match act(client, branch, draft_request(up_to)) {
-        Answer::Draft(Some(draft)) => draft,
+        Answer::Summary(SummaryAnswer::Draft(Some(draft))) => draft,
         other => panic!("{other:?}"),
     }
 }
@@ -67,7 +69,7 @@ fn accept(client: &mut Client, branch: BranchId, up_to: Option<u32>) -> Arc<Summ
 
 fn cards(client: &mut Client, branch: BranchId) -> Vec<SummaryCard> {
     match act(client, branch, SummaryAct::List) {
-        Answer::Summaries(cards) => cards,
+        Answer::Summary(SummaryAnswer::Summaries(cards)) => cards,
         other => panic!("{other:?}"),
     }
 }
@@ -187,7 +189,7 @@ fn summaries_are_built_from_sources_and_taken_back_one_by_one() {
     let port = first.dropped.iter().position(|item| item.text.starts_with("/srv/")).unwrap_or(0);
     let again = draft(&mut client, branch, Some(5));
     let kept = match act(&mut client, branch, SummaryAct::Keep { draft: again.number, items: vec![port] }) {
-        Answer::Draft(Some(draft)) => draft.summary.kept[0].text.clone(),
+        Answer::Summary(SummaryAnswer::Draft(Some(draft))) => draft.summary.kept[0].text.clone(),
         other => panic!("{other:?}"),
     };
     act(&mut client, branch, SummaryAct::Accept { draft: again.number });
@@ -250,7 +252,7 @@ fn edited_drafts_are_measured_and_checked() {
     let (_bench, mut client, branch) = bench(10);
     let made = draft(&mut client, branch, Some(6));
     let all = match act(&mut client, branch, SummaryAct::KeepAll { draft: made.number }) {
-        Answer::Draft(Some(draft)) => draft,
+        Answer::Summary(SummaryAnswer::Draft(Some(draft))) => draft,
         other => panic!("{other:?}"),
     };
     assert!(all.dropped.len() < made.dropped.len() && !all.summary.too_detailed(), "{}", all.summary.ratio_milli());
@@ -258,7 +260,7 @@ fn edited_drafts_are_measured_and_checked() {
     let edit = |text: String| Request::Summary { branch, act: SummaryAct::Edit { draft: made.number, text } };
     assert!(client.ask(edit(longer)).unwrap_err().what.contains("would save no tokens"));
     let edited = match client.must(edit("The service listens on port 8001.".into())) {
-        Answer::Draft(Some(draft)) => draft,
+        Answer::Summary(SummaryAnswer::Draft(Some(draft))) => draft,
         other => panic!("{other:?}"),
     };
     assert_eq!(edited.summary.source, SummarySource::User);
@@ -288,7 +290,7 @@ fn model_drafts_in_the_background_with_secrets_masked() {
     }
     client.say(branch, "go on while it is written");
     model.release();
-    let Ok(Answer::Draft(Some(made))) = client.answer(ticket) else { panic!("no draft") };
+    let Ok(Answer::Summary(SummaryAnswer::Draft(Some(made)))) = client.answer(ticket) else { panic!("no draft") };
     assert_eq!(made.body, "### Decisions\n- [turn 1] Port 8001 it is.");
     assert_eq!((made.summary.source, made.masked), (SummarySource::Llm, 1));
     let body = String::from_utf8(model.bodies()[8].clone()).unwrap();
@@ -326,9 +328,9 @@ fn forks_copy_summaries() {
     let (_bench, mut client, branch) = bench(10);
     accept(&mut client, branch, Some(5));
     let fork = |at| Request::Branch(BranchRequest::Fork { branch, at, name: None, switch: false });
-    let Answer::Branch(child) = client.must(fork(None)) else { panic!("no branch") };
+    let Answer::Branch(BranchAnswer::Branch(child)) = client.must(fork(None)) else { panic!("no branch") };
     let early = Some(user(&mut client, 3));
-    let Answer::Branch(early) = client.must(fork(early)) else { panic!("no branch") };
+    let Answer::Branch(BranchAnswer::Branch(early)) = client.must(fork(early)) else { panic!("no branch") };
     let child_plan = client.drawn(child.id, &message("and now?")).unwrap();
     assert!(summary(&plan(&mut client, child.id)).is_some());
     let short = plan(&mut client, early.id);
@@ -370,7 +372,7 @@ fn accepted_summary_is_a_row_in_every_mode() {
     let before = sizes(&mut client);
     accept(&mut client, branch, Some(5));
     let lane = sizes(&mut client);
-    let Answer::Draft(Some(made)) = act(
+    let Answer::Summary(SummaryAnswer::Draft(Some(made))) = act(
         &mut client,
         branch,
         SummaryAct::Draft { kind: SummaryKind::Session, up_to: Some(3), by: SummaryAuthor::Extractive },
@@ -519,7 +521,9 @@ fn naming_a_lane_or_a_task_brings_its_summary() {
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Done(None) }));
     let up_to = Some(9);
     let draft_act = SummaryAct::Draft { kind: SummaryKind::Session, up_to, by: SummaryAuthor::Extractive };
-    let Answer::Draft(Some(made)) = act(&mut client, branch, draft_act) else { panic!("no draft") };
+    let Answer::Summary(SummaryAnswer::Draft(Some(made))) = act(&mut client, branch, draft_act) else {
+        panic!("no draft")
+    };
     act(&mut client, branch, SummaryAct::Accept { draft: made.number });
     assert_eq!(row(&mut client, "What came of the ports?"), Some((true, Reason::Summary)));
 }
@@ -537,7 +541,7 @@ fn random_summary_histories_undo_to_the_byte() {
                 0 | 1 => {
                     let up_to = u32::try_from(2 + dice.below(9)).ok();
                     match client.ask(Request::Summary { branch, act: draft_request(up_to) }) {
-                        Ok(Answer::Draft(Some(made))) => {
+                        Ok(Answer::Summary(SummaryAnswer::Draft(Some(made)))) => {
                             let act = SummaryAct::Accept { draft: made.number };
                             client.ask(Request::Summary { branch, act }).is_ok()
                         }

@@ -6,7 +6,8 @@ use pleach::domain::base::{BranchId, Failure};
 use pleach::domain::call::{ModelInfo, Profile, Provider, ProviderError, ProviderErrorKind};
 use pleach::domain::conversation::Role;
 use pleach::engine::api::{
-    Answer, BranchRequest, Event, ItemName, ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest,
+    Answer, BranchRequest, Event, ItemName, ProgramEvent, ProgramRequest, Request, SessionAnswer, SessionEvent,
+    SessionRequest,
 };
 use pleach::engine::startup::setup::Servers;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ impl Servers for Keyless {
 fn started(bench: &Bench, titles: Titles) -> (Client, BranchId) {
     let mut client = bench.start_with(|setup| setup.settings.titles = titles);
     match client.must(Request::Session(SessionRequest::New { title: String::new() })) {
-        Answer::Opened(view) => (client, view.current),
+        Answer::Session(SessionAnswer::Opened(view)) => (client, view.current),
         other => panic!("{other:?}"),
     }
 }

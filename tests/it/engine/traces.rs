@@ -8,8 +8,8 @@ use pleach::domain::tool::resolution;
 use pleach::domain::tool::trace::kept_path;
 use pleach::domain::tool::{Consent, Rerun, RerunState, Rule, RuleScope, ToolStatus, ToolTrace, Verdict};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Event, ItemName, PlanRequest, Request, SessionRequest, ToolEvent, ToolRequest,
-    TraceAct, TraceWhole, TurnRequest,
+    Act, Answer, BranchRequest, Event, ItemName, PlanRequest, Request, SessionRequest, ToolAnswer, ToolEvent,
+    ToolRequest, TraceAct, TraceWhole, TurnRequest,
 };
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
@@ -52,14 +52,14 @@ impl Setup {
 
     fn traces(&mut self) -> Vec<ToolTrace> {
         match self.client.must(Request::Tool(ToolRequest::Traces(TraceAct::List { most: 100 }))) {
-            Answer::Traces(all) => all,
+            Answer::Tool(ToolAnswer::Traces(all)) => all,
             other => panic!("{other:?}"),
         }
     }
 
     fn show(&mut self, trace: &ToolTrace) -> TraceWhole {
         match self.client.must(Request::Tool(ToolRequest::Traces(TraceAct::Show { id: trace.id()[..8].into() }))) {
-            Answer::Trace(whole) => *whole,
+            Answer::Tool(ToolAnswer::Trace(whole)) => *whole,
             other => panic!("{other:?}"),
         }
     }

@@ -7,7 +7,9 @@ use pleach::domain::base::BranchId;
 use pleach::domain::call::ModelInfo;
 use pleach::domain::conversation::{MarkKind, Overrides, Role};
 use pleach::domain::planning::{ContextPlan, Mode};
-use pleach::engine::api::{Act, Answer, BranchRequest, CallRequest, DraftKind, Event, ItemName, Request, TurnEvent};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, CallAnswer, CallRequest, DraftKind, Event, ItemName, Request, TurnEvent,
+};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -82,7 +84,7 @@ fn plans(client: &mut Client, last: usize) -> Vec<Arc<ContextPlan>> {
     for run in &runs[runs.len() - last..] {
         assert_eq!(client.replay(run).unwrap(), run.request_digest);
         let stored = client.must(Request::Call(CallRequest::StoredPlan { id: run.plan.to_string() }));
-        let Answer::StoredPlan { plan, .. } = stored else { panic!("{stored:?}") };
+        let Answer::Call(CallAnswer::StoredPlan { plan, .. }) = stored else { panic!("{stored:?}") };
         plans.push(plan);
     }
     plans

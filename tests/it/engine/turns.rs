@@ -13,8 +13,9 @@ use pleach::domain::conversation::{
 use pleach::domain::planning::plan::{BlockedRemedy, Reason, Warning};
 use pleach::domain::planning::{Row, RowKind, SearchChoice, Section};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Draft, DraftKind, Event, FileAct, IndexingEvent, ItemName, PlanRequest, Planned,
-    ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest, ToolRequest, TurnEvent, TurnRequest,
+    Act, Answer, BranchAnswer, BranchRequest, Draft, DraftKind, Event, FileAct, IndexingEvent, ItemName, PlanRequest,
+    Planned, ProgramAnswer, ProgramEvent, ProgramRequest, Request, SessionAnswer, SessionEvent, SessionRequest,
+    ToolAnswer, ToolRequest, TurnEvent, TurnRequest,
 };
 use pleach::engine::startup::setup::Servers;
 use pleach::store::types::{OpenRun, Write};
@@ -354,7 +355,7 @@ fn same_question_on_two_branches() {
 
 fn forked(client: &mut crate::support::bench::Client, branch: BranchId, at: Option<NodeId>) -> BranchId {
     match client.must(Request::Branch(BranchRequest::Fork { branch, at, name: None, switch: false })) {
-        Answer::Branch(made) => made.id,
+        Answer::Branch(BranchAnswer::Branch(made)) => made.id,
         other => panic!("{other:?}"),
     }
 }
@@ -729,7 +730,7 @@ fn profiles_without_a_key_are_listed_on_request() {
     let mut client = bench.start();
     for (unready, wanted) in [(false, vec![("one", true)]), (true, vec![("one", true), ("two", false)])] {
         let answer = client.must(Request::Program(ProgramRequest::Models { profile: None, unready }));
-        let Answer::Models(found) = answer else { panic!("{answer:?}") };
+        let Answer::Program(ProgramAnswer::Models(found)) = answer else { panic!("{answer:?}") };
         let listed: Vec<(&str, bool)> = found.iter().map(|(name, models)| (name.as_str(), models.is_ok())).collect();
         assert_eq!(listed, wanted, "{found:?}");
     }
@@ -770,7 +771,7 @@ fn interrupted_import_resumes() {
     }
     assert!(before >= 3_000, "{before}");
     for (added, known) in [(4_500 - before, before), (0, 4_500)] {
-        let Answer::Imported { sessions, .. } =
+        let Answer::Session(SessionAnswer::Imported { sessions, .. }) =
             client.must(Request::Session(SessionRequest::Import { reading: reading.clone().incoming() }))
         else {
             panic!()
@@ -794,7 +795,7 @@ fn an_empty_system_message_of_chatgpt_becomes_no_message() {
         let bench = Bench::new(&Model::new([]));
         let mut client = bench.start();
         let mut import = |reading| match client.must(Request::Session(SessionRequest::Import { reading })) {
-            Answer::Imported { sessions, .. } => (sessions[0].added, sessions[0].known),
+            Answer::Session(SessionAnswer::Imported { sessions, .. }) => (sessions[0].added, sessions[0].known),
             other => panic!("{other:?}"),
         };
         // Earlier versions stored all records of the file.
@@ -838,18 +839,18 @@ fn export_imports_as_the_same_tree() {
     let transcript = |client: &mut crate::support::bench::Client| match client
         .must(Request::Session(SessionRequest::Transcript { session: None, branch: None }))
     {
-        Answer::Transcript(transcript) => *transcript,
+        Answer::Session(SessionAnswer::Transcript(transcript)) => *transcript,
         other => panic!("{other:?}"),
     };
     let out = transcript(&mut client);
     let reading = ImportedFile { format: "jsonl".into(), transcripts: vec![out.clone()], skipped: Vec::new() };
     let import = || Request::Session(SessionRequest::Import { reading: reading.clone().incoming() });
-    let Answer::Imported { sessions, .. } = client.must(import()) else { panic!() };
+    let Answer::Session(SessionAnswer::Imported { sessions, .. }) = client.must(import()) else { panic!() };
     assert_eq!((sessions[0].added, sessions[0].known), (0, out.records.len() as u64));
     let other = Bench::new(&model);
     let mut fresh = other.start();
     for added in [out.records.len() as u64, 0] {
-        let Answer::Imported { sessions, .. } = fresh.must(import()) else { panic!() };
+        let Answer::Session(SessionAnswer::Imported { sessions, .. }) = fresh.must(import()) else { panic!() };
         assert_eq!(sessions[0].added, added);
     }
     fresh.open();
@@ -1067,13 +1068,13 @@ fn files_attach_only_from_a_trusted_folder_and_masked() {
     client.session();
     let find = |query: &str| Request::Tool(ToolRequest::Files(FileAct::Find { query: query.into(), limit: 10 }));
     let read = |path: &str| Request::Tool(ToolRequest::Files(FileAct::Read { path: path.into() }));
-    let Answer::Files(list) = client.must(find("not")) else { panic!("no list") };
+    let Answer::Tool(ToolAnswer::Files(list)) = client.must(find("not")) else { panic!("no list") };
     assert_eq!((list.paths, list.note), (vec!["notes.md".to_owned()], String::new()));
-    let Answer::Attached { text, masked } = client.must(read("notes.md")) else { panic!("no text") };
+    let Answer::Tool(ToolAnswer::Attached { text, masked }) = client.must(read("notes.md")) else { panic!("no text") };
     assert!(masked == 1 && text.contains("[masked:") && !text.contains("abcdefghij"), "{text}");
     assert!(client.ask(read("big.txt")).unwrap_err().what.contains("300,000 bytes, more than 200,000"));
     client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
-    let Answer::Files(list) = client.must(find("not")) else { panic!("no list") };
+    let Answer::Tool(ToolAnswer::Files(list)) = client.must(find("not")) else { panic!("no list") };
     assert!(list.paths.is_empty() && list.note.contains("not trusted"), "{}", list.note);
     assert!(client.ask(read("notes.md")).unwrap_err().what.contains("not trusted"));
 }
@@ -1100,7 +1101,9 @@ fn search_reports_whether_there_is_more() {
     }
     for (limit, brought, more) in [(1, 1, true), (2, 2, false), (9, 2, false)] {
         match client.must(Request::Session(SessionRequest::Find { line: "cranes".into(), limit })) {
-            Answer::Found(found) => assert_eq!((found.messages.len(), found.more), (brought, more), "{limit}"),
+            Answer::Session(SessionAnswer::Found(found)) => {
+                assert_eq!((found.messages.len(), found.more), (brought, more), "{limit}");
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -7,13 +7,13 @@ use pleach::domain::summary::{
     Editability, Editable, EditableKind, SummaryAuthor, SummaryCard, SummaryKind, SummarySource, Version,
 };
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, EditableAct, Event, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request,
-    SessionEvent, SessionRequest, SummaryAct,
+    Act, Answer, BranchRequest, EditableAct, EditableAnswer, Event, ItemName, MemoryAct, MemoryRequest, MemoryScope,
+    PlanAnswer, Request, SessionEvent, SessionRequest, SummaryAct, SummaryAnswer,
 };
 
 fn things(client: &mut Client, branch: BranchId, kind: EditableKind) -> Vec<Editable> {
     match client.must(Request::Editable(EditableAct::List { branch, kind })) {
-        Answer::Editables(of, things) => {
+        Answer::Editable(EditableAnswer::Editables(of, things)) => {
             assert_eq!(of, kind);
             things
         }
@@ -133,7 +133,7 @@ fn memory_versions() {
 
 fn cards(client: &mut Client, branch: BranchId) -> Vec<SummaryCard> {
     match client.must(Request::Summary { branch, act: SummaryAct::List }) {
-        Answer::Summaries(cards) => cards,
+        Answer::Summary(SummaryAnswer::Summaries(cards)) => cards,
         other => panic!("{other:?}"),
     }
 }
@@ -150,7 +150,9 @@ fn edited_summary_is_a_version_that_can_be_taken_back() {
         client.say(branch, &format!("Step {n}: what comes next on port {}?", 8_000 + n));
     }
     let act = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: None, by: SummaryAuthor::Extractive };
-    let Answer::Draft(Some(draft)) = client.must(Request::Summary { branch, act }) else { panic!() };
+    let Answer::Summary(SummaryAnswer::Draft(Some(draft))) = client.must(Request::Summary { branch, act }) else {
+        panic!()
+    };
     client.must(Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } });
     let first = cards(&mut client, branch)[0].clone();
     let rewrite =
@@ -206,15 +208,21 @@ fn policy_is_copied_refused_fixed_applied_and_undone() {
     assert!(client.ask(save("window", &preset, Some("layered"))).is_err(), "the name is taken");
     assert!(client.ask(save("My Own", &preset, Some("layered"))).is_err(), "not a valid name");
     let wrong = format!("{preset}\nuser_cpa = 900\n");
-    let Answer::Refused(fault) = client.must(save("lean", "user_cpa = 900\n", Some("layered"))) else { panic!() };
+    let Answer::Editable(EditableAnswer::Refused(fault)) =
+        client.must(save("lean", "user_cpa = 900\n", Some("layered")))
+    else {
+        panic!()
+    };
     assert_eq!(fault.place, Some((1, 1)));
     assert!(fault.words.contains("line 1, column 1") && fault.words.contains("Did you mean `user_cap`?"), "{fault:?}");
-    assert!(matches!(client.must(save("lean", &wrong, Some("layered"))), Answer::Refused(_)));
+    assert!(matches!(client.must(save("lean", &wrong, Some("layered"))), Answer::Editable(EditableAnswer::Refused(_))));
     assert!(
         !things(&mut client, branch, EditableKind::Policies).iter().any(|thing| thing.id == "lean"),
         "nothing was saved"
     );
-    let Answer::Policies { names, .. } = client.must(save("lean", "user_cap = 900\n", Some("layered"))) else {
+    let Answer::Editable(EditableAnswer::Policies { names, .. }) =
+        client.must(save("lean", "user_cap = 900\n", Some("layered")))
+    else {
         panic!()
     };
     assert!(names.contains(&"lean".to_owned()));
@@ -223,7 +231,7 @@ fn policy_is_copied_refused_fixed_applied_and_undone() {
     let before = client.whole_plan(branch, &message("and now?"));
     let request =
         Request::Editable(EditableAct::TryPolicy { branch, draft: message("and now?"), policy: "lean".into() });
-    let Answer::WhatIf(found) = client.must(request) else { panic!() };
+    let Answer::Plan(PlanAnswer::WhatIf(found)) = client.must(request) else { panic!() };
     assert_eq!(found.alternatives.len(), 1, "only the requested policy");
     let made = found.alternatives[0].result.clone().unwrap();
     assert!(made.sums[1].0 > 0 && made.est < before.est_total, "a smaller cap leaves something out");

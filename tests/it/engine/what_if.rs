@@ -7,8 +7,8 @@ use pleach::domain::conversation::{Branch, MarkKind, Overrides};
 use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::{WhatIf, variant};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, Event, ItemName, PlanRequest, Planned, ProgramRequest,
-    ReplayedCall, Request, SessionRequest, TurnEvent,
+    Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, Event, ItemName, PlanAnswer,
+    PlanRequest, Planned, ProgramRequest, ReplayedCall, Request, SessionRequest, TurnEvent,
 };
 use pleach::engine::startup::setup::Servers;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn talk(client: &mut Client, turns: usize) -> BranchId {
 fn what_if(client: &mut Client, branch: BranchId, draft: &Draft, variants: &[&str]) -> Arc<WhatIf> {
     let variants = variants.iter().map(|words| variant::read(words).unwrap()).collect();
     match client.must(Request::Plan(PlanRequest::WhatIf { branch, draft: draft.clone(), variants })) {
-        Answer::WhatIf(found) => found,
+        Answer::Plan(PlanAnswer::WhatIf(found)) => found,
         other => panic!("{other:?}"),
     }
 }
@@ -131,20 +131,23 @@ fn another_draft_cancels_variants() {
     let second = client.post(ask("two"));
     let same = client.post(Request::Plan(PlanRequest::Replan { branch, generation: 100, draft: message("two") }));
     assert!(matches!(client.answer(first), Ok(Answer::Done(_))), "replaced by a newer request");
-    assert!(matches!(client.answer(same), Ok(Answer::Planned(_))));
-    assert!(matches!(client.answer(second), Ok(Answer::WhatIf(_))));
+    assert!(matches!(client.answer(same), Ok(Answer::Plan(PlanAnswer::Planned(_)))));
+    assert!(matches!(client.answer(second), Ok(Answer::Plan(PlanAnswer::WhatIf(_)))));
     let third = client.post(ask("two"));
     let other =
         client.post(Request::Plan(PlanRequest::Replan { branch, generation: 101, draft: message("two and more") }));
     assert!(matches!(client.answer(third), Ok(Answer::Done(_))));
-    assert!(matches!(client.answer(other), Ok(Answer::Planned(_))));
+    assert!(matches!(client.answer(other), Ok(Answer::Plan(PlanAnswer::Planned(_)))));
     let fork = BranchRequest::Fork { branch, at: None, name: None, switch: false };
-    let Answer::Branch(side) = client.must(Request::Branch(fork)) else { panic!() };
+    let Answer::Branch(BranchAnswer::Branch(side)) = client.must(Request::Branch(fork)) else { panic!() };
     let fourth = client.post(ask("two"));
     let elsewhere = PlanRequest::Replan { branch: side.id, generation: 102, draft: message("on the side") };
     let elsewhere = client.post(Request::Plan(elsewhere));
-    assert!(matches!(client.answer(elsewhere), Ok(Answer::Planned(_))));
-    assert!(matches!(client.answer(fourth), Ok(Answer::WhatIf(_))), "a draft on another branch cancels nothing");
+    assert!(matches!(client.answer(elsewhere), Ok(Answer::Plan(PlanAnswer::Planned(_)))));
+    assert!(
+        matches!(client.answer(fourth), Ok(Answer::Plan(PlanAnswer::WhatIf(_)))),
+        "a draft on another branch cancels nothing"
+    );
 }
 
 fn rerun(client: &mut Client, run: &str, model: Option<&str>, without: Option<ItemName>) -> ReplayedCall {
@@ -152,7 +155,7 @@ fn rerun(client: &mut Client, run: &str, model: Option<&str>, without: Option<It
         Request::Call(CallRequest::Replay { run: run.into(), profile: None, model: model.map(str::to_owned), without });
     let from = client.seen.len();
     let made = match client.must(request) {
-        Answer::Replaying(made) => *made,
+        Answer::Call(CallAnswer::Replaying(made)) => *made,
         other => panic!("{other:?}"),
     };
     assert!(client.closed(from, made.branch.id).failure.is_none());
@@ -182,7 +185,7 @@ fn calls_are_repeated_for_another_model_and_without_an_item() {
     old["model"] = "big-model".into();
     assert!(!other.exact && sent == old, "only the model differs");
     let plan = match client.must(Request::Call(CallRequest::StoredPlan { id: run.id.to_string() })) {
-        Answer::StoredPlan { plan, .. } => plan,
+        Answer::Call(CallAnswer::StoredPlan { plan, .. }) => plan,
         other => panic!("{other:?}"),
     };
     let turn = plan.included().find(|row| row.source.turn == Some(1)).unwrap().clone();
@@ -266,7 +269,7 @@ fn race(client: &mut Client, branch: BranchId, variants: &[&str]) -> Vec<Branch>
     let variants: Vec<Overrides> = variants.iter().map(|words| variant::read(words).unwrap()).collect();
     let (limits, draft) = (Limits::default(), message("Which way?"));
     match client.must(Request::Call(CallRequest::Race { branch, variants, limits, draft })) {
-        Answer::Race(branches) => branches,
+        Answer::Call(CallAnswer::Race(branches)) => branches,
         other => panic!("{other:?}"),
     }
 }

@@ -4,7 +4,7 @@ use crate::support::bench::{Bench, message};
 use crate::support::binary::Home;
 use crate::support::server::{Server, Step, send, stream, words};
 use pleach::domain::call::Calibration;
-use pleach::engine::api::{BranchRequest, Draft, Planned, Request, TurnRequest};
+use pleach::engine::api::{Answer, BranchAnswer, BranchRequest, Draft, Planned, Request, TurnRequest};
 use serde_json::{Value, json};
 
 /// A one-word answer whose server reports this usage.
@@ -149,7 +149,7 @@ fn changed_factor_keeps_displayed_plans_valid() {
     let drawn = message("what was drawn");
     let Ok(Planned::Plan { plan, request_digest, calibration, .. }) = client.plan(branch, &drawn) else { panic!() };
     assert_eq!(calibration.map(|known| known.samples), Some(1));
-    let pleach::engine::api::Answer::Branch(other) =
+    let Answer::Branch(BranchAnswer::Branch(other)) =
         client.must(Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: false }))
     else {
         panic!()

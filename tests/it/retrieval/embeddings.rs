@@ -7,7 +7,7 @@ use crate::support::binary::{Home, profile};
 use crate::support::embeddings::{Embeddings, RecordingEmbedder};
 use pleach::domain::base::FailureKind;
 use pleach::domain::call::Purpose;
-use pleach::engine::api::{Answer, PlanRequest, Planned, Request, TurnRequest};
+use pleach::engine::api::{Answer, PlanAnswer, PlanRequest, Planned, Request, TurnRequest};
 use pleach::tools::Workspace;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -174,7 +174,7 @@ fn remote_embedder_is_called_when_a_message_is_sent() {
         budget: None,
         anyway: true,
     }));
-    let Answer::Retrieved(looked) = looked else { panic!("{looked:?}") };
+    let Answer::Plan(PlanAnswer::Retrieved(looked)) = looked else { panic!("{looked:?}") };
     assert_eq!(looked.set.embedder.as_deref(), Some("elsewhere"));
     let before = embedder.texts(Purpose::Query);
     let draft = message("Which port did the staging proxy use, and was the feline sick?");

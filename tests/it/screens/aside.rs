@@ -6,7 +6,7 @@ use super::fixture::{self, MAIN};
 use super::pictures::pictures;
 use pleach::domain::base::{BranchId, RunId};
 use pleach::domain::call::RunCard;
-use pleach::engine::api::{Answer, AsideView, Event, Request, TurnEvent, TurnRequest};
+use pleach::engine::api::{Answer, AsideView, BranchAnswer, Event, Request, TurnEvent, TurnRequest};
 use uuid::Uuid;
 
 /// A side question and its answer with a text.
@@ -59,7 +59,10 @@ fn side_question_is_dropped_or_kept() {
     stage.press("b");
     assert_eq!(*stage.last(), Request::Turn(TurnRequest::KeepAside { run }));
     let kept = fixture::branch(BranchId(Uuid::from_u128(70)), "aside-1", Some(&story[5]), Some(MAIN));
-    stage.reply(|r| matches!(r, Request::Turn(TurnRequest::KeepAside { .. })), Answer::Branch(Box::new(kept.clone())));
+    stage.reply(
+        |r| matches!(r, Request::Turn(TurnRequest::KeepAside { .. })),
+        BranchAnswer::Branch(Box::new(kept.clone())),
+    );
     assert_eq!(stage.model.session.as_ref().unwrap().current, kept.id);
     assert!(stage.model.layers.is_empty());
 

@@ -12,7 +12,9 @@ use pleach::domain::planning::{
     CallRef, Cause, CauseKind, DiffKind, Form, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
     RowKind, Section, SettingDiff,
 };
-use pleach::engine::api::{Answer, CallRequest, CallSelector, Event, ItemName, PlanRequest, Request, TurnEvent};
+use pleach::engine::api::{
+    CallAnswer, CallRequest, CallSelector, Event, ItemName, PlanAnswer, PlanRequest, Request, TurnEvent,
+};
 
 pub(super) fn turn(n: u8) -> Atom {
     Atom::Turn { user: Hash::of(&[n]), tip: Hash::of(&[n, n]) }
@@ -100,7 +102,7 @@ pub(super) fn listed() -> Stage {
     let nodes = fixture::story();
     stage.press("f9");
     let runs = vec![fixture::run(1, &nodes[0], &nodes[3]), fixture::run(2, &nodes[4], &nodes[5])];
-    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(runs));
+    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), CallAnswer::Runs(runs));
     stage
 }
 
@@ -145,7 +147,7 @@ fn two_calls_are_compared() {
     assert_eq!(diffs(&stage), [(None, id(2))], "the newest call is first and is compared with the previous one");
     stage.reply(
         |r| matches!(r, Request::Call(CallRequest::DiffPlans { .. })),
-        Answer::Diff(plan_diff("Why does it fail?\u{202e}")),
+        CallAnswer::Diff(plan_diff("Why does it fail?\u{202e}")),
     );
     pictures("call_diff", &mut stage);
     stage.press("j enter");
@@ -153,7 +155,7 @@ fn two_calls_are_compared() {
     assert_eq!(stage.sent.last().map(|(_, request)| request), Some(&why));
     stage.reply(
         |r| matches!(r, Request::Plan(PlanRequest::Why { most: None, .. })),
-        Answer::History(history("Why does it fail?\u{202e}")),
+        PlanAnswer::History(history("Why does it fail?\u{202e}")),
     );
     pictures("item_history", &mut stage);
     stage.press("esc esc space j enter");
@@ -203,7 +205,7 @@ fn calls_of_one_minute_have_different_names() {
         stage.press("ctrl-o D");
         let mut diff = plan_diff("Why does it fail?");
         diff.after.at = diff.before.at.map(|at| at + apart);
-        stage.reply(|request| matches!(request, Request::Call(CallRequest::DiffPlans { .. })), Answer::Diff(diff));
+        stage.reply(|request| matches!(request, Request::Call(CallRequest::DiffPlans { .. })), CallAnswer::Diff(diff));
         let screen = stage.screen(120, 35);
         screen.lines().find(|line| line.contains("What changed")).unwrap_or_default().to_owned()
     };
@@ -220,7 +222,7 @@ fn the_groups_of_a_comparison_add_up_to_its_difference() {
         stage.press("enter");
         let mut diff = plan_diff("Why does it fail?");
         (diff.before.tokens, diff.after.tokens) = (before, after);
-        stage.reply(|r| matches!(r, Request::Call(CallRequest::DiffPlans { .. })), Answer::Diff(diff));
+        stage.reply(|r| matches!(r, Request::Call(CallRequest::DiffPlans { .. })), CallAnswer::Diff(diff));
         let screen = stage.screen(120, 35);
         let line = screen.lines().find(|line| line.contains("message overhead and tools"));
         assert_eq!(line.is_some(), row.is_some(), "{screen}");
@@ -244,6 +246,6 @@ fn edited_calls_are_marked() {
     stage.event(Event::Turn(TurnEvent::Run(Box::new(run.clone()))));
     assert!(stage.screen(160, 50).contains("edited by hand"), "under the message");
     stage.press("f9");
-    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(vec![run]));
+    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), CallAnswer::Runs(vec![run]));
     assert!(stage.screen(120, 35).contains("(edited by hand)"), "in the list of calls");
 }

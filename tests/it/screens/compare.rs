@@ -8,7 +8,7 @@ use super::pictures::pictures;
 use pleach::domain::base::BranchId;
 use pleach::domain::conversation::compare::Turn;
 use pleach::domain::conversation::{Ancestor, Branch, ComparedMessage, Comparison, Role, Side};
-use pleach::engine::api::{Answer, BranchRequest, ItemName, Request};
+use pleach::engine::api::{Answer, BranchAnswer, BranchRequest, ItemName, Request};
 use uuid::Uuid;
 
 fn side(branch: pleach::domain::base::ids::BranchId, name: &str, words: &[&str]) -> Side {
@@ -56,7 +56,7 @@ fn branches_side_by_side_and_picking() {
     let mut stage = fixture::opened();
     stage.type_text("/compare retry").press("enter");
     assert_eq!(stage.sent.last().map(|(_, r)| r), Some(&Request::Branch(BranchRequest::Compare { a: MAIN, b: RETRY })));
-    let answer = Answer::Compared(compared("日本語\u{202e}"));
+    let answer = Answer::Branch(BranchAnswer::Compared(compared("日本語\u{202e}")));
     stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { .. })), answer);
     pictures("compare", &mut stage);
     stage.press("space j space p");
@@ -84,7 +84,7 @@ fn long_names_of_compared_branches_end_with_a_sign() {
         let mut both = compared("long ".repeat(40).as_str());
         both.sides.iter_mut().zip(names).for_each(|(side, name)| side.name = name.into());
         both.ancestor.as_mut().unwrap().title = "A question of many words ".repeat(9);
-        stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { .. })), Answer::Compared(both));
+        stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { .. })), BranchAnswer::Compared(both));
         let screen = stage.screen(60, 24);
         let head = screen.lines().find(|line| line.contains('▸')).unwrap_or_default();
         assert!(head.contains(expected), "{screen}");

@@ -16,7 +16,8 @@ use pleach::domain::planning::{
 };
 use pleach::domain::tool::{ToolStatus, ToolTrace};
 use pleach::engine::api::{
-    Answer, Event, PlanRequest, Planned, Request, SessionEvent, SessionRequest, SessionView, Settings,
+    Event, PlanAnswer, PlanRequest, Planned, Request, SessionAnswer, SessionEvent, SessionRequest, SessionView,
+    Settings,
 };
 use pleach::tui::theme::Themes;
 use std::sync::Arc;
@@ -391,14 +392,14 @@ pub(crate) fn open(nodes: Vec<Node>, view: SessionView) -> Stage {
     stage.bodies = nodes.into_iter().map(|node| (node.head.id, Arc::new(node))).collect();
     stage.reply(
         |request| matches!(request, Request::Session(SessionRequest::Open { .. })),
-        Answer::Opened(Arc::new(view)),
+        SessionAnswer::Opened(Arc::new(view)),
     );
     stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(settings()) }));
     stage.wait(100);
     if let Some(plan) = plan {
         stage.reply(
             |request| matches!(request, Request::Plan(PlanRequest::Replan { .. })),
-            Answer::Planned(planned(plan)),
+            PlanAnswer::Planned(planned(plan)),
         );
     }
     stage.wait(60_000);

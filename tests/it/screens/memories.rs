@@ -5,7 +5,7 @@ use super::{Stage, fixture};
 use pleach::domain::base::ids::MemoryId;
 use pleach::domain::conversation::memory::Origin;
 use pleach::domain::conversation::{Actor, Memory, MemoryKind, MemoryStatus, Scope};
-use pleach::engine::api::{Answer, MemoryAct, MemoryRequest, MemoryScope, Request};
+use pleach::engine::api::{Answer, MemoryAct, MemoryAnswer, MemoryRequest, MemoryScope, Request};
 use uuid::Uuid;
 
 fn memory(n: u128, text: &str, status: MemoryStatus) -> Memory {
@@ -36,7 +36,7 @@ pub(super) fn listed(stage: &mut Stage) {
         memory(1, "The gate is green", MemoryStatus::Confirmed),
         memory(2, "The port is 48213\u{202e}", MemoryStatus::Suggested),
     ];
-    stage.reply(|request| matches!(request, Request::Memory(MemoryRequest::List { .. })), Answer::Memories(all));
+    stage.reply(|request| matches!(request, Request::Memory(MemoryRequest::List { .. })), MemoryAnswer::Memories(all));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use pleach::domain::base::{Failure, FailureKind};
 use pleach::domain::conversation::{Actor, Atom, Mark, MarkKind, Role};
 use pleach::domain::summary::SummaryAuthor;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, DraftKind, Event, ItemName, ProgramEvent, Request, SessionEvent, SessionRequest,
-    ToolRequest, TurnEvent, TurnRequest,
+    Act, Answer, BranchRequest, DraftKind, Event, ItemName, ProgramEvent, Request, SessionAnswer, SessionEvent,
+    SessionRequest, ToolRequest, TurnEvent, TurnRequest,
 };
 use pleach::tui::msg::{Done, Msg};
 
@@ -66,7 +66,10 @@ fn busy_offers_a_fork_or_waiting() {
 fn deleting_a_session_asks_first() {
     let mut stage = fixture::opened();
     stage.press("f3");
-    stage.reply(|r| matches!(r, Request::Session(SessionRequest::List)), Answer::Sessions(vec![fixture::card("old")]));
+    stage.reply(
+        |r| matches!(r, Request::Session(SessionRequest::List)),
+        SessionAnswer::Sessions(vec![fixture::card("old")]),
+    );
     stage.press("alt-d enter");
     assert!(
         !stage.sent.iter().any(|(_, r)| matches!(r, Request::Session(SessionRequest::Delete { .. }))),
@@ -183,13 +186,13 @@ fn an_imported_system_prompt_is_asked_about_until_it_is_decided() {
         let atom = Atom::Message { node: nodes[0].head.key };
         let mut stage = Stage::new();
         stage.bodies = nodes.iter().cloned().map(|node| (node.head.id, std::sync::Arc::new(node))).collect();
-        stage.reply(opens, Answer::Opened(std::sync::Arc::new(view.clone())));
+        stage.reply(opens, SessionAnswer::Opened(std::sync::Arc::new(view.clone())));
         stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(fixture::settings()) }));
         (stage, view, atom)
     };
     let switch = |stage: &mut Stage, view: &pleach::engine::api::SessionView| {
         stage.type_text("/open other").press("enter");
-        stage.reply(opens, Answer::Opened(std::sync::Arc::new(view.clone())));
+        stage.reply(opens, SessionAnswer::Opened(std::sync::Arc::new(view.clone())));
         stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(fixture::settings()) }));
     };
     let (mut stage, first, atom) = started(Vec::new());

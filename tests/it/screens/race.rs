@@ -10,7 +10,7 @@ use pleach::domain::call::{BranchRun, Certainty, Config, Limit, Limits, RaceUsag
 use pleach::domain::conversation::{Branch, Node, Overrides, Role};
 use pleach::domain::planning::{Mode, RowKind};
 use pleach::engine::api::{
-    Answer, BranchRequest, CallRequest, Draft, Event, ItemName, ReplayedCall, Request, SessionEvent, TurnEvent,
+    BranchRequest, CallAnswer, CallRequest, Draft, Event, ItemName, ReplayedCall, Request, SessionEvent, TurnEvent,
     TurnRequest,
 };
 use pleach::tui::screens::picker::model::Picker;
@@ -77,7 +77,7 @@ fn repeated_call_is_beside_the_stored_one() {
     let runs = Vec::new();
     stage.reply(
         |r| matches!(r, Request::Call(CallRequest::StoredPlan { .. })),
-        Answer::StoredPlan { plan: plan.clone(), runs, code_set: None },
+        CallAnswer::StoredPlan { plan: plan.clone(), runs, code_set: None },
     );
     assert!(stage.screen(120, 35).contains("Replay the call without"));
     let start = stage.model.layers.top::<Picker>().and_then(Picker::selected).map(|entry| entry.label.clone());
@@ -96,7 +96,7 @@ fn repeated_call_is_beside_the_stored_one() {
         exact: false,
         without: Some((atom, "Why does login fail after the refresh?".into())),
     };
-    stage.reply(|r| matches!(r, Request::Call(CallRequest::Replay { .. })), Answer::Replaying(Box::new(made)));
+    stage.reply(|r| matches!(r, Request::Call(CallRequest::Replay { .. })), CallAnswer::Replaying(Box::new(made)));
     opens(&mut stage, &scratch, "I cannot tell without");
     pictures("replay_coming", &mut stage);
     answered(&mut stage, &scratch, 40, "I cannot tell *without* what was said of the refresh.");
@@ -131,7 +131,7 @@ fn race_is_run_and_a_winner_kept() {
     let race = Request::Call(CallRequest::Race { branch: MAIN, variants: variants.clone(), limits, draft });
     assert!(stage.sent.iter().any(|(_, request)| *request == race));
     let made = [branch(60, "race-1"), branch(61, "race-2")];
-    stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(made.to_vec()));
+    stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), CallAnswer::Race(made.to_vec()));
     let of = |request: &Request| match request {
         Request::Turn(TurnRequest::Ask { branch, draft, .. }) if &*draft.text == "Why does it fail?" => Some(*branch),
         _ => None,
@@ -194,7 +194,7 @@ fn race_shows_its_limits() {
         ..fixture::branch(BranchId(Uuid::from_u128(n)), name, story.get(4), Some(MAIN))
     };
     let made = vec![arm(60, "race-1"), arm(61, "race-2")];
-    stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(made.clone()));
+    stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), CallAnswer::Race(made.clone()));
     for on in &made {
         stage.event(record(on.id, limits, None));
         stage.event(Event::Turn(TurnEvent::Opened { branch: on.id, text: "".into(), after: on.head }));
@@ -227,7 +227,7 @@ fn failed_branch_of_a_race_says_where_the_message_is() {
     let mut stage = fixture::opened();
     stage.type_text("/race mode:off mode:heavy Why does it fail?").press("enter");
     let made = [branch(60, "race-1"), branch(61, "race-2")];
-    stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(made.to_vec()));
+    stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), CallAnswer::Race(made.to_vec()));
     let draft = Draft { text: "Why does it fail?".into(), ..Draft::default() };
     let failure = Failure::new(FailureKind::Provider, "The server refused the call (404): no such model.")
         .kept("Your message is back in the composer.");

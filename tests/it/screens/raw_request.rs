@@ -4,7 +4,7 @@
 use super::pictures::pictures;
 use super::{Stage, fixture};
 use pleach::domain::base::{Failure, FailureKind, Hash, RunId};
-use pleach::engine::api::{Answer, BodyCount, Event, Exact, PlanRequest, RawPart, RawRequest, Request};
+use pleach::engine::api::{Answer, BodyCount, Event, Exact, PlanAnswer, PlanRequest, RawPart, RawRequest, Request};
 use pleach::tui::msg::{Done, Msg};
 use pleach::tui::screens::request::model::RequestScreen;
 use pleach::tui::screens::text_editor::model::Editor;
@@ -28,7 +28,7 @@ pub(crate) fn raw() -> Box<RawRequest> {
 fn shown() -> Stage {
     let mut stage = fixture::opened();
     stage.press("ctrl-o w");
-    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })), Answer::Raw(raw()));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })), PlanAnswer::Raw(raw()));
     stage
 }
 
@@ -81,12 +81,12 @@ fn request_is_edited_reviewed_and_sent() {
     let found = BodyCount { digest, tokens: 5_300, room: 8_000, changed: 1 };
     stage.reply(
         |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Weigh { .. }, .. })),
-        Answer::Weighed(found),
+        PlanAnswer::Weighed(found),
     );
     pictures("edited", &mut stage);
     stage.press("esc");
     stage.press("E");
-    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })), Answer::Raw(raw()));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Show, .. })), PlanAnswer::Raw(raw()));
     assert!(stage.screen(120, 35).contains("restored"), "edited text is not lost");
     stage.press("S");
     let Exact::Send { body: sent, .. } = exact(&stage) else { panic!() };

@@ -5,7 +5,7 @@ use super::fixture::{self, NOON, SESSION};
 use super::pictures::pictures;
 use pleach::domain::base::SessionId;
 use pleach::domain::conversation::{FoundMessage, FoundMessages, Role};
-use pleach::engine::api::{Answer, Request, SessionRequest};
+use pleach::engine::api::{Request, SessionAnswer, SessionRequest};
 use pleach::tui::model::focus::Focus;
 use uuid::Uuid;
 
@@ -46,7 +46,7 @@ fn finding() {
     pictures("find_empty", &mut stage);
     stage.type_text("bees role:user");
     assert!(matches!(stage.last(), Request::Session(SessionRequest::Find { line, .. }) if line == "bees role:user"));
-    stage.reply(find, Answer::Found(Box::new(found("grep: bees.txt"))));
+    stage.reply(find, SessionAnswer::Found(Box::new(found("grep: bees.txt"))));
     stage.press("down");
     pictures("find", &mut stage);
 }
@@ -56,9 +56,9 @@ fn newest_search_wins() {
     let mut stage = fixture::opened();
     stage.press("ctrl-r").type_text("be");
     let old = stage.sent.iter().rev().filter(|(_, request)| find(request)).nth(1).unwrap().0;
-    stage.answer(old, Answer::Found(Box::new(found("old"))));
+    stage.answer(old, SessionAnswer::Found(Box::new(found("old"))));
     assert!(!stage.screen(100, 30).contains("dance"), "an older answer is dropped");
-    stage.reply(find, Answer::Found(Box::new(found("new"))));
+    stage.reply(find, SessionAnswer::Found(Box::new(found("new"))));
     assert!(stage.screen(100, 30).contains("dance"));
     stage.press("ctrl-u");
     assert!(!stage.screen(100, 30).contains("dance"), "there is no query");
@@ -68,11 +68,11 @@ fn newest_search_wins() {
 fn enter_opens_a_result_and_back_returns() {
     let mut stage = fixture::opened();
     stage.type_text("a draft").press("ctrl-r").type_text("bees");
-    stage.reply(find, Answer::Found(Box::new(found(""))));
+    stage.reply(find, SessionAnswer::Found(Box::new(found(""))));
     stage.press("esc");
     assert_eq!(stage.model.composer.first_line(), "a draft", "Esc leaves everything unchanged");
     stage.press("ctrl-r").type_text("bees");
-    stage.reply(find, Answer::Found(Box::new(found(""))));
+    stage.reply(find, SessionAnswer::Found(Box::new(found(""))));
     stage.press("enter");
     assert!(stage.model.layers.is_empty() && stage.model.focus == Focus::Conversation);
     assert_eq!(stage.model.conversation.cursor, 0);
@@ -81,7 +81,7 @@ fn enter_opens_a_result_and_back_returns() {
     stage.press("alt-left");
     assert!(stage.screen(100, 30).contains("no previous location to return to"));
     stage.press("ctrl-r").type_text("bees");
-    stage.reply(find, Answer::Found(Box::new(found(""))));
+    stage.reply(find, SessionAnswer::Found(Box::new(found(""))));
     stage.press("end down down enter");
     let other = SessionId(Uuid::from_u128(55));
     assert!(

@@ -9,7 +9,7 @@ use pleach::domain::summary::{
     AnchorKind, AutoSummaryOverride, KeepReason, KeptSentence, MissingFact, SourceMessage, SourceTurn, Summary,
     SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState, TurnCover,
 };
-use pleach::engine::api::{Answer, BranchRequest, Event, Request, SummaryAct, SummaryEvent};
+use pleach::engine::api::{Answer, BranchRequest, Event, Request, SummaryAct, SummaryAnswer, SummaryEvent};
 use std::sync::Arc;
 
 fn source_message(turn: u32, role: Role, text: &str) -> SourceMessage {
@@ -310,7 +310,10 @@ fn summaries_are_listed_taken_back_and_made_again() {
         card(BODY, (1, 6), SummaryState::Fresh, 1),
         card("the oldest", (1, 3), SummaryState::StaleLag, 0),
     ];
-    stage.reply(|r| matches!(r, Request::Summary { act: SummaryAct::List, .. }), Answer::Summaries(cards.clone()));
+    stage.reply(
+        |r| matches!(r, Request::Summary { act: SummaryAct::List, .. }),
+        SummaryAnswer::Summaries(cards.clone()),
+    );
     pictures("capsules", &mut stage);
     stage.press("m");
     stage.press("f5 j b enter");

@@ -7,7 +7,7 @@ use pleach::domain::tool::mcp::{offered_name, switch};
 use pleach::domain::tool::{
     FileCard, FileDecision, FileServer, Origin, ServerCard, ServerState, ToolCard, ToolHints, ToolList,
 };
-use pleach::engine::api::{Answer, Event, Request, ServerAct, ToolEvent, ToolRequest};
+use pleach::engine::api::{Event, Request, ServerAct, ToolAnswer, ToolEvent, ToolRequest};
 use pleach::tui::screens::reader::model::Reader;
 use pleach::tui::screens::tools::model::ToolsScreen;
 use pleach::tui::theme::Theme;
@@ -105,7 +105,7 @@ pub(super) fn opened(word: FileDecision) -> Stage {
     let mut stage = fixture::opened();
     stage.type_text("/mcp").press("enter");
     assert_eq!(*stage.last(), Request::Tool(ToolRequest::Servers(Some(MAIN), ServerAct::List)));
-    stage.reply(asked, Answer::ToolList(tool_list(word)));
+    stage.reply(asked, ToolAnswer::ToolList(tool_list(word)));
     stage
 }
 
@@ -179,7 +179,7 @@ fn skipped_tools_are_reported() {
     }
     all.servers[1].notes = vec!["2 tools are skipped: another tool has the same name.".into()];
     stage.event(Event::Tool(ToolEvent::ServersChanged));
-    stage.reply(asked, Answer::ToolList(all));
+    stage.reply(asked, ToolAnswer::ToolList(all));
     let screen = stage.press("g").screen(120, 35);
     assert!(screen.contains("1 skipped  used"), "{screen}");
     assert!(screen.contains("Skipped: your settings have a server with this name."), "{screen}");

@@ -9,7 +9,8 @@ use pleach::domain::tool::{
     ToolTrace,
 };
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Event, ItemName, Request, SessionEvent, ToolEvent, ToolRequest, TraceAct, TraceWhole,
+    Act, BranchRequest, Event, ItemName, Request, SessionEvent, ToolAnswer, ToolEvent, ToolRequest, TraceAct,
+    TraceWhole,
 };
 use std::sync::Arc;
 
@@ -101,7 +102,7 @@ fn calls_and_their_links() {
     };
     stage.reply(
         |r| matches!(r, Request::Tool(ToolRequest::Traces(TraceAct::Show { .. }))),
-        Answer::Trace(Box::new(whole)),
+        ToolAnswer::Trace(Box::new(whole)),
     );
     let screen = stage.screen(160, 60);
     for words in [
@@ -284,7 +285,7 @@ fn copied_marked_and_found_in_the_conversation() {
     };
     stage.reply(
         |r| matches!(r, Request::Tool(ToolRequest::Traces(TraceAct::Show { .. }))),
-        Answer::Trace(Box::new(whole)),
+        ToolAnswer::Trace(Box::new(whole)),
     );
     assert_eq!(stage.copied.last().unwrap(), "all of it");
     let node = fixture::story()[2].head.id;

@@ -5,7 +5,7 @@ use super::Stage;
 use super::fixture::{self, MAIN, NOON, run_id};
 use super::pictures::{picture, pictures};
 use pleach::domain::call::{CallCost, Ledger, RunCard, RunStatus, Totals, Usage, UseTotals};
-use pleach::engine::api::{Answer, CallRequest, Event, Request, TurnEvent};
+use pleach::engine::api::{CallAnswer, CallRequest, Event, Request, TurnEvent};
 use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::msg::{Input, Msg};
 use pleach::tui::screens::calls::model::Calls;
@@ -52,7 +52,7 @@ pub(super) fn opened(count: u32) -> Stage {
     let mut stage = fixture::opened();
     stage.press("f10");
     assert_eq!(*stage.last(), Request::Call(CallRequest::Ledger { branch: MAIN, whole: false }));
-    stage.reply(asked, Answer::Ledger(ledger(count, false)));
+    stage.reply(asked, CallAnswer::Ledger(ledger(count, false)));
     stage
 }
 
@@ -100,7 +100,7 @@ fn selecting_a_call_and_the_whole_session() {
     );
     stage.press("a");
     assert_eq!(*stage.last(), Request::Call(CallRequest::Ledger { branch: MAIN, whole: true }));
-    stage.reply(asked, Answer::Ledger(ledger(30, true)));
+    stage.reply(asked, CallAnswer::Ledger(ledger(30, true)));
     let screen = stage.screen(120, 35);
     assert!(screen.contains("the whole session") && screen.contains("call 18 of 30"), "{screen}");
     let nodes = fixture::story();
@@ -110,10 +110,10 @@ fn selecting_a_call_and_the_whole_session() {
         Request::Call(CallRequest::Ledger { branch: MAIN, whole: true }),
         "a call ended: the figures are requested again"
     );
-    stage.reply(asked, Answer::Ledger(ledger(31, true)));
+    stage.reply(asked, CallAnswer::Ledger(ledger(31, true)));
     stage.press("enter");
     let runs = (1..=31).map(card).collect();
-    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(runs));
+    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), CallAnswer::Runs(runs));
     let screen = stage.screen(120, 35);
     let selected = stage.model.layers.top::<Calls>().and_then(Calls::selected).map(|card| card.id);
     assert!(screen.contains("Call history") && selected == Some(run_id(18)), "{selected:?} {screen}");
@@ -130,7 +130,7 @@ fn running_call_is_not_zero() {
     let call = CallCost::of(&open, Some(2), "now".into());
     found.totals.add(&call);
     found.calls.push(call);
-    stage.reply(asked, Answer::Ledger(found));
+    stage.reply(asked, CallAnswer::Ledger(found));
     let screen = stage.screen(120, 35);
     assert!(screen.contains('◌') && screen.contains("open"), "{screen}");
 }

@@ -8,7 +8,9 @@ use pleach::domain::base::{Failure, FailureKind, Hash};
 use pleach::domain::call::{Certainty, ModelInfo, PromptCost};
 use pleach::domain::conversation::Overrides;
 use pleach::domain::planning::{Alternative, Mode, MovedItem, PlanFigures, RowKind, WhatIf};
-use pleach::engine::api::{Answer, BranchRequest, Event, PlanRequest, ProgramRequest, Request};
+use pleach::engine::api::{
+    Answer, BranchRequest, Event, PlanAnswer, PlanRequest, ProgramAnswer, ProgramRequest, Request,
+};
 use pleach::tui::screens::what_if::model::WhatIfScreen;
 use std::sync::Arc;
 
@@ -95,7 +97,7 @@ fn variants_are_shown_and_one_is_applied() {
             .any(|(_, r)| matches!(r, Request::Plan(PlanRequest::WhatIf { branch: MAIN, draft, .. }) if &*draft.text == "Why twice?"))
     );
     pictures("whatif_loading", &mut stage);
-    stage.reply(asked, Answer::WhatIf(found("Why does login fail after the refresh?")));
+    stage.reply(asked, PlanAnswer::WhatIf(found("Why does login fail after the refresh?")));
     stage.press("j j");
     pictures("whatif", &mut stage);
     stage.press("enter");
@@ -114,7 +116,7 @@ fn plans_that_do_not_fit_are_told_briefly() {
     let blocked = || Failure::new(FailureKind::Blocked, "Too large for the budget. It needs far more tokens.");
     all.present = Err(blocked());
     all.alternatives[0].result = Err(blocked());
-    stage.reply(asked, Answer::WhatIf(Arc::new(all)));
+    stage.reply(asked, PlanAnswer::WhatIf(Arc::new(all)));
     let screen = stage.screen(120, 35);
     assert_eq!(screen.matches("does not fit the budget").count(), 3, "{screen}");
     assert_eq!(screen.matches("It needs far more tokens").count(), 1, "{screen}");
@@ -131,14 +133,14 @@ fn variants_are_requested_again_once_if_a_listed_model_has_no_row() {
     let lists = |request: &Request| matches!(request, Request::Program(ProgramRequest::Models { unready: false, .. }));
     let listed = |name: &str| {
         let info = ModelInfo { name: name.into(), ..fixture::settings().model };
-        Answer::Models(vec![("own".to_owned(), Ok(vec![info]))])
+        Answer::Program(ProgramAnswer::Models(vec![("own".to_owned(), Ok(vec![info]))]))
     };
     stage.reply(lists, listed("gpt-4.1"));
     assert_eq!(count(&stage), 1, "the first answer is still expected");
-    stage.reply(asked, Answer::WhatIf(found("x")));
+    stage.reply(asked, PlanAnswer::WhatIf(found("x")));
     assert_eq!(count(&stage), 1, "the model has a row");
     stage.press("esc f7");
-    stage.reply(asked, Answer::WhatIf(found("x"))).press("j j j j j");
+    stage.reply(asked, PlanAnswer::WhatIf(found("x"))).press("j j j j j");
     stage.reply(lists, listed("new-model"));
     assert_eq!(count(&stage), 3, "requested again");
     let mut more = WhatIf::clone(&found("x"));
@@ -147,7 +149,7 @@ fn variants_are_requested_again_once_if_a_listed_model_has_no_row() {
         ..more.alternatives[3].clone()
     };
     more.alternatives.insert(4, new);
-    stage.reply(asked, Answer::WhatIf(Arc::new(more)));
+    stage.reply(asked, PlanAnswer::WhatIf(Arc::new(more)));
     assert_eq!(count(&stage), 3, "but only once");
     let screen = stage.model.layers.top::<WhatIfScreen>().unwrap();
     assert_eq!((screen.cursor, screen.line(screen.cursor).unwrap().0), (6, "budget 2,000"), "the same settings");
@@ -162,7 +164,7 @@ fn viewing_variants_changes_nothing() {
     };
     stage.press("enter");
     assert_eq!((overrides(&stage), stage.model.layers.len()), (0, 1), "there is nothing to apply yet");
-    stage.reply(asked, Answer::WhatIf(found("x"))).press("enter");
+    stage.reply(asked, PlanAnswer::WhatIf(found("x"))).press("enter");
     assert_eq!((overrides(&stage), stage.model.layers.len()), (0, 0), "unchanged");
     stage.press("f7 f7");
     assert!(stage.model.layers.is_empty(), "the same key closes it");

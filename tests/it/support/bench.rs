@@ -14,8 +14,8 @@ use pleach::domain::conversation::Role;
 use pleach::domain::planning::{ContextPlan, PolicySpec};
 use pleach::domain::tool::{RunTools, ToolOutput, ToolSpec, ToolStatus, ToolTrace};
 use pleach::engine::api::{
-    Answer, CallRequest, Draft, DraftKind, Event, Events, PlanRequest, Planned, Request, RequestSender, SessionRequest,
-    SessionView, Ticket, TurnEvent, TurnRequest,
+    Answer, CallAnswer, CallRequest, Draft, DraftKind, Event, Events, PlanAnswer, PlanRequest, Planned, Request,
+    RequestSender, SessionAnswer, SessionRequest, SessionView, Ticket, TurnEvent, TurnRequest,
 };
 use pleach::engine::startup::setup::{ProjectSetup, Prompts, ReloadableSettings, Servers, Setup};
 use pleach::engine::{Engine, EngineSender};
@@ -455,7 +455,7 @@ impl Client {
     /// Creates a session and returns its only branch.
     pub(crate) fn session(&mut self) -> BranchId {
         match self.must(Request::Session(SessionRequest::New { title: "test".into() })) {
-            Answer::Opened(view) => view.current,
+            Answer::Session(SessionAnswer::Opened(view)) => view.current,
             other => panic!("{other:?}"),
         }
     }
@@ -463,7 +463,7 @@ impl Client {
     /// Opens the last session.
     pub(crate) fn open(&mut self) -> Arc<SessionView> {
         match self.must(Request::Session(SessionRequest::Open { session: None, branch: None, create: false })) {
-            Answer::Opened(view) => view,
+            Answer::Session(SessionAnswer::Opened(view)) => view,
             other => panic!("{other:?}"),
         }
     }
@@ -472,7 +472,7 @@ impl Client {
     pub(crate) fn plan(&mut self, branch: BranchId, draft: &Draft) -> Result<Planned, Failure> {
         let generation = self.next + 1;
         match self.ask(Request::Plan(PlanRequest::Replan { branch, generation, draft: draft.clone() }))? {
-            Answer::Planned(planned) => Ok(planned),
+            Answer::Plan(PlanAnswer::Planned(planned)) => Ok(planned),
             other => panic!("{other:?}"),
         }
     }
@@ -528,7 +528,7 @@ impl Client {
     /// All calls of the session.
     pub(crate) fn runs(&mut self) -> Vec<RunCard> {
         match self.must(Request::Call(CallRequest::List)) {
-            Answer::Runs(runs) => runs,
+            Answer::Call(CallAnswer::Runs(runs)) => runs,
             other => panic!("{other:?}"),
         }
     }
@@ -543,7 +543,7 @@ impl Client {
         let nodes = self.open().nodes.clone();
         let last = nodes.iter().rev().find(|node| node.role == Role::Tool).unwrap().id;
         match self.must(Request::Session(SessionRequest::Bodies { nodes: vec![last] })) {
-            Answer::Bodies(bodies) => bodies[0].content.plain_text(),
+            Answer::Session(SessionAnswer::Bodies(bodies)) => bodies[0].content.plain_text(),
             other => panic!("{other:?}"),
         }
     }
@@ -551,7 +551,7 @@ impl Client {
     /// The digest of a stored call that is rendered again.
     pub(crate) fn replay(&mut self, run: &RunCard) -> Result<Hash, Failure> {
         match self.ask(Request::Call(CallRequest::ReplayDryRun { run: run.id.to_string() }))? {
-            Answer::Replayed { request, .. } => Ok(request.digest),
+            Answer::Call(CallAnswer::Replayed { request, .. }) => Ok(request.digest),
             other => panic!("{other:?}"),
         }
     }

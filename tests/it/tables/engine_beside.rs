@@ -9,8 +9,8 @@ use pleach::domain::call::{Limits, ProviderErrorKind, Quirk};
 use pleach::domain::conversation::{Atom, MarkKind, Overrides};
 use pleach::domain::planning::Mode;
 use pleach::engine::api::{
-    Act, Answer, AsideView, BranchRequest as B, CallRequest as C, CallSelector, DraftKind, Event, ItemName,
-    PlanRequest, ProgramRequest as P, Request, SessionRequest as S, TurnEvent, TurnRequest as T,
+    Act, Answer, AsideView, BranchAnswer, BranchRequest as B, CallAnswer, CallRequest as C, CallSelector, DraftKind,
+    Event, ItemName, PlanRequest, ProgramRequest as P, Request, SessionRequest as S, TurnEvent, TurnRequest as T,
 };
 use std::sync::Arc;
 
@@ -145,7 +145,7 @@ fn races_and_repeated_calls() {
     ] {
         let limits = Limits { tokens: Some(50), ..Limits::default() };
         let made = talk.ask("race", Request::Call(C::Race { branch, variants, limits, draft: message("Which?") }));
-        let Some(Answer::Race(made)) = made else { continue };
+        let Some(Answer::Call(CallAnswer::Race(made))) = made else { continue };
         let raced: Vec<BranchId> = made.iter().map(|arm| arm.id).collect();
         for (at, arm) in raced.iter().enumerate() {
             let words = format!("An answer by arm {at}, which goes on and on. ").repeat(if at == 1 { 12 } else { 1 });
@@ -180,7 +180,7 @@ fn races_and_repeated_calls() {
         talk.model.then(text("The same, said again."));
         let from = talk.client.seen.len();
         let answer = talk.ask("replay", Request::Call(C::Replay { run, profile, model: None, without }));
-        if let Some(Answer::Replaying(call)) = answer {
+        if let Some(Answer::Call(CallAnswer::Replaying(call))) = answer {
             talk.client.closed(from, call.branch.id);
         }
     }
@@ -278,8 +278,8 @@ fn picks_and_comparisons() {
     let fork = |at: NodeId, name: &str| {
         Request::Branch(B::Fork { branch, at: Some(at), name: Some(name.into()), switch: false })
     };
-    let Some(Answer::Branch(side)) = talk.ask("fork", fork(nodes[1], "side")) else { panic!() };
-    let Some(Answer::Branch(other)) = talk.ask("fork", fork(nodes[3], "other")) else { panic!() };
+    let Some(Answer::Branch(BranchAnswer::Branch(side))) = talk.ask("fork", fork(nodes[1], "side")) else { panic!() };
+    let Some(Answer::Branch(BranchAnswer::Branch(other))) = talk.ask("fork", fork(nodes[3], "other")) else { panic!() };
     for (at, words) in
         [(side.id, "What does it cost on the side?"), (side.id, "And for children?"), (other.id, "What of the other?")]
     {

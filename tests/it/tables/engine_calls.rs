@@ -10,8 +10,8 @@ use pleach::domain::conversation::{MarkKind, Overrides};
 use pleach::domain::planning::Mode;
 use pleach::domain::summary::{SummaryAuthor, SummaryKind};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, CallSelector, Event, Exact, ItemName, PlanRequest, ProgramRequest,
-    Request, SessionEvent, SessionRequest, SummaryAct,
+    Act, Answer, BranchRequest, CallRequest, CallSelector, Event, Exact, ItemName, PlanAnswer, PlanRequest,
+    ProgramRequest, Request, SessionEvent, SessionRequest, SummaryAct, SummaryAnswer,
 };
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ impl Calls {
     /// Drafts a summary and returns its number.
     fn draft(&mut self, kind: SummaryKind, up_to: Option<u32>) -> u64 {
         match self.act(SummaryAct::Draft { kind, up_to, by: SummaryAuthor::Extractive }) {
-            Some(Answer::Draft(Some(draft))) => draft.number,
+            Some(Answer::Summary(SummaryAnswer::Draft(Some(draft)))) => draft.number,
             _ => 0,
         }
     }
@@ -104,7 +104,7 @@ fn summaries_from_draft_to_request() {
     calls.act(SummaryAct::Stats);
     calls.plan("And the port of step 5?");
     calls.act(SummaryAct::UndoLevel { kind: SummaryKind::Lane });
-    if let Some(Answer::Summaries(cards)) = calls.act(SummaryAct::List) {
+    if let Some(Answer::Summary(SummaryAnswer::Summaries(cards))) = calls.act(SummaryAct::List) {
         let summary = cards[0].summary.id;
         calls.act(SummaryAct::Rewrite { summary, text: "Written by hand: 8001.".into() });
         calls.act(SummaryAct::TakeBack { summary });
@@ -137,13 +137,17 @@ fn running_turn_is_not_summarized() {
     });
     let refused = calls.client.ask(Request::Summary { branch, act: asked(number + 1) }).unwrap_err();
     assert!(refused.what.contains(&format!("the last finished turn is {number}")), "{refused}");
-    let Answer::Draft(Some(draft)) = calls.client.must(Request::Summary { branch, act: asked(number) }) else {
+    let Answer::Summary(SummaryAnswer::Draft(Some(draft))) =
+        calls.client.must(Request::Summary { branch, act: asked(number) })
+    else {
         panic!()
     };
     assert_eq!(draft.summary.turns, (1, number));
     calls.model.release();
     calls.client.closed(from, branch);
-    let Answer::Draft(Some(draft)) = calls.client.must(Request::Summary { branch, act: asked(number + 1) }) else {
+    let Answer::Summary(SummaryAnswer::Draft(Some(draft))) =
+        calls.client.must(Request::Summary { branch, act: asked(number + 1) })
+    else {
         panic!()
     };
     assert_eq!(draft.summary.turns, (1, number + 1), "once it is closed it counts");
@@ -192,7 +196,8 @@ fn calls_compared_and_repeated() {
         anyway,
     };
     for (query, anyway) in [("port 8003", false), ("why?", false), ("why?", true)] {
-        if let Ok(Answer::Retrieved(found)) = calls.client.ask(Request::Plan(retrieve(query, anyway))) {
+        if let Ok(Answer::Plan(PlanAnswer::Retrieved(found))) = calls.client.ask(Request::Plan(retrieve(query, anyway)))
+        {
             calls.record.note(
                 query,
                 &(

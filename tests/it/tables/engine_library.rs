@@ -11,8 +11,8 @@ use pleach::domain::conversation::{MemoryKind, Role};
 use pleach::domain::planning::StateBlock;
 use pleach::domain::summary::{EditableKind, SummaryAuthor};
 use pleach::engine::api::{
-    Answer, BranchRequest as B, DraftKind, EditableAct, Event, ItemName, MemoryAct, MemoryRequest, MemoryScope,
-    Request, SessionEvent, SessionRequest as S, TurnEvent,
+    Answer, BranchRequest as B, DraftKind, EditableAct, Event, ItemName, MemoryAct, MemoryAnswer, MemoryRequest,
+    MemoryScope, Request, SessionAnswer, SessionEvent, SessionRequest as S, TurnEvent,
 };
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ fn sessions_as_a_library() {
     for (label, title) in [("dated", ""), ("named", "  harbor works "), ("twice", "harbor walls"), ("odd", "9f")] {
         talk.ask(label, Request::Session(S::New { title: title.into() }));
     }
-    let Answer::Opened(view) =
+    let Answer::Session(SessionAnswer::Opened(view)) =
         talk.client.must(Request::Session(S::Open { session: name("harbor works"), branch: None, create: false }))
     else {
         panic!()
@@ -150,7 +150,9 @@ fn sessions_as_a_library() {
     ] {
         talk.ask(&format!("find {line}"), Request::Session(S::Find { line: line.into(), limit }));
     }
-    if let Ok(Answer::Found(found)) = talk.client.ask(Request::Session(S::Find { line: "crane".into(), limit: 9 })) {
+    if let Ok(Answer::Session(SessionAnswer::Found(found))) =
+        talk.client.ask(Request::Session(S::Find { line: "crane".into(), limit: 9 }))
+    {
         talk.record.note("found", &found);
     }
     let nodes: Vec<_> = talk.client.open().nodes.iter().map(|node| node.id).collect();
@@ -194,7 +196,7 @@ fn sessions_as_a_library() {
     talk.ask("markdown", Request::Session(S::Markdown { branch: talk.branch }));
     talk.ask("list", Request::Session(S::List));
     let whole = Request::Session(S::Transcript { session: name(&session.to_string()), branch: None });
-    let Answer::Transcript(mut whole) = talk.client.must(whole) else { panic!() };
+    let Answer::Session(SessionAnswer::Transcript(mut whole)) = talk.client.must(whole) else { panic!() };
     for (source, names) in [("elsewhere", ["main", "side"]), ("elsewhere", ["main", "other"]), ("", [" ", "main"])] {
         // As another program might export it: with other branches and one more message.
         if !source.is_empty() {
@@ -220,7 +222,7 @@ fn sessions_as_a_library() {
     }
     talk.record.say("deleted");
     let made = talk.client.must(Request::Session(S::New { title: "preamble".into() }));
-    let Answer::Opened(made) = made else { panic!() };
+    let Answer::Session(SessionAnswer::Opened(made)) = made else { panic!() };
     for role in [Role::System, Role::Assistant, Role::User, Role::Assistant] {
         talk.client.must(Request::Branch(B::AddMessage {
             branch: made.current,
@@ -330,7 +332,7 @@ fn state_block_suggestions() {
     }
     talk.ask("undo", Request::Session(S::Undo));
     talk.record.say("memories");
-    let Some(Answer::Memories(all)) = talk.ask("all", list(None)) else { panic!() };
+    let Some(Answer::Memory(MemoryAnswer::Memories(all))) = talk.ask("all", list(None)) else { panic!() };
     let ids: Vec<String> = all.iter().map(|memory| memory.id.to_string()).collect();
     let acts = [
         MemoryAct::Confirm(None),

@@ -10,8 +10,8 @@ use pleach::domain::tool::{
     ServerState, ServerTool, ServerTransport, ToolHints, ToolObserver, ToolOutput, ToolServers, ToolStatus, Verdict,
 };
 use pleach::engine::api::{
-    Answer, BranchRequest, Event, ItemName, ProgramRequest, Request, RuleAct, ServerAct, SessionRequest, ToolEvent,
-    ToolRequest as T, TraceAct, TraceWhole,
+    Answer, BranchRequest, Event, ItemName, ProgramRequest, Request, RuleAct, ServerAct, SessionRequest, ToolAnswer,
+    ToolEvent, ToolRequest as T, TraceAct, TraceWhole,
 };
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
@@ -222,7 +222,7 @@ impl Work {
             self.record.note("result", &message["content"]);
         }
         let list = self.client.must(Request::Tool(T::Traces(TraceAct::List { most: calls.len() })));
-        let Answer::Traces(traces) = list else { panic!() };
+        let Answer::Tool(ToolAnswer::Traces(traces)) = list else { panic!() };
         for trace in &traces {
             self.record.note(
                 "trace",
@@ -234,14 +234,14 @@ impl Work {
     /// The ids of calls, newest first.
     fn traces(&mut self) -> Vec<String> {
         let list = self.client.must(Request::Tool(T::Traces(TraceAct::List { most: 99 })));
-        let Answer::Traces(traces) = list else { panic!() };
+        let Answer::Tool(ToolAnswer::Traces(traces)) = list else { panic!() };
         traces.iter().map(pleach::domain::tool::trace::ToolTrace::id).collect()
     }
 
     /// A complete call.
     fn show(&mut self, id: &str) {
         match self.client.ask(Request::Tool(T::Traces(TraceAct::Show { id: id.to_owned() }))) {
-            Ok(Answer::Trace(whole)) => {
+            Ok(Answer::Tool(ToolAnswer::Trace(whole))) => {
                 let TraceWhole { trace, result, full, files } = *whole;
                 let trace = (
                     trace.title(),

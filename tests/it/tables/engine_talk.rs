@@ -10,8 +10,9 @@ use pleach::domain::conversation::{MarkKind, MemoryKind, Overrides, Role};
 use pleach::domain::planning::{Mode, SearchChoice};
 use pleach::domain::summary::SummaryAuthor;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest as B, CallRequest, CallSelector, Draft, DraftKind, ItemName, MemoryAct, MemoryRequest,
-    MemoryScope, PlanRequest, Request, SessionRequest as S, TagAct, TaskAct,
+    Act, Answer, BranchAnswer, BranchRequest as B, CallRequest, CallSelector, Draft, DraftKind, ItemName, MemoryAct,
+    MemoryAnswer, MemoryRequest, MemoryScope, PlanRequest, Request, SessionAnswer, SessionRequest as S, TagAct,
+    TaskAct,
 };
 use std::sync::Arc;
 
@@ -83,7 +84,7 @@ fn begin(model: &Arc<Model>) -> (Bench, Talk) {
     let mut record = Record::new(&bench);
     let mut client = bench.start();
     let opened = record.ask(&mut client, "new", Request::Session(S::New { title: "port".into() }));
-    let Some(Answer::Opened(view)) = opened else { panic!("{opened:?}") };
+    let Some(Answer::Session(SessionAnswer::Opened(view))) = opened else { panic!("{opened:?}") };
     let branch = view.current;
     (bench, Talk { client, record, branch })
 }
@@ -156,7 +157,9 @@ fn branches(talk: &mut Talk) {
     let fork = |at: Option<NodeId>, name: Option<&str>| {
         Request::Branch(B::Fork { branch, at, name: name.map(str::to_owned), switch: false })
     };
-    let Some(Answer::Branch(side)) = talk.ask("fork", fork(Some(nodes[3]), Some("side"))) else { panic!() };
+    let Some(Answer::Branch(BranchAnswer::Branch(side))) = talk.ask("fork", fork(Some(nodes[3]), Some("side"))) else {
+        panic!()
+    };
     talk.ask("fork again", fork(None, Some("side")));
     talk.ask("fork unnamed", fork(None, None));
     talk.client.say(side.id, "What does it cost on the side?");
@@ -288,7 +291,7 @@ fn memories(talk: &mut Talk) {
             scope: MemoryScope::Session,
         }),
     );
-    let Some(Answer::Memories(all)) = talk.ask("all", list(None, None)) else { panic!() };
+    let Some(Answer::Memory(MemoryAnswer::Memories(all))) = talk.ask("all", list(None, None)) else { panic!() };
     for (memory, act) in all.iter().zip([
         MemoryAct::Confirm(None),
         MemoryAct::Edit(Some("Answers are short.".into()), Some(MemoryScope::All)),

@@ -12,7 +12,7 @@ use pleach::domain::summary::{EditableKind, SummaryAuthor};
 use pleach::domain::tool::{Consent, Rule, RuleScope, Verdict};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CodeAct, EditableAct, FileAct, ItemName, ModuleAct, PlanRequest, ProjectAct, Request,
-    RuleAct, ServerAct, SessionRequest, ToolRequest, TraceAct,
+    RuleAct, ServerAct, SessionRequest, ToolAnswer, ToolRequest, TraceAct,
 };
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ impl Work {
         let closed = self.client.closed(from, self.branch);
         self.record.note(words, &closed);
         let list = self.client.must(Request::Tool(ToolRequest::Traces(TraceAct::List { most: calls.len() })));
-        let Answer::Traces(traces) = list else { panic!() };
+        let Answer::Tool(ToolAnswer::Traces(traces)) = list else { panic!() };
         for trace in &traces {
             self.record.note(
                 "trace",

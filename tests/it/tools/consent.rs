@@ -10,7 +10,8 @@ use pleach::domain::tool::{
     ToolOutput, ToolSpec, ToolStatus, Verdict,
 };
 use pleach::engine::api::{
-    Answer, BranchRequest, Event, ItemName, Request, RuleAct, SessionRequest, ToolEvent, ToolRequest, TurnRequest,
+    Answer, BranchRequest, Event, ItemName, Request, RuleAct, SessionRequest, ToolAnswer, ToolEvent, ToolRequest,
+    TurnRequest,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -269,7 +270,7 @@ fn rules_decide_where_a_person_set_them() {
         setup.client.last_result()
     );
     let listed = match setup.client.must(Request::Tool(ToolRequest::Rule(RuleAct::List))) {
-        Answer::Rules(rules) => rules,
+        Answer::Tool(ToolAnswer::Rules(rules)) => rules,
         other => panic!("{other:?}"),
     };
     assert_eq!(listed[0], always);

@@ -3,7 +3,7 @@
 use crate::support::bench::{Bench, Client, Model};
 use crate::support::binary::Home;
 use pleach::domain::tool::{Rule, RuleScope, Verdict};
-use pleach::engine::api::{Answer, CodeAct, FileAct, Request, RuleAct, ToolRequest};
+use pleach::engine::api::{Answer, CodeAct, FileAct, Request, RuleAct, ToolAnswer, ToolRequest};
 use pleach::tools::{EffectOptions, Workspace};
 use std::fs;
 use std::path::Path;
@@ -123,12 +123,12 @@ fn results_read_before_a_rule_stay_with_a_notice() {
 fn names(client: &mut Client) -> (Vec<String>, Vec<String>, bool) {
     let files = match client.must(Request::Tool(ToolRequest::Files(FileAct::Find { query: String::new(), limit: 99 })))
     {
-        Answer::Files(list) => list.paths,
+        Answer::Tool(ToolAnswer::Files(list)) => list.paths,
         other => panic!("{other:?}"),
     };
     let act = CodeAct::Names { typed: "zebra".into(), most: 9 };
     let symbols = match client.must(Request::Tool(ToolRequest::Code { root: None, act })) {
-        Answer::Symbols(found) => found.into_iter().map(|named| named.path).collect(),
+        Answer::Tool(ToolAnswer::Symbols(found)) => found.into_iter().map(|named| named.path).collect(),
         other => panic!("{other:?}"),
     };
     let text = client.ask(Request::Tool(ToolRequest::Files(FileAct::Read { path: ".env".into() }))).is_ok();

@@ -14,8 +14,8 @@ use pleach::domain::tool::{
     ToolServers, ToolStatus, ToolTrace, Verdict, resolution,
 };
 use pleach::engine::api::{
-    Answer, BranchRequest, Event, ProgramEvent, Request, ServerAct, SessionRequest, ToolEvent, ToolRequest, TurnEvent,
-    TurnRequest,
+    Answer, BranchAnswer, BranchRequest, Event, ProgramEvent, Request, ServerAct, SessionRequest, ToolAnswer,
+    ToolEvent, ToolRequest, TurnEvent, TurnRequest,
 };
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
@@ -353,7 +353,7 @@ fn open(bench: &Bench, named: &Arc<Mutex<ConfiguredServers>>, rules: Vec<Rule>, 
 impl Setup {
     fn tool_list(&mut self, act: ServerAct) -> ToolList {
         match self.client.must(Request::Tool(ToolRequest::Servers(Some(self.branch), act))) {
-            Answer::ToolList(all) => *all,
+            Answer::Tool(ToolAnswer::ToolList(all)) => *all,
             other => panic!("{other:?}"),
         }
     }
@@ -495,7 +495,7 @@ fn tools_are_disabled_on_a_branch_and_restored_by_undo() {
         name: None,
         switch: false,
     })) {
-        Answer::Branch(branch) => branch.overrides.tools_off,
+        Answer::Branch(BranchAnswer::Branch(branch)) => branch.overrides.tools_off,
         other => panic!("{other:?}"),
     };
     assert_eq!(forked, ["echo", "s/*", "s/echo"], "a fork copies it");

@@ -1,5 +1,5 @@
 //! The requests to the engine, in one family per subject, so that each family is matched exhaustively in one place.
-//! Not for: answers and events (`view`, `event`), or item names (`draft`).
+//! Not for: answers and events (`answer`, `event`), or item names (`draft`).
 
 mod branch;
 mod call;

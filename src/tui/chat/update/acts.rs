@@ -55,7 +55,7 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     };
     if items.is_empty() {
         let in_panel = model.layers.is_empty() && model.focus == Focus::Context;
-        let key = in_panel.then(|| model.keys.key(Action::Context));
+        let key = in_panel.then(|| model.keys.key(Action::NextRequest));
         let text = key.map_or_else(
             || "Select an item first.".to_owned(),
             |key| format!("This works on an item of the list; {key} opens it."),

@@ -123,7 +123,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         {
             Way::Run(Action::WhatIf)
         }
-        Command::Plan { .. } if printed::has_screen(command, args) => Way::Run(Action::Context),
+        Command::Plan { .. } if printed::has_screen(command, args) => Way::Run(Action::NextRequest),
         Command::Mark(command) => mark(model, command, out),
         Command::Set(command) => setting(model, command, out),
         Command::Context(command) => context(model, command, out),

@@ -4,7 +4,7 @@
 use super::completing;
 use crate::domain::base::{BranchId, Failure, Safe};
 use crate::domain::conversation::{Node, Role};
-use crate::engine::api::{Answer, BranchRequest, SessionRequest};
+use crate::engine::api::{Answer, BranchRequest, SessionAnswer, SessionRequest, ToolAnswer};
 use crate::tui::chat::model::composer;
 use crate::tui::chat::model::pending::ComposerPending;
 use crate::tui::chat::model::queue::{DraftSaveTime, joined};
@@ -30,20 +30,22 @@ pub(crate) fn answered(
 ) {
     use ComposerPending as P;
     match (pending, result) {
-        (P::Attach { name, place }, Ok(Answer::Attached { text, masked })) => {
+        (P::Attach { name, place }, Ok(Answer::Tool(ToolAnswer::Attached { text, masked }))) => {
             completing::attached(model, &name, &place, text, masked);
         }
-        (P::Attach { name, .. }, Ok(Answer::Source(found))) => {
+        (P::Attach { name, .. }, Ok(Answer::Tool(ToolAnswer::Source(found)))) => {
             completing::attached(model, &name, &found.named.place(), Arc::from(found.text), found.masked);
         }
         (P::Attach { .. }, Err(failure)) => completing::not_attached(model, &failure),
-        (P::Check(name), Ok(Answer::Files(list))) => completing::attach_file(model, name, &list, out),
-        (P::Check(name), Ok(Answer::Symbols(list))) => completing::attach_symbol(model, name, list, out),
-        (P::Complete, Ok(Answer::Files(list))) => completing::arrived(model, ticket, list),
-        (P::Complete, Ok(Answer::Symbols(list))) => completing::store_symbols(model, ticket, list),
+        (P::Check(name), Ok(Answer::Tool(ToolAnswer::Files(list)))) => completing::attach_file(model, name, &list, out),
+        (P::Check(name), Ok(Answer::Tool(ToolAnswer::Symbols(list)))) => {
+            completing::attach_symbol(model, name, list, out);
+        }
+        (P::Complete, Ok(Answer::Tool(ToolAnswer::Files(list)))) => completing::arrived(model, ticket, list),
+        (P::Complete, Ok(Answer::Tool(ToolAnswer::Symbols(list)))) => completing::store_symbols(model, ticket, list),
         (P::Save, Ok(_)) | (P::Check(_), Err(_)) => {}
         (P::Save, Err(failure)) => save_failed(model, &failure),
-        (P::History(id), Ok(Answer::Bodies(nodes))) => {
+        (P::History(id), Ok(Answer::Session(SessionAnswer::Bodies(nodes)))) => {
             if model.session.as_ref().is_some_and(|session| session.card.id == id) {
                 earlier(model, &nodes);
             }

@@ -3,7 +3,7 @@
 
 use crate::domain::base::{BranchId, Failure, FailureKind};
 use crate::domain::planning::plan::Warning;
-use crate::engine::api::{Answer, PlanRequest, Planned};
+use crate::engine::api::{Answer, PlanAnswer, PlanRequest, Planned};
 use crate::tui::chat::model::pending::TurnPending;
 use crate::tui::chat::model::plan::DisplayedPlan;
 use crate::tui::screens::request::model::{Content, RequestScreen};
@@ -28,7 +28,7 @@ pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the requested plan, unless the draft changed since.
 pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
-        Ok(Answer::Planned(solved)) => {
+        Ok(Answer::Plan(PlanAnswer::Planned(solved))) => {
             if let Some((branch, draft)) = model.plan.asked.clone().filter(|_| model.plan.due.is_none()) {
                 let generation = model.plan.generation;
                 show(model, DisplayedPlan { generation, branch, draft, solved });

@@ -30,7 +30,7 @@ pub(crate) fn trust(model: &mut Model) {
             Requests include a map of its code and its rules (AGENTS.md), and in mode Heavy parts of its \
             code; {} shows each item. All of this text is sent to the model's server. MCP servers in your settings \
             will start. Each file change and each command needs your approval, unless one of your rules allows it.",
-            model.keys.key(Action::Context)
+            model.keys.key(Action::NextRequest)
         );
         ("Trust this folder?", words, "yes, offer tools here")
     };
@@ -110,7 +110,7 @@ pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &
 pub(crate) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
     let mut choices = vec![('n', "keep writing".to_owned(), Act::Close)];
     choices.extend(model.plan.blocked(branch).map(|blocked| remedies(blocked)).unwrap_or_default());
-    choices.push(('o', "see what doesn't fit".to_owned(), Act::Run(Action::Context)));
+    choices.push(('o', "see what doesn't fit".to_owned(), Act::Run(Action::NextRequest)));
     let mut words = vec![failure.what.clone()];
     words.extend([failure.kept.clone(), failure.todo.clone()].into_iter().filter(|s| !s.is_empty()));
     model.layers.push(Question::new("Too large for the budget", words, choices));

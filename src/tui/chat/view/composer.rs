@@ -181,7 +181,7 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")]
         }
         (Focus::Composer, true) => {
-            &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
+            &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::NextRequest, "request"), (A::Help, "help")]
         }
         (Focus::Composer, false) => composer_hints(view),
         (Focus::Conversation, _) if view.model.conversation.search.is_some() => &[
@@ -230,13 +230,13 @@ fn composer_hints(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             (A::TakeQueued, "edit queued"),
             (A::Send, "send"),
             (A::CycleMode, "mode"),
-            (A::Context, "request"),
+            (A::NextRequest, "request"),
             (A::Help, "help"),
         ],
         () => &[
             (A::Send, "send"),
             (A::CycleMode, "mode"),
-            (A::Context, "request"),
+            (A::NextRequest, "request"),
             (A::Complete, "messages"),
             (A::Palette, "actions"),
             (A::Help, "help"),

@@ -331,7 +331,7 @@ impl BlockBuilder<'_> {
     /// The items that the mode added to the request: `└ Light added 5 items, 612 tokens · Ctrl+O shows the request`
     fn attached(&self, run: &RunCard) -> Line {
         let dot = self.dot();
-        let key = self.model.keys.key_of(Action::Context).unwrap_or_default();
+        let key = self.model.keys.key_of(Action::NextRequest).unwrap_or_default();
         let mut facts = Vec::new();
         if run.edited {
             facts.push("request edited by hand".to_owned());

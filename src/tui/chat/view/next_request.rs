@@ -196,7 +196,7 @@ fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     let mut rows: Vec<Pair> = levels(plan);
     let suggested = plan.suggested().count();
     if suggested > 0 {
-        let key = Line::of(Ink::Dim, &view.key(Action::Context));
+        let key = Line::of(Ink::Dim, &view.key(Action::NextRequest));
         rows.push((Line::of(Ink::Accent, &format!("Suggested pins ({suggested}):")), key));
     }
     rows.extend(cached(view, width));
@@ -211,7 +211,7 @@ fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
         rows.extend(TextRows::plain(&text, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
     }
     if view.focused(Focus::Context) {
-        let (key, open) = (view.key(Action::Context), view.key_in(Action::Open, When::Panel));
+        let (key, open) = (view.key(Action::NextRequest), view.key_in(Action::Open, When::Panel));
         let hint = format!("{key} or {open} shows each item and why");
         rows.extend(TextRows::plain(&hint, width, Ink::Dim).into_iter().map(|line| (line, Line::new())));
     }

@@ -5,7 +5,7 @@ use super::model::ApprovalScreen;
 use crate::domain::base::{BranchId, Failure, RunId};
 use crate::domain::tool::consent::BESIDE;
 use crate::domain::tool::{Consent, PendingApproval, RerunState, Rule, RuleScope, Verdict, mcp};
-use crate::engine::api::{Answer, Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
+use crate::engine::api::{Answer, Request, RuleAct, ToolAnswer, ToolRequest, TraceAct, TurnRequest};
 use crate::tui::chat::update::questions;
 use crate::tui::model::status::ASKING;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
@@ -166,7 +166,7 @@ fn describe_rule(rule: &Rule) -> String {
 /// Handles the list of rules.
 pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
-        Ok(Answer::Rules(rules)) => show_rules(model, rules),
+        Ok(Answer::Tool(ToolAnswer::Rules(rules))) => show_rules(model, rules),
         result => show_answer(model, result),
     }
 }

@@ -5,7 +5,7 @@ use super::model::{Calls, CallsPending, DiffView, HistoryScreen};
 use crate::domain::base::{Failure, RunId};
 use crate::domain::call::RunCard;
 use crate::domain::conversation::Atom;
-use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest};
+use crate::engine::api::{Answer, CallAnswer, CallRequest, CallSelector, ItemName, PlanAnswer, PlanRequest};
 use crate::tui::chat::update::acts;
 use crate::tui::model::list::Scroll;
 use crate::tui::screens;
@@ -15,14 +15,14 @@ use crate::tui::update::prelude::*;
 /// Handles the answers to the requests of these screens.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, result: Result<Answer, Failure>) {
     match (pending, result) {
-        (CallsPending::List, Ok(Answer::Runs(cards))) => {
+        (CallsPending::List, Ok(Answer::Call(CallAnswer::Runs(cards)))) => {
             model.layers.all_mut::<Calls>().for_each(|calls| calls.fill(cards.clone()));
         }
         (CallsPending::List, Err(failure)) => {
             model.layers.close::<Calls>(|calls| calls.loading);
             show_failure(model, &failure);
         }
-        (CallsPending::Diff, Ok(Answer::Diff(diff))) => {
+        (CallsPending::Diff, Ok(Answer::Call(CallAnswer::Diff(diff)))) => {
             if let Some(view) = model.layers.all_mut::<DiffView>().find(|view| view.ticket == ticket) {
                 view.show(diff);
             }
@@ -31,7 +31,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, re
             model.layers.close::<DiffView>(|view| view.ticket == ticket);
             show_failure(model, &failure);
         }
-        (CallsPending::History, Ok(Answer::History(history))) => {
+        (CallsPending::History, Ok(Answer::Plan(PlanAnswer::History(history)))) => {
             model.layers.push(HistoryScreen { history, scroll: Scroll::default() });
         }
         (CallsPending::List | CallsPending::Diff | CallsPending::History, result) => show_answer(model, result),

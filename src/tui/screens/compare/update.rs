@@ -5,7 +5,7 @@ use super::model::CompareView;
 use crate::domain::base::{BranchId, Failure};
 use crate::domain::conversation::Branch;
 use crate::domain::conversation::resolve;
-use crate::engine::api::{Answer, BranchRequest, ItemName};
+use crate::engine::api::{Answer, BranchAnswer, BranchRequest, ItemName};
 use crate::tui::screens::calls::model::DiffView;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::update::effects::{show_answer, show_failure};
@@ -92,7 +92,7 @@ pub(crate) fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {
 /// Handles the comparison of both branches.
 pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     match result {
-        Ok(Answer::Compared(compared)) => {
+        Ok(Answer::Branch(BranchAnswer::Compared(compared))) => {
             if let Some(view) = model.layers.all_mut::<CompareView>().find(|view| view.ticket == ticket) {
                 view.compared = Some(compared);
             }

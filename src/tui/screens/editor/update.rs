@@ -6,8 +6,8 @@ use super::model::{EditorPending, EditorScreen, PolicyPreview};
 use crate::domain::base::{Failure, FailureKind, Hash};
 use crate::domain::summary::{Editability, EditableKind, PolicyFault, SummaryAuthor, SummarySource};
 use crate::engine::api::{
-    Answer, BranchRequest, EditableAct, FileAct, MemoryAct, MemoryRequest, ModuleAct, ProjectAct, Request,
-    SessionRequest, SummaryAct, ToolRequest,
+    Answer, BranchRequest, EditableAct, EditableAnswer, FileAct, MemoryAct, MemoryRequest, ModuleAct, PlanAnswer,
+    ProjectAct, Request, SessionRequest, SummaryAct, ToolRequest,
 };
 use crate::tui::chat::model::pending::ComposerPending;
 use crate::tui::chat::update::branches;
@@ -70,7 +70,7 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (EditorPending::List, Ok(Answer::Editables(kind, items))) => {
+        (EditorPending::List, Ok(Answer::Editable(EditableAnswer::Editables(kind, items)))) => {
             let waits = |screen: &&mut EditorScreen| screen.kind == kind && screen.loading == Some(ticket);
             if let Some(screen) = model.layers.all_mut().find(waits) {
                 screen.fill(items);
@@ -176,9 +176,9 @@ fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out:
     let Some(result) = update_modules::finished(model, ticket, result) else { return };
     let is_it = |editor: &Editor| editor.saving == Some(ticket);
     let (fault, text) = match result {
-        Ok(Answer::Refused(fault)) => (Some(fault), String::new()),
+        Ok(Answer::Editable(EditableAnswer::Refused(fault))) => (Some(fault), String::new()),
         Err(failure) => (Some(PolicyFault { place: None, words: failure.to_string() }), String::new()),
-        Ok(Answer::Policies { names, notice: text }) => {
+        Ok(Answer::Editable(EditableAnswer::Policies { names, notice: text })) => {
             model.facts.policies = names;
             (None, text)
         }
@@ -285,7 +285,7 @@ fn preview(model: &mut Model, policy: String, out: &mut Vec<Cmd>) {
 
 fn previewed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     let came = match result {
-        Ok(Answer::WhatIf(found)) => Ok(found),
+        Ok(Answer::Plan(PlanAnswer::WhatIf(found))) => Ok(found),
         Ok(_) => Err("The draft changed in the meantime; try again.".to_owned()),
         Err(failure) if failure.kind == FailureKind::Stale => {
             Err("The branch changed in the meantime; try again.".into())

@@ -21,7 +21,7 @@ const WRITING: [(&str, &str); 8] = [
 
 /// Common tasks, with their actions.
 const TASKS: &[(&str, &[Action])] = &[
-    ("See each item of the next request, and why it is included or left out.", &[Action::Context]),
+    ("See each item of the next request, and why it is included or left out.", &[Action::NextRequest]),
     (
         "On an item or a message: pin it, lease it, leave it out, include it once.",
         &[Action::Pin, Action::Lease, Action::Exclude, Action::IncludeOnce],

@@ -5,7 +5,7 @@ use super::model::MemoriesPending;
 use crate::domain::base::Failure;
 use crate::domain::base::ids::MemoryId;
 use crate::domain::conversation::{Memory, MemoryKind, MemoryStatus, Scope};
-use crate::engine::api::{Answer, MemoryAct, MemoryRequest, MemoryScope, Request};
+use crate::engine::api::{Answer, MemoryAct, MemoryAnswer, MemoryRequest, MemoryScope, Request};
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
@@ -21,7 +21,7 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (MemoriesPending::List, Ok(Answer::Memories(all))) => arrived(model, ticket, &all),
+        (MemoriesPending::List, Ok(Answer::Memory(MemoryAnswer::Memories(all)))) => arrived(model, ticket, &all),
         (MemoriesPending::List, Err(failure)) => screens::picker::update::failed(model, ticket, &failure),
         (MemoriesPending::Change, Ok(answer)) => changed(model, &answer, out),
         (MemoriesPending::List | MemoriesPending::Change, result) => show_answer(model, result),

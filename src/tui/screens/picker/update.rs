@@ -7,7 +7,7 @@ use crate::domain::base::{Failure, SessionId};
 use crate::domain::call::ModelInfo;
 use crate::domain::call::tokens::{counted, short};
 use crate::domain::conversation::SessionCard;
-use crate::engine::api::{Answer, MemoryAct, ProgramRequest, SessionRequest};
+use crate::engine::api::{Answer, MemoryAct, ProgramAnswer, ProgramRequest, SessionAnswer, SessionRequest};
 use crate::tui::chat::model::slash::CommandRow;
 use crate::tui::chat::update::{branches, copying};
 use crate::tui::model::pending::SessionPending;
@@ -21,8 +21,12 @@ use crate::tui::update::settings;
 /// Handles the answers to the requests of the lists.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, result: Result<Answer, Failure>) {
     match (pending, result) {
-        (PickerPending::Sessions, Ok(Answer::Sessions(cards))) => fill_sessions(model, ticket, &cards),
-        (PickerPending::Models, Ok(Answer::Models(by_profile))) => fill_models(model, ticket, by_profile),
+        (PickerPending::Sessions, Ok(Answer::Session(SessionAnswer::Sessions(cards)))) => {
+            fill_sessions(model, ticket, &cards);
+        }
+        (PickerPending::Models, Ok(Answer::Program(ProgramAnswer::Models(by_profile)))) => {
+            fill_models(model, ticket, by_profile);
+        }
         (PickerPending::Sessions | PickerPending::Models, Err(failure)) => failed(model, ticket, &failure),
         (PickerPending::Sessions | PickerPending::Models, result) => show_answer(model, result),
     }

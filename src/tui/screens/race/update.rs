@@ -10,7 +10,9 @@ use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{Atom, Branch, Overrides};
 use crate::domain::planning::variant;
 use crate::domain::planning::{ContextPlan, Row, Section};
-use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, TurnRequest};
+use crate::engine::api::{
+    Answer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, TurnRequest,
+};
 use crate::tui::chat::update::{branches, queueing};
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
@@ -24,9 +26,11 @@ use crate::tui::update::prelude::*;
 pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     use RacePending as P;
     match (pending, result) {
-        (P::Items(run), Ok(Answer::StoredPlan { plan, .. })) => items(model, run, &plan),
-        (P::Replay, Ok(Answer::Replaying(made))) => replaying(model, *made),
-        (P::Branches(variants, draft), Ok(Answer::Race(made))) => racing(model, &variants, &draft, made, out),
+        (P::Items(run), Ok(Answer::Call(CallAnswer::StoredPlan { plan, .. }))) => items(model, run, &plan),
+        (P::Replay, Ok(Answer::Call(CallAnswer::Replaying(made)))) => replaying(model, *made),
+        (P::Branches(variants, draft), Ok(Answer::Call(CallAnswer::Race(made)))) => {
+            racing(model, &variants, &draft, made, out);
+        }
         (P::Entry(branch, draft), Err(mut failure)) => {
             failure.kept = queueing::take_back(model, branch, draft).unwrap_or(failure.kept);
             model.conversation.failed.insert(branch, failure);
@@ -210,7 +214,7 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     branch.overrides.mattered.push(atom);
     let overrides = branch.overrides.clone();
     send(model, BranchRequest::Override { branch: origin, overrides }, Pending::Act, out);
-    let key = model.keys.key(Action::Context);
+    let key = model.keys.key(Action::NextRequest);
     model.status.say(Severity::Notice, format!("The item is now suggested as a pin; {key} shows it."), model.now);
 }
 

@@ -5,7 +5,7 @@ use super::model::{EditedRequest, RawRequestPending, RawRequestScreen};
 use crate::domain::base::{BranchId, Failure, Hash, Safe};
 use crate::domain::call::request;
 use crate::domain::call::{BodyFault, RunCard};
-use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanRequest, RawRequest};
+use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanAnswer, PlanRequest, RawRequest};
 use crate::tui::chat::update::ask;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::effects::{show_answer, show_failure};
@@ -16,8 +16,10 @@ use std::sync::Arc;
 pub(crate) fn answered(model: &mut Model, pending: RawRequestPending, result: Result<Answer, Failure>) {
     use RawRequestPending as P;
     match (pending, result) {
-        (P::Body { branch, draft, edit }, Ok(Answer::Raw(found))) => arrived(model, branch, draft, edit, *found),
-        (P::Count(digest), Ok(Answer::Weighed(found))) => counted(model, digest, &found),
+        (P::Body { branch, draft, edit }, Ok(Answer::Plan(PlanAnswer::Raw(found)))) => {
+            arrived(model, branch, draft, edit, *found);
+        }
+        (P::Count(digest), Ok(Answer::Plan(PlanAnswer::Weighed(found)))) => counted(model, digest, &found),
         (P::Send { branch, draft, digest }, result) => sent(model, branch, draft, digest, result),
         (P::Body { .. } | P::Count(_), result) => show_answer(model, result),
     }
@@ -88,7 +90,7 @@ pub(crate) fn show_sent(model: &mut Model, run: &RunCard, found: RawRequest) {
 fn refuse_sent(model: &mut Model) -> bool {
     let sent = model.layers.top::<RawRequestScreen>().is_some_and(|raw| raw.sent.is_some());
     if sent {
-        let key = model.keys.key(Action::Context);
+        let key = model.keys.key(Action::NextRequest);
         let text = format!("This request was sent; only the next request can be edited: press {key} in the composer.");
         model.status.say(Severity::Notice, text, model.now);
     }

@@ -13,7 +13,10 @@ use crate::domain::base::{Failure, FailureKind, RunId};
 use crate::domain::call::UnusedItem;
 use crate::domain::conversation::Atom;
 use crate::domain::planning::{ItemHistory, RowKind, Verdict};
-use crate::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, TransitionReport};
+use crate::engine::api::{
+    Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, ItemName, PlanAnswer, PlanRequest,
+    TransitionReport,
+};
 use crate::tui::model::session::Session;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::effects::show_answer;
@@ -31,12 +34,14 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, 
         (RequestPending::Preview, result) => previewed(model, ticket, result),
         (RequestPending::Text(run, atom), Ok(Answer::Text(text))) => put_text(model, run, atom, &text),
         (RequestPending::Text(run, atom), Err(failure)) => put_text(model, run, atom, &failure.to_string()),
-        (RequestPending::Steps(atom), Ok(Answer::Steps(steps))) => put_steps(model, atom, &steps),
-        (RequestPending::History(atom), Ok(Answer::History(history))) => put_history(model, atom, Some(&history)),
+        (RequestPending::Steps(atom), Ok(Answer::Branch(BranchAnswer::Steps(steps)))) => put_steps(model, atom, &steps),
+        (RequestPending::History(atom), Ok(Answer::Plan(PlanAnswer::History(history)))) => {
+            put_history(model, atom, Some(&history));
+        }
         // A newer request replaced this one.
         (RequestPending::History(_), Err(failure)) if failure.kind == FailureKind::Stale => {}
         (RequestPending::History(atom), Err(_)) => put_history(model, atom, None),
-        (RequestPending::Unused, Ok(Answer::Ledger(found))) => set_unused(model, &found.uses.unused),
+        (RequestPending::Unused, Ok(Answer::Call(CallAnswer::Ledger(found)))) => set_unused(model, &found.uses.unused),
         (RequestPending::Unused, _) => set_unused(model, &[]),
         (RequestPending::Sent, result) => update_sent::arrived(model, ticket, result),
         (RequestPending::Bytes, result) => update_sent::bytes_arrived(model, result),
@@ -75,7 +80,7 @@ fn top_screen(model: &mut Model) -> Option<&mut RequestScreen> {
 /// The overlay if it is the top screen; otherwise None, and a notice says which key opens it.
 fn open_overlay(model: &mut Model) -> Option<&mut RequestScreen> {
     if top_screen(model).is_none() {
-        let key = model.keys.key(Action::Context);
+        let key = model.keys.key(Action::NextRequest);
         model.status.say(Severity::Notice, format!("This works in the list; {key} opens it."), model.now);
     }
     top_screen(model)
@@ -302,7 +307,7 @@ fn previewed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
         }
         preview.ticket = None;
         match result {
-            Ok(Answer::Preview(found)) => preview.outcome = Some(Ok(found)),
+            Ok(Answer::Plan(PlanAnswer::Preview(found))) => preview.outcome = Some(Ok(found)),
             Ok(_) => {}
             // A newer plan is being solved.
             Err(failure) if failure.kind == FailureKind::Stale => preview.due = Some(model.now + 2 * PREVIEW_DELAY_MS),

@@ -6,7 +6,7 @@ use super::model::{RequestPending, RequestScreen};
 use crate::domain::base::{Failure, RunId};
 use crate::domain::call::RunCard;
 use crate::domain::conversation::Role;
-use crate::engine::api::{Answer, CallRequest, CallSelector};
+use crate::engine::api::{Answer, CallAnswer, CallRequest, CallSelector};
 use crate::tui::model::session::Session;
 use crate::tui::screens::{calls, race, raw_request, search};
 use crate::tui::update::effects::{show_answer, show_failure};
@@ -26,7 +26,7 @@ pub(crate) fn refuses(model: &mut Model, action: Action) -> bool {
             || matches!(action, A::TakeRow | A::TakeAll | A::SearchAnyway | A::BudgetUp | A::BudgetDown)
             || matches!(action, A::EditRequest | A::EditJson));
     if refused {
-        let key = model.keys.key(A::Context);
+        let key = model.keys.key(A::NextRequest);
         notice(model, format!("This request was sent; marks act on the next request: {key} from the composer."));
     }
     refused
@@ -94,7 +94,7 @@ pub(crate) fn next_call(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let Some(found) = model.layers.top().and_then(RequestScreen::call) else { return };
     let Some(run) = found.after else {
-        let key = model.keys.key(Action::Context);
+        let key = model.keys.key(Action::NextRequest);
         return notice(model, format!("This is the newest call; {key} from the composer shows the next request."));
     };
     request(model, run, out);
@@ -145,7 +145,9 @@ pub(crate) fn bytes(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Shows the bytes of a call in the same way as the bytes of the next request.
 pub(super) fn bytes_arrived(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
-        Ok(Answer::Replayed { run, request }) => raw_request::update::show_sent(model, &run, *request),
+        Ok(Answer::Call(CallAnswer::Replayed { run, request })) => {
+            raw_request::update::show_sent(model, &run, *request);
+        }
         other => show_answer(model, other),
     }
 }
@@ -163,7 +165,7 @@ pub(super) fn arrived(model: &mut Model, ticket: u64, result: Result<Answer, Fai
     let waits = |overlay: &&mut RequestScreen| overlay.sent().is_some_and(|sent| sent.ticket == ticket);
     let Some(overlay) = model.layers.all_mut::<RequestScreen>().find(waits) else { return };
     match result {
-        Ok(Answer::SentRequest(found)) => overlay.show_sent(*found),
+        Ok(Answer::Call(CallAnswer::SentRequest(found))) => overlay.show_sent(*found),
         Ok(_) => {}
         Err(failure) => match overlay.sent_mut().filter(|sent| sent.found.is_none()) {
             Some(sent) => sent.failure = Some(failure.to_string()),

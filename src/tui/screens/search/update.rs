@@ -4,7 +4,7 @@
 use super::model::{ReturnPoint, SearchPending, SearchScreen, remember};
 use crate::domain::base::{Failure, FailureKind, NodeId};
 use crate::domain::conversation::FoundMessages;
-use crate::engine::api::{Answer, SessionRequest};
+use crate::engine::api::{Answer, SessionAnswer, SessionRequest};
 use crate::tui::chat::update::branches;
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
@@ -22,13 +22,13 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (SearchPending::Find, Ok(Answer::Found(found))) => arrived(model, ticket, Ok(*found)),
+        (SearchPending::Find, Ok(Answer::Session(SessionAnswer::Found(found)))) => arrived(model, ticket, Ok(*found)),
         (SearchPending::Find, Err(failure)) => arrived(model, ticket, Err(failure)),
-        (SearchPending::GoTo(node), Ok(Answer::Opened(view))) => {
+        (SearchPending::GoTo(node), Ok(Answer::Session(SessionAnswer::Opened(view)))) => {
             session::opened(model, &view, out);
             go_to(model, Some(node));
         }
-        (SearchPending::Return(point), Ok(Answer::Opened(view))) => {
+        (SearchPending::Return(point), Ok(Answer::Session(SessionAnswer::Opened(view)))) => {
             session::opened(model, &view, out);
             restore(model, point);
         }

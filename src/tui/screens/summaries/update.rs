@@ -4,7 +4,7 @@
 use super::model::{DraftScreen, Item, Part, SummaryList, SummaryPending};
 use crate::domain::base::{BranchId, Failure};
 use crate::domain::summary::{SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState};
-use crate::engine::api::{Answer, Request, SummaryAct};
+use crate::engine::api::{Answer, Request, SummaryAct, SummaryAnswer};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
@@ -27,7 +27,7 @@ pub(crate) fn answered(
             edit(model, branch, number, &text);
             show_failure(model, &failure);
         }
-        (P::List, Ok(Answer::Summaries(cards))) => fill_list(model, cards),
+        (P::List, Ok(Answer::Summary(SummaryAnswer::Summaries(cards)))) => fill_list(model, cards),
         (P::List, Err(failure)) => {
             fill_list(model, Vec::new());
             show_failure(model, &failure);

@@ -4,7 +4,7 @@
 use super::model::{ListEntry, ToolsPending, ToolsScreen};
 use crate::domain::base::{Failure, Hash};
 use crate::domain::tool::{FileCard, ToolList};
-use crate::engine::api::{Answer, ServerAct, ToolRequest};
+use crate::engine::api::{Answer, ServerAct, ToolAnswer, ToolRequest};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::effects::{show_answer, show_failure};
@@ -19,7 +19,7 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (ToolsPending::List, Ok(Answer::ToolList(all))) => arrived(model, ticket, all),
+        (ToolsPending::List, Ok(Answer::Tool(ToolAnswer::ToolList(all)))) => arrived(model, ticket, all),
         (ToolsPending::List, Err(failure)) => {
             model.layers.close::<ToolsScreen>(|screen| screen.ticket == ticket);
             show_failure(model, &failure);

@@ -62,7 +62,7 @@ const WHY: [Part; 5] = [
     ),
     part(
         "Press {} to see every item of this request, included or left out, with its tokens and reason.",
-        &[(A::Context, W::Always)],
+        &[(A::NextRequest, W::Always)],
         |model, _| written(model) && model.layers.all::<RequestScreen>().next().is_some(),
         "These items would be sent.",
     ),
@@ -89,7 +89,7 @@ const WHY: [Part; 5] = [
 const EXCLUDE: [Part; 3] = [
     part(
         "Press {} to open the request again.",
-        &[(A::Context, W::Always)],
+        &[(A::NextRequest, W::Always)],
         |model, tour| model.layers.on::<RequestScreen>() || excluded(model, tour),
         "",
     ),

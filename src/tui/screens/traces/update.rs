@@ -7,7 +7,7 @@ use crate::domain::base::{Failure, Hash};
 use crate::domain::tool::consent::BESIDE;
 use crate::domain::tool::resolution;
 use crate::domain::tool::{Rerun, RerunState, ToolTrace};
-use crate::engine::api::{Answer, ToolRequest, TraceAct, TraceWhole};
+use crate::engine::api::{Answer, ToolAnswer, ToolRequest, TraceAct, TraceWhole};
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::update::effects::{show_answer, show_failure};
@@ -167,8 +167,8 @@ pub(crate) fn request_texts(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the stored texts of a call.
 pub(crate) fn answered(model: &mut Model, pending: TracePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match (pending, result) {
-        (TracePending::Show(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, false, out),
-        (TracePending::Copy(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, true, out),
+        (TracePending::Show(id), Ok(Answer::Tool(ToolAnswer::Trace(whole)))) => arrived(model, &id, *whole, false, out),
+        (TracePending::Copy(id), Ok(Answer::Tool(ToolAnswer::Trace(whole)))) => arrived(model, &id, *whole, true, out),
         (TracePending::Show(id), Err(failure)) => {
             // Without an entry, the texts would be requested again after every message.
             keep_texts(model, &id, &Texts::default());

@@ -3,7 +3,7 @@
 
 use super::model::UsageScreen;
 use crate::domain::base::{BranchId, Failure};
-use crate::engine::api::{Answer, CallRequest};
+use crate::engine::api::{Answer, CallAnswer, CallRequest};
 use crate::tui::chat::update::printed;
 use crate::tui::screens;
 use crate::tui::update::effects::{show_answer, show_failure};
@@ -43,7 +43,7 @@ pub(crate) fn text(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the figures.
 pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     match result {
-        Ok(Answer::Ledger(ledger)) => {
+        Ok(Answer::Call(CallAnswer::Ledger(ledger))) => {
             if let Some(screen) = model.layers.all_mut::<UsageScreen>().find(|screen| screen.ticket == ticket) {
                 screen.show(ledger);
             }

@@ -4,7 +4,7 @@
 use super::model::WhatIfScreen;
 use crate::domain::base::{BranchId, Failure, FailureKind};
 use crate::domain::planning::{WhatIf, variant};
-use crate::engine::api::{Answer, PlanRequest, ProgramRequest};
+use crate::engine::api::{Answer, PlanAnswer, PlanRequest, ProgramAnswer, ProgramRequest};
 use crate::tui::chat::update::branches;
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
@@ -27,7 +27,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the list of the profile's models. The variants are requested again if a model has no line yet. A server that
 /// cannot list its models adds no line.
 pub(crate) fn listed(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
-    let Ok(Answer::Models(by_profile)) = result else { return };
+    let Ok(Answer::Program(ProgramAnswer::Models(by_profile))) = result else { return };
     let current = model.session.as_ref().and_then(|session| session.settings()).map(|known| known.model.name.clone());
     let names: Vec<String> =
         by_profile.into_iter().filter_map(|(_, found)| found.ok()).flatten().map(|m| m.name).collect();
@@ -56,7 +56,7 @@ fn request_variants(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the planned variants.
 pub(crate) fn answered(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
-        Ok(Answer::WhatIf(found)) => {
+        Ok(Answer::Plan(PlanAnswer::WhatIf(found))) => {
             arrived(model, &found);
             request_missing_models(model, out);
         }

@@ -43,7 +43,9 @@ fn opening_a_branch_drafts_what_is_due() {
     plan(&mut second, branch);
     for switch in [true, false] {
         let fork = BranchRequest::Fork { branch, at: None, name: None, switch };
-        let Answer::Branch(child) = second.must(Request::Branch(fork)) else { panic!("no branch") };
+        let Answer::Branch(BranchAnswer::Branch(child)) = second.must(Request::Branch(fork)) else {
+            panic!("no branch")
+        };
         if !switch {
             second.must(Request::Branch(BranchRequest::Switch { branch: child.id }));
         }
@@ -78,7 +80,9 @@ fn opening_a_branch_uses_an_extractive_summary() {
     assert!(summary(&plan(&mut client, branch)).is_none());
     let used = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("the policy accepts drafts automatically"));
     client.wait(0, used);
-    let Answer::Summaries(cards) = act(&mut client, branch, SummaryAct::List) else { panic!("no list") };
+    let Answer::Summary(SummaryAnswer::Summaries(cards)) = act(&mut client, branch, SummaryAct::List) else {
+        panic!("no list")
+    };
     assert_eq!((cards.len(), cards[0].summary.turns, cards[0].active), (1, (1, 7), true));
     assert!(summary(&plan(&mut client, branch)).is_some());
 }

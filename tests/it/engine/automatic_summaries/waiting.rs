@@ -4,7 +4,7 @@
 use super::*;
 use pleach::domain::base::{BranchId, FailureKind};
 use pleach::domain::conversation::Branch;
-use pleach::engine::api::DraftKind;
+use pleach::engine::api::{BranchAnswer, DraftKind, SummaryAnswer};
 
 /// A program that runs one command: the workbench's engine, but it waits for all of its work.
 fn command(bench: &Bench, spec: &PolicySpec) -> Client {
@@ -23,7 +23,7 @@ fn spec() -> PolicySpec {
 /// The draft that waits on a branch.
 fn waiting(client: &mut Client, branch: BranchId) -> Option<Arc<SummaryDraft>> {
     match act(client, branch, SummaryAct::Show) {
-        Answer::Draft(draft) => draft,
+        Answer::Summary(SummaryAnswer::Draft(draft)) => draft,
         other => panic!("{other:?}"),
     }
 }
@@ -48,7 +48,7 @@ fn four_turns(bench: &Bench) -> (BranchId, SummaryDraft) {
 
 fn fork(client: &mut Client, branch: BranchId, at: Option<NodeId>) -> Box<Branch> {
     match client.must(Request::Branch(BranchRequest::Fork { branch, at, name: None, switch: false })) {
-        Answer::Branch(child) => child,
+        Answer::Branch(BranchAnswer::Branch(child)) => child,
         other => panic!("{other:?}"),
     }
 }

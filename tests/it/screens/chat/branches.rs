@@ -7,7 +7,7 @@ use crate::screens::fixture::{self, MAIN, RETRY, SESSION, node_id};
 use pleach::config::commands::Printed;
 use pleach::domain::base::BranchId;
 use pleach::domain::conversation::{Branch, Node, Role};
-use pleach::engine::api::{Answer, BranchRequest, Event, Request, SessionEvent, TurnEvent};
+use pleach::engine::api::{BranchAnswer, BranchRequest, Event, Request, SessionEvent, TurnEvent};
 use pleach::tui::model::focus::Focus;
 use pleach::tui::msg::{Done, Msg};
 use uuid::Uuid;
@@ -34,7 +34,7 @@ fn versions_are_browsed_with_one_key() {
         let head = nodes.iter().find(|node| node.head.id == node_id(n));
         let branch = fixture::branch(MAIN, "main", head, None);
         stage.event(Event::Session(SessionEvent::Branch(Box::new(branch.clone()))));
-        stage.reply(sibling, Answer::Branch(Box::new(branch)));
+        stage.reply(sibling, BranchAnswer::Branch(Box::new(branch)));
     };
     stage.press("l");
     assert!(
@@ -122,7 +122,7 @@ fn a_fork_says_where_the_person_is_and_how_to_return() {
     let fork = Branch { parent: Some(MAIN), ..fixture::branch(fixture::third(), "main-2", None, Some(MAIN)) };
     stage.reply(
         |r| matches!(r, Request::Branch(BranchRequest::Fork { .. })),
-        Answer::Branch(Box::new(Branch { head: Some(node_id(6)), ..fork })),
+        BranchAnswer::Branch(Box::new(Branch { head: Some(node_id(6)), ..fork })),
     );
     let screen = stage.screen(80, 24);
     assert!(screen.contains("Now on the new branch main-2."), "{screen}");
@@ -148,7 +148,7 @@ fn a_fork_takes_the_unsent_message_along() {
     let fork = Branch { parent: Some(MAIN), ..fixture::branch(fixture::third(), "fork", None, Some(MAIN)) };
     stage.reply(
         |r| matches!(r, Request::Branch(BranchRequest::Fork { .. })),
-        Answer::Branch(Box::new(Branch { head: Some(node_id(6)), ..fork })),
+        BranchAnswer::Branch(Box::new(Branch { head: Some(node_id(6)), ..fork })),
     );
     assert_eq!(stage.model.composer.first_line(), "for the fork");
     stage.wait(2_000);

@@ -9,8 +9,8 @@ use pleach::config::commands::Printed;
 use pleach::domain::conversation::{MarkKind, Overrides};
 use pleach::domain::planning::Mode;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Event, ItemName, ProgramEvent, ProgramRequest, Request, SessionEvent, SessionRequest,
-    TaskAct, TurnRequest,
+    Act, Answer, BranchRequest, Event, ItemName, ProgramAnswer, ProgramEvent, ProgramRequest, Request, SessionEvent,
+    SessionRequest, TaskAct, TurnRequest,
 };
 use pleach::tui::msg::{Done, Input, Msg};
 use pleach::tui::screens::request::model::RequestScreen;
@@ -55,7 +55,7 @@ fn a_model_that_the_server_does_not_list_is_reported() {
     stage.type_text("/model nosuch").press("enter");
     let asked = |r: &Request| matches!(r, Request::Program(ProgramRequest::Models { profile: Some(of), unready: false }) if of == "openai");
     let other = pleach::domain::call::model::ModelInfo { name: "gpt-4.1".into(), ..fixture::settings().model };
-    let listed = Answer::Models(vec![("openai".into(), Ok(vec![other]))]);
+    let listed = Answer::Program(ProgramAnswer::Models(vec![("openai".into(), Ok(vec![other]))]));
     stage.reply(asked, listed);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("The profile openai has no model gpt-4.1-mini. F4 lists its models."), "{screen}");

@@ -9,8 +9,8 @@ use crate::screens::pictures::pictures;
 use pleach::domain::conversation::MarkKind;
 use pleach::domain::planning::Mode;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, DraftKind, Event, FileList, ItemName, PlanRequest, Request, ToolRequest, TurnEvent,
-    TurnRequest,
+    Act, Answer, BranchRequest, DraftKind, Event, FileList, ItemName, PlanRequest, Request, ToolAnswer, ToolRequest,
+    TurnEvent, TurnRequest,
 };
 use pleach::tui::model::focus::Focus;
 use pleach::tui::screens::picker::model::{Kind, Picker};
@@ -343,7 +343,7 @@ fn the_chat_names_no_keys_while_a_screen_has_them() {
     // While names are listed, Enter accepts one and sends nothing.
     stage.press("esc").type_text("see @src");
     let list = FileList { paths: vec!["src/auth.rs".into()], note: String::new() };
-    stage.reply(|r| matches!(r, Request::Tool(ToolRequest::Files(_))), Answer::Files(list));
+    stage.reply(|r| matches!(r, Request::Tool(ToolRequest::Files(_))), ToolAnswer::Files(list));
     let screen = stage.screen(80, 24);
     assert!(screen.contains("Enter accept") && !screen.contains("Enter send"), "{screen}");
 }

@@ -9,7 +9,7 @@ use pleach::domain::call::PromptCost;
 use pleach::domain::conversation::{Atom, Node};
 use pleach::domain::planning::plan::{BlockedRemedy, Reason, Warning};
 use pleach::domain::planning::{Blocked, ContextPlan, Milli, Row, RowKind, Section, Task};
-use pleach::engine::api::{Answer, Event, PlanRequest, Planned, Request, TurnEvent, TurnRequest};
+use pleach::engine::api::{Event, PlanAnswer, PlanRequest, Planned, Request, TurnEvent, TurnRequest};
 use std::sync::Arc;
 
 #[test]
@@ -42,7 +42,7 @@ fn changed_window_size_is_announced_once() {
     let reply = |stage: &mut Stage, plan: &ContextPlan| {
         stage.reply(
             |r| matches!(r, Request::Plan(PlanRequest::Replan { .. })),
-            Answer::Planned(fixture::planned(plan.clone())),
+            PlanAnswer::Planned(fixture::planned(plan.clone())),
         );
     };
     reply(&mut stage, &plan);
@@ -67,7 +67,7 @@ fn reusing(stage: &mut Stage, tokens: u32, saves: u64) {
     let planned =
         Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, code_set, same_prefix: Some(tokens) };
     stage.type_text("x").wait(100);
-    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), Answer::Planned(planned));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), PlanAnswer::Planned(planned));
 }
 
 #[test]

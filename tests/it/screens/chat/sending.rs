@@ -8,7 +8,8 @@ use pleach::domain::call::Certainty;
 use pleach::domain::conversation::Role;
 use pleach::domain::planning::SearchChoice;
 use pleach::engine::api::{
-    Answer, Draft, DraftKind, Event, IndexingEvent, PlanRequest, Request, SessionEvent, TurnEvent, TurnRequest,
+    Answer, Draft, DraftKind, Event, IndexingEvent, PlanAnswer, PlanRequest, Request, SessionEvent, TurnEvent,
+    TurnRequest,
 };
 use pleach::tui::msg::{Input, Msg};
 
@@ -28,7 +29,8 @@ pub(crate) fn asks(stage: &Stage) -> usize {
 
 fn planned(stage: &mut Stage) {
     let plan = fixture::plan(&fixture::story());
-    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), Answer::Planned(fixture::planned(plan)));
+    stage
+        .reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), PlanAnswer::Planned(fixture::planned(plan)));
 }
 
 #[test]

@@ -6,7 +6,9 @@ use crate::screens::fixture::{self, MAIN};
 use crate::screens::pictures::pictures;
 use pleach::domain::base::{Failure, FailureKind};
 use pleach::domain::planning::plan::Warning;
-use pleach::engine::api::{Answer, Event, Finding, ProgramRequest, Request, SessionEvent, SessionRequest};
+use pleach::engine::api::{
+    Event, Finding, ProgramAnswer, ProgramRequest, Request, SessionAnswer, SessionEvent, SessionRequest,
+};
 use pleach::tui::model::status::Severity;
 
 #[test]
@@ -29,7 +31,7 @@ fn first_start() {
         finding("profile openai", Some(false), "OPENAI_API_KEY is not set"),
         finding("profile ollama", Some(false), "nothing listens on http://localhost:11434"),
     ];
-    stage.reply(|request| matches!(request, Request::Program(ProgramRequest::Doctor)), Answer::Doctor(findings));
+    stage.reply(|request| matches!(request, Request::Program(ProgramRequest::Doctor)), ProgramAnswer::Doctor(findings));
     pictures("first_start", &mut stage);
     let ready = SessionEvent::Settings { branch: MAIN, settings: Box::new(fixture::settings()) };
     for stage in [
@@ -52,7 +54,7 @@ fn the_start_page_shows_no_part_of_a_sentence() {
     let mut stage = start_page();
     let asked = |r: &Request| matches!(r, Request::Program(ProgramRequest::Models { profile: Some(_), .. }));
     let other = pleach::domain::call::model::ModelInfo { name: "gpt-4.1".into(), ..fixture::settings().model };
-    stage.reply(asked, Answer::Models(vec![("openai".into(), Ok(vec![other]))]));
+    stage.reply(asked, ProgramAnswer::Models(vec![("openai".into(), Ok(vec![other]))]));
     let long = "a notice of several rows ".repeat(8);
     for (width, height, noticed) in
         [40, 60, 80, 120].into_iter().flat_map(|w| (12..30).flat_map(move |h| [(w, h, false), (w, h, true)]))
@@ -121,7 +123,7 @@ fn the_start_page_says_that_the_profile_has_no_such_model() {
     let text = "The profile openai has no model gpt-4.1-mini. F4 lists its models.";
     assert!(!stage.screen(120, 35).contains(text), "nothing is known yet");
     let other = pleach::domain::call::model::ModelInfo { name: "gpt-4.1".into(), ..fixture::settings().model };
-    stage.reply(asked, Answer::Models(vec![("openai".into(), Ok(vec![other.clone()]))]));
+    stage.reply(asked, ProgramAnswer::Models(vec![("openai".into(), Ok(vec![other.clone()]))]));
     for size in [(120, 35), (120, 14)] {
         let screen = stage.screen(size.0, size.1);
         assert!(screen.contains(text), "{screen}");
@@ -139,7 +141,7 @@ fn a_new_session_says_how_the_one_before_opens() {
     let view = fixture::view(&[], vec![fixture::branch(MAIN, "main", None, None)]);
     stage.reply(
         |request| matches!(request, Request::Session(SessionRequest::New { .. })),
-        Answer::Opened(std::sync::Arc::new(view)),
+        SessionAnswer::Opened(std::sync::Arc::new(view)),
     );
     assert!(stage.screen(120, 35).contains("New session. F3 opens the one before."), "{}", stage.screen(120, 35));
 }

@@ -8,8 +8,8 @@ use pleach::domain::base::{Failure, FailureKind};
 use pleach::domain::call::Certainty;
 use pleach::domain::code::{Kind, NamedSymbol, SymbolSource};
 use pleach::engine::api::{
-    Answer, BranchRequest, CodeAct, Draft, Event, FileAct, FileList, Request, SessionEvent, ToolRequest, TurnEvent,
-    TurnRequest,
+    Answer, BranchRequest, CodeAct, Draft, Event, FileAct, FileList, Request, SessionEvent, ToolAnswer, ToolRequest,
+    TurnEvent, TurnRequest,
 };
 use pleach::tui::chat::model::queue::QueueState;
 
@@ -192,7 +192,10 @@ fn refused_queued_message_is_held() {
 }
 
 fn files(paths: &[&str], note: &str) -> Answer {
-    Answer::Files(FileList { paths: paths.iter().map(|&path| path.to_owned()).collect(), note: note.into() })
+    Answer::Tool(ToolAnswer::Files(FileList {
+        paths: paths.iter().map(|&path| path.to_owned()).collect(),
+        note: note.into(),
+    }))
 }
 
 #[test]
@@ -212,7 +215,7 @@ fn named_file_is_attached() {
     assert!(matches!(stage.last(), Request::Tool(ToolRequest::Files(FileAct::Read { path })) if path == "src/auth.rs"));
     stage.reply(
         |r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Read { .. }))),
-        Answer::Attached { text: "fn a() {}\n".into(), masked: 1 },
+        ToolAnswer::Attached { text: "fn a() {}\n".into(), masked: 1 },
     );
     let screen = stage.screen(200, 30);
     assert!(screen.contains("with src/auth.rs 10 bytes") && screen.contains("masked"), "{screen}");
@@ -230,7 +233,7 @@ fn completely_typed_name_is_attached() {
     assert!(matches!(stage.last(), Request::Tool(ToolRequest::Files(FileAct::Read { path })) if path == "src/auth.rs"));
     stage.reply(
         |r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Read { .. }))),
-        Answer::Attached { text: "fn a() {}\n".into(), masked: 0 },
+        ToolAnswer::Attached { text: "fn a() {}\n".into(), masked: 0 },
     );
     assert!(stage.screen(200, 30).contains("with src/auth.rs 10 bytes"));
     assert_eq!(stage.model.composer.first_line(), "see @src/auth.rs, then");
@@ -250,7 +253,7 @@ fn completely_typed_name_is_attached() {
     assert_eq!(reads(&stage), 1);
     stage.type_text("@Hive::fly)  ");
     let names = |r: &Request| matches!(r, Request::Tool(ToolRequest::Code { act: CodeAct::Names { typed, .. }, .. }) if typed == "Hive::fly");
-    stage.reply(names, Answer::Symbols(vec![symbol("src/hive.rs", "Hive::fly", Kind::Method, (6, 8))]));
+    stage.reply(names, ToolAnswer::Symbols(vec![symbol("src/hive.rs", "Hive::fly", Kind::Method, (6, 8))]));
     assert!(
         matches!(stage.last(), Request::Tool(ToolRequest::Code { act: CodeAct::Source(of), .. }) if of.short == "Hive::fly")
     );
@@ -345,7 +348,7 @@ fn named_symbol_is_attached_with_its_source() {
         |r| matches!(r, Request::Tool(ToolRequest::Files(FileAct::Find { .. }))),
         files(&["src/session.rs", "docs/setup.md"], ""),
     );
-    stage.reply(names, Answer::Symbols(symbols.clone()));
+    stage.reply(names, ToolAnswer::Symbols(symbols.clone()));
     let screen = stage.screen(100, 30);
     assert!(
         screen.contains("@session.rs  src") && screen.contains("@Client::send  method  src/net/client.rs:6"),
@@ -357,7 +360,7 @@ fn named_symbol_is_attached_with_its_source() {
     assert_eq!(stage.model.composer.first_line(), "why does @Client::send ");
     let source = SymbolSource { named: symbols[0].clone(), text: "pub fn send(&self) {}\n".into(), masked: 0 };
     let read = |r: &Request| matches!(r, Request::Tool(ToolRequest::Code { act: CodeAct::Source(symbol), .. }) if symbol.short == "Client::send");
-    stage.reply(read, Answer::Source(Box::new(source)));
+    stage.reply(read, ToolAnswer::Source(Box::new(source)));
     let screen = stage.screen(200, 30);
     assert!(screen.contains("src/net/client.rs, lines 6 to 8 (Client::send) 22 bytes"), "{screen}");
     stage.type_text("fail").wait(1_000).press("enter");

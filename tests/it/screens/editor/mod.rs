@@ -12,7 +12,8 @@ use pleach::domain::base::Failure;
 use pleach::domain::conversation::Overrides;
 use pleach::domain::summary::{Editability, Editable, EditableKind, PolicyFault, Version};
 use pleach::engine::api::{
-    Answer, BranchRequest, EditableAct, Event, MemoryAct, MemoryRequest, PlanRequest, Request, SessionRequest,
+    Answer, BranchRequest, EditableAct, EditableAnswer, Event, MemoryAct, MemoryRequest, PlanAnswer, PlanRequest,
+    Request, SessionRequest,
 };
 use pleach::tui::msg::{Done, Msg};
 
@@ -68,7 +69,7 @@ fn reads(request: &Request) -> bool {
 }
 
 pub(crate) fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
-    stage.reply(reads, Answer::Editables(kind, things));
+    stage.reply(reads, EditableAnswer::Editables(kind, things));
 }
 
 #[test]
@@ -175,7 +176,7 @@ fn policy_is_copied_edited_fixed_applied_and_undone() {
     let why = policies::read("lean", &text).unwrap_err().to_string();
     let saves = |request: &Request| matches!(request, Request::Editable(EditableAct::SavePolicy { .. }));
     let words = format!("Not saved: {why} Did you mean `user_cap`?");
-    stage.reply(saves, Answer::Refused(PolicyFault { place: Some((4, 1)), words }));
+    stage.reply(saves, EditableAnswer::Refused(PolicyFault { place: Some((4, 1)), words }));
     pictures("editors_refused", &mut stage);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Did you mean `user_cap`?") && screen.contains("user_cpa = 900"), "the text is kept");
@@ -183,7 +184,7 @@ fn policy_is_copied_edited_fixed_applied_and_undone() {
     let Request::Editable(EditableAct::SavePolicy { text, .. }) = asked(&stage).clone() else { panic!() };
     assert!(text.contains("\n#user_cap = 32000\n"), "the cursor is at the fault: {text}");
     let names = vec!["layered".to_owned(), "lean".to_owned()];
-    stage.reply(saves, Answer::Policies { names, notice: "Saved policy lean.".into() });
+    stage.reply(saves, EditableAnswer::Policies { names, notice: "Saved policy lean.".into() });
     assert!(
         stage
             .sent
@@ -194,7 +195,7 @@ fn policy_is_copied_edited_fixed_applied_and_undone() {
     fill(&mut stage, EditableKind::Policies, policies_there(Some((&changed, false))));
     stage.reply(
         |r| matches!(r, Request::Editable(EditableAct::TryPolicy { .. })),
-        Answer::WhatIf(found("Why does login fail?")),
+        PlanAnswer::WhatIf(found("Why does login fail?")),
     );
     pictures("editors_policy", &mut stage);
     let screen = stage.screen(120, 35);

@@ -7,8 +7,8 @@ use crate::screens::fixture::{self, MAIN, NOON};
 use pleach::domain::base::{Failure, Hash};
 use pleach::domain::summary::{Editability, Editable, EditableKind, SummaryAuthor, SummarySource, Version};
 use pleach::engine::api::{
-    Answer, EditableAct, Event, FileAct, ModuleAct, PlanRequest, ProjectAct, Request, SessionRequest, SummaryEvent,
-    ToolRequest,
+    Answer, EditableAct, EditableAnswer, Event, FileAct, ModuleAct, PlanRequest, ProjectAct, Request, SessionRequest,
+    SummaryEvent, ToolAnswer, ToolRequest,
 };
 use pleach::tui::model::status::Severity;
 
@@ -28,7 +28,7 @@ fn asked(stage: &Stage) -> &Request {
 }
 
 fn fill(stage: &mut Stage, kind: EditableKind, things: Vec<Editable>) {
-    stage.reply(|r| matches!(r, Request::Editable(EditableAct::List { .. })), Answer::Editables(kind, things));
+    stage.reply(|r| matches!(r, Request::Editable(EditableAct::List { .. })), EditableAnswer::Editables(kind, things));
 }
 
 fn now(text: &str) -> Version {
@@ -154,7 +154,7 @@ fn skill_is_attached_to_the_message() {
     assert_eq!(*asked(&stage), Request::Tool(ToolRequest::Files(FileAct::Read { path: "skill:pdf".into() })));
     stage.reply(
         |r| matches!(r, Request::Tool(ToolRequest::Files(_))),
-        Answer::Attached { text: "Use pdftotext.".into(), masked: 0 },
+        ToolAnswer::Attached { text: "Use pdftotext.".into(), masked: 0 },
     );
     assert!(
         stage.model.composer.text().contains("@skill:pdf") && stage.model.composer.text().contains("Use pdftotext.")

@@ -13,8 +13,9 @@ use pleach::domain::call::RunCard;
 use pleach::domain::summary::{EditableKind, SummaryState};
 use pleach::domain::tool::{FileDecision, Rule, RuleScope, ToolStatus, ToolTrace, Verdict};
 use pleach::engine::api::{
-    Answer, BranchRequest, CallRequest, Event, PlanRequest, Request, RuleAct, SessionRequest, SummaryAct, SummaryEvent,
-    ToolEvent, ToolRequest, TurnEvent,
+    Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, Event, PlanAnswer, PlanRequest, Request, RuleAct,
+    SessionAnswer, SessionRequest, SummaryAct, SummaryAnswer, SummaryEvent, ToolAnswer, ToolEvent, ToolRequest,
+    TurnEvent,
 };
 use pleach::tui::msg::{Input, Msg};
 use ratatui::buffer::Buffer;
@@ -35,7 +36,7 @@ const FILLED: &[(&str, Fill)] = &[
     ("DiffView", || {
         let mut stage = opened("ctrl-o D");
         let diff = calls::plan_diff(&LONG.repeat(9));
-        stage.reply(|r| matches!(r, Request::Call(CallRequest::DiffPlans { .. })), Answer::Diff(diff));
+        stage.reply(|r| matches!(r, Request::Call(CallRequest::DiffPlans { .. })), CallAnswer::Diff(diff));
         stage
     }),
     ("RequestScreen", || {
@@ -56,7 +57,7 @@ const FILLED: &[(&str, Fill)] = &[
     }),
     ("Picker", || {
         let mut stage = opened("f3");
-        let sessions = Answer::Sessions(["auth-bug", "other"].map(fixture::card).into());
+        let sessions = Answer::Session(SessionAnswer::Sessions(["auth-bug", "other"].map(fixture::card).into()));
         stage.reply(|r| matches!(r, Request::Session(SessionRequest::List)), sessions);
         stage
     }),
@@ -68,7 +69,7 @@ const FILLED: &[(&str, Fill)] = &[
     ("Picker", || {
         let mut stage = typed("/rules");
         let rule = Rule { tool: "run".into(), on: Some("make*".into()), verdict: Verdict::Allow };
-        let rules = Answer::Rules(vec![(RuleScope::Folder, rule)]);
+        let rules = Answer::Tool(ToolAnswer::Rules(vec![(RuleScope::Folder, rule)]));
         stage.reply(|r| *r == Request::Tool(ToolRequest::Rule(RuleAct::List)), rules);
         stage
     }),
@@ -83,20 +84,20 @@ const FILLED: &[(&str, Fill)] = &[
     ("SummaryList", || {
         let mut stage = opened("f6");
         let cards = ["newest", "oldest"].map(|_| summaries::card(&LONG.repeat(20), (1, 9), SummaryState::Fresh, 1));
-        let list = Answer::Summaries(cards.into());
+        let list = Answer::Summary(SummaryAnswer::Summaries(cards.into()));
         stage.reply(|r| matches!(r, Request::Summary { act: SummaryAct::List, .. }), list);
         stage
     }),
     ("WhatIfScreen", || {
         let mut stage = opened("f7");
-        let found = Answer::WhatIf(what_if::found(&LONG.repeat(5)));
+        let found = Answer::Plan(PlanAnswer::WhatIf(what_if::found(&LONG.repeat(5))));
         stage.reply(|r| matches!(r, Request::Plan(PlanRequest::WhatIf { .. })), found);
         stage
     }),
     ("RaceScreen", || {
         let mut stage = typed("/race mode:off mode:heavy Why?");
         let raced = [race::branch(50, "race-1"), race::branch(51, "race-2")];
-        stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), Answer::Race(raced.to_vec()));
+        stage.reply(|r| matches!(r, Request::Call(CallRequest::Race { .. })), CallAnswer::Race(raced.to_vec()));
         for (n, arm) in (40..).zip(&raced) {
             race::answered(&mut stage, arm, n, &LONG.repeat(40));
         }
@@ -130,7 +131,7 @@ const FILLED: &[(&str, Fill)] = &[
     }),
     ("CompareView", || {
         let mut stage = typed("/compare retry");
-        let compared = Answer::Compared(compare::compared(&LONG.repeat(9)));
+        let compared = Answer::Branch(BranchAnswer::Compared(compare::compared(&LONG.repeat(9))));
         stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { a: MAIN, b: RETRY })), compared);
         stage
     }),

@@ -5,11 +5,12 @@ use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN};
 use pleach::domain::summary::EditableKind;
 use pleach::engine::api::{
-    Answer, CallRequest, EditableAct, MemoryRequest, Request, RuleAct, SessionRequest, SummaryAct, ToolRequest,
+    Answer, CallAnswer, CallRequest, EditableAct, EditableAnswer, MemoryAnswer, MemoryRequest, Request, RuleAct,
+    SessionAnswer, SessionRequest, SummaryAct, SummaryAnswer, ToolAnswer, ToolRequest,
 };
 
 /// Opens a list with `keys` and answers its request with `answer`.
-fn empty(keys: &str, asks: fn(&Request) -> bool, answer: Answer) -> Stage {
+fn empty(keys: &str, asks: fn(&Request) -> bool, answer: impl Into<Answer>) -> Stage {
     let mut stage = fixture::opened();
     stage.press(keys);
     stage.reply(asks, answer);
@@ -17,7 +18,7 @@ fn empty(keys: &str, asks: fn(&Request) -> bool, answer: Answer) -> Stage {
 }
 
 /// Runs the command of a line.
-fn run(line: &str, asks: fn(&Request) -> bool, answer: Answer) -> Stage {
+fn run(line: &str, asks: fn(&Request) -> bool, answer: impl Into<Answer>) -> Stage {
     let mut stage = fixture::opened();
     stage.type_text(line).press("enter");
     stage.reply(asks, answer);
@@ -40,23 +41,23 @@ fn check(mut stage: Stage, expected: &str, body: &str) {
 
 #[test]
 fn keys_of_empty_lists_do_something_and_the_body_says_what_will_appear() {
-    let calls = empty("f9", |r| matches!(r, Request::Call(CallRequest::List)), Answer::Runs(Vec::new()));
+    let calls = empty("f9", |r| matches!(r, Request::Call(CallRequest::List)), CallAnswer::Runs(Vec::new()));
     check(calls, "Esc close", "Each call is recorded here");
     let asked = |r: &Request| matches!(r, Request::Summary { act: SummaryAct::List, .. });
-    check(empty("f6", asked, Answer::Summaries(Vec::new())), "F5 draft  Esc close", "drafts a summary");
+    check(empty("f6", asked, SummaryAnswer::Summaries(Vec::new())), "F5 draft  Esc close", "drafts a summary");
     let asked = |r: &Request| matches!(r, Request::Memory(MemoryRequest::List { .. }));
-    let memories = run("/memories", asked, Answer::Memories(Vec::new()));
+    let memories = run("/memories", asked, MemoryAnswer::Memories(Vec::new()));
     check(memories, "Alt+N new  Esc close", "No memories yet; /remember TEXT");
     let asked = |r: &Request| *r == Request::Tool(ToolRequest::Rule(RuleAct::List));
     check(
-        run("/rules", asked, Answer::Rules(Vec::new())),
+        run("/rules", asked, ToolAnswer::Rules(Vec::new())),
         "Esc close",
         "To add a rule, approve a call with \"always\"",
     );
     let asked = |r: &Request| matches!(r, Request::Session(SessionRequest::List));
-    check(empty("f3", asked, Answer::Sessions(Vec::new())), "Alt+N new  Esc close", "No entry matches");
+    check(empty("f3", asked, SessionAnswer::Sessions(Vec::new())), "Alt+N new  Esc close", "No entry matches");
     let asked = |r: &Request| matches!(r, Request::Editable(EditableAct::List { .. }));
-    let modules = run("/modules", asked, Answer::Editables(EditableKind::Modules, Vec::new()));
+    let modules = run("/modules", asked, EditableAnswer::Editables(EditableKind::Modules, Vec::new()));
     check(modules, "Tab next tab  Esc close", "/module-summary PATH summarizes");
 }
 
@@ -74,7 +75,7 @@ fn a_session_without_messages_has_an_empty_tree_and_no_tool_calls() {
 fn an_empty_search_says_how_to_find_more() {
     let mut stage = fixture::opened();
     stage.press("ctrl-r").type_text("zebra");
-    let none = Answer::Found(Box::default());
+    let none = Answer::Session(SessionAnswer::Found(Box::default()));
     stage.reply(|r| matches!(r, Request::Session(SessionRequest::Find { .. })), none);
     assert_eq!(keys(&mut stage), "Esc close");
     assert!(stage.screen(100, 30).contains("Use fewer of them to find more messages"));

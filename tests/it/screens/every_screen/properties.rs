@@ -11,8 +11,8 @@ use pleach::domain::call::Certainty;
 use pleach::domain::conversation::Role;
 use pleach::domain::summary::SummaryAuthor;
 use pleach::engine::api::{
-    Answer, Draft, Event, PlanRequest, ProgramEvent, Request, SessionEvent, SessionRequest, SummaryAct, SummaryEvent,
-    Ticket, TurnEvent, TurnRequest,
+    Answer, Draft, Event, PlanAnswer, PlanRequest, ProgramEvent, Request, SessionAnswer, SessionEvent, SessionRequest,
+    SummaryAct, SummaryAnswer, SummaryEvent, Ticket, TurnEvent, TurnRequest,
 };
 use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::msg::{Input, Msg};
@@ -125,15 +125,19 @@ fn answer_newest(stage: &mut Stage, n: u8, words: &str) {
         let result = match request {
             Request::Turn(TurnRequest::Ask { .. }) if n == 10 => Ok(Answer::Asked { run: run_id(1) }),
             Request::Plan(PlanRequest::Replan { .. }) => {
-                Ok(Answer::Planned(fixture::planned(fixture::plan(&fixture::story()))))
+                Ok(PlanAnswer::Planned(fixture::planned(fixture::plan(&fixture::story()))).into())
             }
             Request::Plan(PlanRequest::RowText { .. } | PlanRequest::WireText { .. }) => {
                 Ok(Answer::Text(words.to_owned()))
             }
-            Request::Summary { act: SummaryAct::List, .. } => Ok(Answer::Summaries(summaries::hostile_list(words))),
-            Request::Plan(PlanRequest::WhatIf { .. }) => Ok(Answer::WhatIf(what_if::found(words))),
-            Request::Session(SessionRequest::Find { .. }) => Ok(Answer::Found(Box::new(search::found(words)))),
-            Request::Session(SessionRequest::List) => Ok(Answer::Sessions(vec![fixture::card(words)])),
+            Request::Summary { act: SummaryAct::List, .. } => {
+                Ok(SummaryAnswer::Summaries(summaries::hostile_list(words)).into())
+            }
+            Request::Plan(PlanRequest::WhatIf { .. }) => Ok(PlanAnswer::WhatIf(what_if::found(words)).into()),
+            Request::Session(SessionRequest::Find { .. }) => {
+                Ok(SessionAnswer::Found(Box::new(search::found(words))).into())
+            }
+            Request::Session(SessionRequest::List) => Ok(SessionAnswer::Sessions(vec![fixture::card(words)]).into()),
             _ if n == 10 => Ok(Answer::Done(words.to_owned())),
             _ => Err(failed(words)),
         };
@@ -211,7 +215,8 @@ fn escapes_are_shown_in_every_field() {
     }
     (plan.policy, plan.model, plan.profile) = (HOSTILE.into(), HOSTILE.into(), HOSTILE.into());
     stage.wait(100);
-    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), Answer::Planned(fixture::planned(plan)));
+    stage
+        .reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), PlanAnswer::Planned(fixture::planned(plan)));
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: HOSTILE.into(), after: Some(nodes[5].head.id) }));
     event(&mut stage, 2, HOSTILE.into());
     stage.event(Event::Turn(TurnEvent::Retrying { branch: MAIN, attempt: 2, wait_ms: 900, why: HOSTILE.into() }));

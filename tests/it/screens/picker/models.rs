@@ -5,7 +5,7 @@ use crate::screens::fixture;
 use crate::screens::pictures::pictures;
 use pleach::domain::base::{Failure, FailureKind};
 use pleach::domain::call::{ModelInfo, Price, Supports};
-use pleach::engine::api::{Answer, ProgramRequest, Request};
+use pleach::engine::api::{ProgramAnswer, ProgramRequest, Request};
 
 /// The list of models shows what their servers say that they support, and nothing for the others.
 #[test]
@@ -25,7 +25,7 @@ fn the_list_of_models_says_what_they_support() {
     stage.press("f4");
     stage.reply(
         |request| matches!(request, Request::Program(ProgramRequest::Models { .. })),
-        Answer::Models(vec![("openai".into(), Ok(all))]),
+        ProgramAnswer::Models(vec![("openai".into(), Ok(all))]),
     );
     pictures("models", &mut stage);
 }
@@ -38,7 +38,7 @@ fn the_list_of_models_has_the_model_in_use_although_no_server_lists_it() {
     stage.press("f4");
     stage.reply(
         |request| matches!(request, Request::Program(ProgramRequest::Models { .. })),
-        Answer::Models(vec![("offline".into(), Ok(vec![offline])), ("openai".into(), Ok(Vec::new()))]),
+        ProgramAnswer::Models(vec![("offline".into(), Ok(vec![offline])), ("openai".into(), Ok(Vec::new()))]),
     );
     let screen = stage.screen(120, 35);
     for words in ["Models · 2", "● gpt-4.1-mini", "Not available", "openai: the server lists no models"] {
@@ -63,7 +63,10 @@ fn the_list_of_models_says_what_servers_without_a_key_need() {
     let lacks = lacks.todo("Set ANTHROPIC_API_KEY in the environment, or api_key_cmd in the settings.");
     stage.reply(
         |request| *request == asked,
-        Answer::Models(vec![("openai".into(), Ok(vec![fixture::settings().model])), ("anthropic".into(), Err(lacks))]),
+        ProgramAnswer::Models(vec![
+            ("openai".into(), Ok(vec![fixture::settings().model])),
+            ("anthropic".into(), Err(lacks)),
+        ]),
     );
     pictures("models_unready", &mut stage);
     let screen = stage.press("down enter").screen(120, 35);

@@ -17,8 +17,8 @@ use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::{ActPreview, Budget, ContextPlan, Mode, MovedItem, PlanFigures, RowKind, Verdict};
 use pleach::domain::tool::ToolCost;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, DraftKind, Event, ItemName, PlanRequest, Planned, Request, ServerAct,
-    ToolRequest, TurnEvent,
+    Act, Answer, BranchRequest, CallAnswer, CallRequest, DraftKind, Event, ItemName, PlanAnswer, PlanRequest, Planned,
+    Request, ServerAct, ToolRequest, TurnEvent,
 };
 use pleach::tui::screens::request::model::RequestScreen;
 use pleach::tui::screens::tools::model::ToolsScreen;
@@ -49,7 +49,7 @@ fn the_budget_is_named_as_it_was_set() {
     let mut plan = plan();
     plan.budget = Budget::compute(33_000, None, None, Some(1_200));
     stage.type_text("a").wait(1_000);
-    let planned = Answer::Planned(fixture::planned(plan));
+    let planned = Answer::Plan(PlanAnswer::Planned(fixture::planned(plan)));
     stage.reply(|request| matches!(request, Request::Plan(PlanRequest::Replan { .. })), planned);
     let screen = stage.press("ctrl-o").screen(140, 40);
     assert!(screen.contains("budget 1,200 of this model's 33k context, 150 safety margin"), "{screen}");
@@ -89,7 +89,7 @@ fn never_used_items_are_marked() {
         uses: UseTotals { calls: 7, unused: vec![unused], ..UseTotals::default() },
     };
     let asked = |request: &Request| matches!(request, Request::Call(CallRequest::Ledger { .. }));
-    stage.reply(asked, Answer::Ledger(Box::new(ledger)));
+    stage.reply(asked, CallAnswer::Ledger(Box::new(ledger)));
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Never used 1, 340 tokens a call"), "{screen}");
     while !stage.screen(120, 35).contains("used in none") {
@@ -167,7 +167,7 @@ fn effects_of_including_a_row_are_previewed() {
         [Request::Plan(PlanRequest::Preview { branch: MAIN, draft, items: vec![ItemName::Atom(out())], act })]
     );
     assert!(stage.screen(120, 35).contains("Previewing i"));
-    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), Answer::Preview(preview(lost())));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), PlanAnswer::Preview(preview(lost())));
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Adds 340 tokens, removes 3,244:"), "{screen}");
     assert!(screen.contains("and 3 more") && screen.contains("Question 2 about tabs⟨U+202E⟩"), "{screen}");
@@ -339,7 +339,7 @@ fn the_row_of_the_code_search_shows_its_set() {
     *code_set = Some(std::sync::Arc::new(set.with_id()));
     let mut stage = fixture::opened();
     stage.type_text("x").wait(100);
-    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), Answer::Planned(planned));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), PlanAnswer::Planned(planned));
     stage.press("ctrl-o");
     let screen = stage.screen(140, 40);
     assert!(screen.contains("Searched 1,200 symbols: symbols contain enough of the"), "{screen}");

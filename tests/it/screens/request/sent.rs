@@ -10,7 +10,7 @@ use pleach::domain::call::item_use::counts;
 use pleach::domain::call::{CallUses, ItemUse, RunStatus, Usage, UseCount, UseKind};
 use pleach::domain::planning::{ContextPlan, RowKind, Verdict};
 use pleach::engine::api::{
-    Answer, BranchRequest, CallRequest, CallSelector, Event, PlanRequest, RawRequest, Request, SentRequest,
+    Answer, BranchRequest, CallAnswer, CallRequest, CallSelector, Event, PlanRequest, RawRequest, Request, SentRequest,
     SessionEvent, TurnEvent,
 };
 use pleach::tui::screens::request::model::RequestScreen;
@@ -63,7 +63,7 @@ fn asked(stage: &Stage) -> Vec<Option<RunId>> {
 }
 
 fn shows(stage: &mut Stage, found: SentRequest) {
-    stage.reply(is_asked, Answer::SentRequest(Box::new(found)));
+    stage.reply(is_asked, CallAnswer::SentRequest(Box::new(found)));
 }
 
 /// The overlay, opened from the first message.
@@ -192,10 +192,10 @@ fn a_late_answer_does_not_replace_a_newer_one() {
         stage.sent.iter().filter(|(_, request)| is_asked(request)).map(|(ticket, _)| *ticket).collect();
     let mut other = found();
     (other.card.id, other.turn) = (run_id(7), Some(1));
-    stage.answer(tickets[2], Answer::SentRequest(Box::new(other)));
+    stage.answer(tickets[2], Answer::Call(CallAnswer::SentRequest(Box::new(other))));
     let mut late = found();
     (late.card.id, late.turn) = (run_id(8), Some(9));
-    stage.answer(tickets[1], Answer::SentRequest(Box::new(late)));
+    stage.answer(tickets[1], Answer::Call(CallAnswer::SentRequest(Box::new(late))));
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Request of turn 1,"), "{screen}");
 }
@@ -265,7 +265,7 @@ fn a_request_that_was_edited_by_hand_says_so_and_shows_its_bytes() {
     let is_bytes = |request: &Request| matches!(request, Request::Call(CallRequest::ReplayDryRun { .. }));
     let rendered = |digest| RawRequest { digest, ..*raw_request::raw() };
     let same = Box::new(rendered(card.request_digest));
-    stage.reply(is_bytes, Answer::Replayed { run: Box::new(card.clone()), request: same });
+    stage.reply(is_bytes, CallAnswer::Replayed { run: Box::new(card.clone()), request: same });
     both("sent_request_raw", &mut stage);
     let screen = stage.press("t").screen(120, 35);
     assert!(screen.contains("The exact request, as it was sent"), "{screen}");
@@ -279,7 +279,7 @@ fn a_request_that_was_edited_by_hand_says_so_and_shows_its_bytes() {
     }
     stage.press("w").press("w");
     let other = Box::new(rendered(Hash::of(b"other")));
-    stage.reply(is_bytes, Answer::Replayed { run: Box::new(card), request: other });
+    stage.reply(is_bytes, CallAnswer::Replayed { run: Box::new(card), request: other });
     let screen = stage.screen(120, 35);
     assert!(screen.contains("The request as it would be rendered now") && screen.contains("not the bytes that were"));
 }
@@ -308,7 +308,7 @@ fn the_call_history_opens_the_request_of_a_call() {
     stage.press("f9");
     let nodes = fixture::story();
     let runs = vec![fixture::run(1, &nodes[0], &nodes[3]), fixture::run(2, &nodes[4], &nodes[5])];
-    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), Answer::Runs(runs));
+    stage.reply(|request| matches!(request, Request::Call(CallRequest::List)), CallAnswer::Runs(runs));
     stage.press("v");
     assert_eq!(asked(&stage), [Some(run_id(2))]);
     shows(&mut stage, found());

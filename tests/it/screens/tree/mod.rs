@@ -8,7 +8,7 @@ use crate::screens::fixture::{self, MAIN, RETRY, SESSION};
 use crate::screens::pictures::pictures;
 use crate::screens::search::{find, message};
 use pleach::domain::conversation::{FoundMessages, Node, Role};
-use pleach::engine::api::{Answer, BranchRequest, Request, SessionRequest};
+use pleach::engine::api::{BranchAnswer, BranchRequest, Request, SessionAnswer, SessionRequest};
 use pleach::tui::chat::model::conversation::ScrollAnchor;
 use pleach::tui::model::focus::Focus;
 use pleach::tui::msg::{Input, Msg};
@@ -38,20 +38,20 @@ fn message_without_a_branch_is_shown_and_gets_one() {
     stage.press("ctrl-r").type_text("left");
     let hit = message(41, SESSION, Role::User, &[(true, "left")]);
     let hits = FoundMessages { messages: vec![hit], ..FoundMessages::default() };
-    stage.reply(find, Answer::Found(Box::new(hits))).press("enter");
+    stage.reply(find, SessionAnswer::Found(Box::new(hits))).press("enter");
     let view =
         stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Session(SessionRequest::OpenAt { .. }))).unwrap().0;
     let answer = std::sync::Arc::new(fixture::view(
         &[fixture::story(), vec![lost, lost_too.clone()]].concat(),
         vec![fixture::branch(MAIN, "main", fixture::story().last(), None)],
     ));
-    stage.answer(view, Answer::Opened(answer));
+    stage.answer(view, SessionAnswer::Opened(answer));
     assert!(stage.screen(100, 30).contains("No branch contains that message"));
     stage.press("enter");
     let fork =
         |r: &Request| matches!(r, Request::Branch(BranchRequest::Fork { at: Some(at), .. }) if *at == lost_too.head.id);
     let made = fixture::branch(RETRY, "left", Some(&lost_too), Some(MAIN));
-    stage.reply(fork, Answer::Branch(Box::new(made)));
+    stage.reply(fork, BranchAnswer::Branch(Box::new(made)));
     assert!(stage.model.focus == Focus::Conversation && stage.model.layers.is_empty());
     let slot = stage.model.conversation.selected().unwrap();
     assert_eq!(stage.model.session.as_ref().unwrap().tree.head(slot).id, lost_too.head.id);
