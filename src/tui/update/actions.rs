@@ -249,6 +249,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::StopAgain => drop(send(model, ToolRequest::Traces(TraceAct::Stop), Pending::Act, out)),
         A::AddResult => traces::update::insert_result(model),
         A::CopyArguments => traces::update::copy_arguments(model, out),
+        A::ToMessage if model.on_next_request() => request::update_sent::to_message(model, out),
         A::ToMessage if model.layers.is_empty() => traces::update::to_message(model, out),
         A::ToMessage => shared::offer(model, trigger, Screen::to_message, out),
         A::AnswerTool => approval::update::open(model),
