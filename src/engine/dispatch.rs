@@ -160,8 +160,8 @@ impl Core {
             SessionRequest::Transcript { session, branch } => transcript(&self.store, session.as_deref(), branch)
                 .map(|transcript| Answer::Session(SessionAnswer::Transcript(Box::new(transcript)))),
             SessionRequest::Bodies { nodes } => queries::bodies(self, &nodes),
-            SessionRequest::Undo => self.undo(),
-            SessionRequest::Redo => self.redo(),
+            SessionRequest::Undo => self.undo_or_redo(true),
+            SessionRequest::Redo => self.undo_or_redo(false),
         };
         let opened = matches!(result, Ok(Answer::Session(SessionAnswer::Opened(_))));
         self.answer(ticket, result);

@@ -6,10 +6,15 @@ use crate::cli::client::expect_answer;
 use crate::cli::output::{column, number, time};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
+use crate::domain::base::Hash;
 use crate::domain::base::money::money;
 use crate::domain::call::tokens::counted;
-use crate::domain::planning::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemPlace, PlanDiff};
-use crate::engine::api::{CallAnswer, CallRequest, CallSelector, ItemName, PlanAnswer, PlanRequest};
+use crate::domain::conversation::Atom;
+use crate::domain::planning::row_matching;
+use crate::domain::planning::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff};
+use crate::engine::api::{
+    CallAnswer, CallRequest, CallSelector, Draft, ItemName, PlanAnswer, PlanRequest, Planned, SessionView,
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -31,7 +36,35 @@ pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<()
     let item = ItemName::Named { text: item.to_owned(), message };
     let history =
         expect_answer!(run, Plan(PlanAnswer::History), PlanRequest::Why { branch: view.current, item, most: None });
-    run.io.either(&*history, &history_text(&history))
+    let is_sent = |stay: &ItemInCall| stay.place.as_ref().is_some_and(|place| place.included);
+    if history.stays.iter().any(is_sent) {
+        return run.io.either(&*history, &history_text(&history));
+    }
+    let next = next_place(run, &view, &history.atom);
+    let mut value = serde_json::to_value(&*history).unwrap_or_default();
+    value["next"] = serde_json::to_value(&next).unwrap_or_default();
+    let next = next.map_or_else(String::new, |place| {
+        let place_word = if place.included { "Included in" } else { "Left out of" };
+        format!("\n\n{place_word} the next request: {}", place.reason.sentence())
+    });
+    run.io.either(&value, &format!("{}{next}", history_text(&history)))
+}
+
+/// Returns the place of an item in the next request; `None` if there is none, or if no request can be planned.
+fn next_place(run: &mut Run<'_, '_>, view: &SessionView, atom: &Atom) -> Option<ItemPlace> {
+    let Ok(Planned::Plan { plan, .. }) = run.client.plan(view, Draft::default(), &mut run.io) else { return None };
+    let tree = pick::tree(view);
+    let depth = |key: Hash| tree.by_key(key).map(|slot| tree.depth(slot));
+    // The plan's ranges and the item are on the same path.
+    let covers = |range: &Atom, user: Hash| match *range {
+        Atom::Range { first, last } => depth(first) <= depth(user) && depth(user) <= depth(last),
+        Atom::Turn { .. }
+        | Atom::Message { .. }
+        | Atom::Episode { .. }
+        | Atom::Preamble { .. }
+        | Atom::Section { .. } => false,
+    };
+    row_matching::place(&plan, atom, &covers)
 }
 
 /// Returns a difference as JSON: its values, and the totals of each kind of change.

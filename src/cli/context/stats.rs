@@ -9,10 +9,11 @@ use crate::cli::client::{expect_answer, unexpected};
 use crate::cli::output::{column, number, time};
 use crate::cli::shape::dollars;
 use crate::cli::stop::Stop;
+use crate::domain::base::BranchId;
 use crate::domain::base::chart::spark;
 use crate::domain::base::money::money;
 use crate::domain::call::ledger::{lean_words, percent as per_cent};
-use crate::domain::call::{CallCost, Ledger, Sum};
+use crate::domain::call::{CallCost, Ledger, RunStatus, Sum};
 use crate::domain::planning::Section;
 use crate::domain::planning::level_use::level_uses;
 use crate::domain::summary::Stats;
@@ -39,8 +40,7 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
         Err(stop) => return Err(stop),
     }
     let ledger = expect_answer!(run, Call(CallAnswer::Ledger), CallRequest::Ledger { branch, whole });
-    let own = |call: &&CallCost| !whole || call.branch == branch;
-    if let Some(call) = ledger.calls.iter().rev().find(own) {
+    if let Some(call) = last_answered(&ledger, branch) {
         stats.retrieved = retrieved(run, call)?;
     }
     if run.io.json {
@@ -59,6 +59,12 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     print_ledger(run, &ledger);
     item_use::print(run, &ledger.uses);
     Ok(())
+}
+
+/// Returns the last call that was answered: on the branch, if the calls are those of its whole session.
+fn last_answered(ledger: &Ledger, branch: BranchId) -> Option<&CallCost> {
+    let is_answered = |call: &&CallCost| matches!(call.status, RunStatus::Complete | RunStatus::Truncated);
+    ledger.calls.iter().rev().filter(is_answered).find(|call| !ledger.whole || call.branch == branch)
 }
 
 /// Returns the ids of the items that a call retrieved; none if its plan was deleted.
@@ -228,5 +234,36 @@ fn errors(ledger: &Ledger) -> String {
     match (sums.error.mean(), sums.mean_signed_error()) {
         (Some(mean), Some(lean)) => format!("mean {}; {}", per_cent(mean), lean_words(lean)),
         _ => "unknown".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::RunId;
+    use crate::domain::call::{RunCard, Totals, UseTotals};
+    use uuid::Uuid;
+
+    #[test]
+    fn the_last_answered_call_is_no_failed_call() {
+        let (here, elsewhere) = (BranchId(Uuid::from_u128(1)), BranchId(Uuid::from_u128(2)));
+        let call = |id: u128, branch: BranchId, status: RunStatus| {
+            CallCost::of(
+                &RunCard { id: RunId(Uuid::from_u128(id)), branch, status, ..RunCard::default() },
+                None,
+                String::new(),
+            )
+        };
+        let calls = vec![
+            call(1, here, RunStatus::Complete),
+            call(2, elsewhere, RunStatus::Complete),
+            call(3, here, RunStatus::Errored),
+        ];
+        let last = |whole| {
+            let (calls, totals, uses) = (calls.clone(), Totals::default(), UseTotals::default());
+            let ledger = Ledger { branch: here, whole, calls, older: 0, totals, uses };
+            last_answered(&ledger, here).map(|call| call.run.0.as_u128())
+        };
+        assert_eq!([last(true), last(false)], [Some(1), Some(2)]);
     }
 }

@@ -49,12 +49,7 @@ const OF_CALLS: [&str; 7] = ["mode", "policy", "layout", "budget", "model", "pro
 const WITHOUT_CALLS: &[&str] = &[
     "add",
     "backups",
-    "branch archive",
-    "branch fork",
-    "branch keep",
-    "branch list",
-    "branch rename",
-    "branch switch",
+    "branch",
     "completions",
     "config",
     "export",
@@ -75,8 +70,7 @@ const WITHOUT_CALLS: &[&str] = &[
     "session rename",
     "session search",
     "session switch",
-    "state edit",
-    "state show",
+    "state",
     "task",
     "theme",
     "trust",
@@ -92,10 +86,24 @@ fn unused_flags(path: &str) -> Vec<&'static str> {
     }
     match path {
         "export" => unused.push("json"),
+        // Its call has a fixed form.
+        "session retitle" => unused.extend(["mode", "policy", "layout", "allow"]),
         "completions" | "man" => unused.extend(["store", "session", "branch", "json", "escape", "demo"]),
         _ => {}
     }
     unused
+}
+
+/// The flags of all commands that neither a command nor any of its subcommands uses. Without its subcommands, a command
+/// that requires one does nothing.
+fn unused_below(command: &clap::Command, path: &str) -> Vec<&'static str> {
+    let own = (!command.is_subcommand_required_set()).then(|| unused_flags(path));
+    let below = command.get_subcommands().map(|sub| unused_below(sub, &format!("{path} {}", sub.get_name())));
+    let both = |mut one: Vec<&'static str>, other: Vec<&'static str>| {
+        one.retain(|flag| other.contains(flag));
+        one
+    };
+    own.into_iter().chain(below).reduce(both).unwrap_or_default()
 }
 
 /// Hides the flags of all commands that have no effect on this command or its subcommands.
@@ -106,7 +114,7 @@ fn hide_unused(command: clap::Command) -> clap::Command {
 fn hide_below(command: clap::Command, parent: &str) -> clap::Command {
     let path = format!("{parent} {}", command.get_name()).trim_start().to_owned();
     let all = Global::augment_args(clap::Command::new("all"));
-    let unused = unused_flags(&path);
+    let unused = unused_below(&command, &path);
     let hidden = all.get_arguments().filter(|arg| unused.contains(&arg.get_id().as_str()));
     command.args(hidden.map(|arg| arg.clone().hide(true))).mut_subcommands(|below| hide_below(below, &path))
 }
@@ -420,6 +428,17 @@ mod tests {
             assert!(help(command).contains("--model <NAME>"), "{command}");
         }
         assert!(!help("man").contains("--session"), "{}", help("man"));
+        for group in ["session", "session retitle"] {
+            let help = help(group);
+            let listed: Vec<&str> = OF_CALLS.into_iter().filter(|flag| help.contains(&format!("--{flag} "))).collect();
+            assert_eq!(listed, ["budget", "model", "profile"], "what the title's call uses: {help}");
+        }
+        for group in ["branch", "memory", "state"] {
+            assert!(!help(group).contains("--model"), "no command of {group} calls a model");
+        }
+        for group in ["context", "plans", "summary"] {
+            assert!(help(group).contains("--model"), "a command of {group} plans or calls");
+        }
         let args = parse("memory add fact x --model m").unwrap();
         assert_eq!(args.global.model.as_deref(), Some("m"), "still accepted");
     }

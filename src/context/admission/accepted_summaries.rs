@@ -388,7 +388,7 @@ mod tests {
             let one = |at: usize| (key(400, at), key(401, at));
             for at in 0..2 {
                 let (by, text) = one(at);
-                input.summaries.push(SummaryInput { by, text, named: false, lacks: false, older: false });
+                input.summaries.push(SummaryInput { by, text, named: false, lacks: false, older: false, turns: None });
                 let covered = (at..at + 3).map(|turn| CoveredTurn { user: key(turn, 0), tip: key(turn, 2), by });
                 input.covered.extend(covered);
                 let block = (Section::SessionSummary, RowKind::Summary, (text, 20), "summary", Reason::Summary);
@@ -405,7 +405,7 @@ mod tests {
     fn only_accepted_summaries_of_the_last_call_stay() {
         let mut input = input(&[[10; 3]; 3], PolicySpec { anchored: true, ..PolicySpec::default() }, 1_000);
         let (by, gone, text) = (key(400, 0), key(400, 1), key(401, 0));
-        input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false }];
+        input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false, turns: None }];
         input.covered = vec![CoveredTurn { user: key(0, 0), tip: key(0, 2), by }];
         input.blocks =
             vec![Block::new(Section::SessionSummary, RowKind::Summary, (text, 500), "summary", Reason::Summary)];

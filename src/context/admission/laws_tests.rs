@@ -541,7 +541,7 @@ proptest! {
         input.blocks = vec![Block { reason, repeats: repeats.iter().map(|at| atom(*at)).collect(), ..block(0, lease, true) }];
         let bare = input.clone();
         let (by, text) = (key(400, 0), key(401, 0));
-        input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false }];
+        input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false, turns: None }];
         input.covered =
             (0..covered.min(turns.len())).map(|at| CoveredTurn { user: key(at, 0), tip: key(at, 2), by }).collect();
         let summary = Block::new(Section::SessionSummary, RowKind::Summary, (text, summary), "summary", Reason::Summary);
@@ -568,7 +568,7 @@ proptest! {
 /// A summary block with its input; it covers the turns that `covered` names.
 fn summarize(input: &mut PlanInput, covered: &[bool], tokens: u32, named: bool) {
     let (by, text) = (key(400, 0), key(401, 0));
-    input.summaries = vec![SummaryInput { by, text, named, lacks: false, older: false }];
+    input.summaries = vec![SummaryInput { by, text, named, lacks: false, older: false, turns: None }];
     let turns = (0..input.turns.len()).filter(|at| covered[*at]);
     input.covered = turns.map(|at| CoveredTurn { user: key(at, 0), tip: key(at, 2), by }).collect();
     let block = (Section::LaneSummary, RowKind::Summary, (text, tokens), "summary", Reason::Summary);

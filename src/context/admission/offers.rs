@@ -27,9 +27,9 @@ struct OfferDecision<'a> {
     companions: Vec<Vec<usize>>,
     /// For each candidate: why it was not admitted; `None` if it was.
     out: Vec<Option<Reason>>,
-    /// For each candidate that is not code: the summary that covers its turn, and whether that summary lacks facts that
-    /// the question asks for.
-    summed: Vec<Option<(Hash, bool)>>,
+    /// For each candidate that is not code and whose turn a summary covers: that as a reason, and whether the summary
+    /// lacks facts that the question asks for.
+    summed: Vec<Option<(Reason, bool)>>,
 }
 
 /// All offers of an input, with the decisions about them.
@@ -52,7 +52,7 @@ impl<'a> Offers<'a> {
         let replaces = |one: &Candidate| one.block.kind != RowKind::Code;
         let covers = |one: &Candidate| {
             let by = summed.by[*places.get(&one.turn.filter(|_| replaces(one))?)?]?;
-            Some((by, lacks(by)))
+            Some((input.superseded(by), lacks(by)))
         };
         let decided = input.offers.iter().map(|offer| OfferDecision {
             offer,
@@ -170,7 +170,7 @@ impl OfferDecision<'_> {
             self.set(&companions, None);
             let cost = self.max_cost();
             let covered: Vec<bool> =
-                companions.iter().filter_map(|at| self.summed[*at]).map(|(_, lacks)| lacks).collect();
+                companions.iter().filter_map(|at| self.summed[*at].as_ref()).map(|(_, lacks)| *lacks).collect();
             let allowed = covered.iter().all(|lacks| *lacks && cost.saturating_sub(taken) <= *spare);
             if cost <= most && allowed {
                 *spare -= if covered.is_empty() { 0 } else { cost.saturating_sub(taken) };
@@ -223,8 +223,8 @@ impl OfferDecision<'_> {
             let needed = self.cost(is_sent).saturating_sub(before);
             for at in &companions {
                 let other_tokens = needed.saturating_sub(self.offer.candidates[*at].block.tokens);
-                let reason = match (self.summed[*at], self.offer.limit) {
-                    (Some((by, _)), _) => Reason::Superseded { by },
+                let reason = match (&self.summed[*at], self.offer.limit) {
+                    (Some((reason, _)), _) => reason.clone(),
                     (None, OfferLimit::Allowance(tokens)) if allowed <= free => Reason::Allowance { tokens },
                     (None, OfferLimit::Share(tokens)) if allowed <= free && tokens <= self.level => {
                         Reason::BelowThreshold

@@ -225,7 +225,7 @@ fn results_of_tools_are_not_a_setting() {
 #[test]
 fn summaries_and_paths_have_their_causes() {
     let before = plan(vec![sent(1, 50, Reason::Recent)]);
-    let summed = plan(vec![out(1, Reason::Superseded { by: key(9) })]);
+    let summed = plan(vec![out(1, Reason::Superseded { by: key(9), turns: None })]);
     let (session, branch) = (SessionId(Uuid::from_u128(1)), BranchId(Uuid::from_u128(2)));
     let change = Change::Summaries { branch, before: Vec::new(), after: vec![key(9)] };
     let ops = [Operation {
@@ -377,7 +377,7 @@ fn a_message_in_its_turns_row_has_its_own_tokens_and_form() {
 fn reasons_are_equal_except_for_changing_numbers() {
     let leased = |left, engine| Reason::Leased { left, engine };
     let excluded = |once| Reason::UserExcluded { once };
-    let by = |n| Reason::Superseded { by: key(n) };
+    let by = |n| Reason::Superseded { by: key(n), turns: None };
     let free = |free| Reason::Budget { free };
     for (before, after, same) in [
         (leased(3, true), leased(2, true), true),

@@ -138,7 +138,7 @@ fn mergeable_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
 
 fn gap_row(gap: &Gap, admitted: &Admitted<'_>) -> Row {
     let lost = if gap.elsewhere { choose::other_lane(admitted.input) } else { Reason::OutsideWindow };
-    let reason = admitted.summed.gap(gap).map_or(lost, |by| Reason::Superseded { by });
+    let reason = admitted.summed.gap(gap).map_or(lost, |by| admitted.input.superseded(by));
     range(gap.range, gap.turns, gap.tokens, Some(gap.from), reason)
 }
 
@@ -226,7 +226,7 @@ fn reason_outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>)
     if matches!(mark, Some(MarkKind::Leased { turns: LeaseTurns::Ended })) {
         Reason::TtlExpired
     } else if let Some(by) = admitted.summed.by[index] {
-        Reason::Superseded { by }
+        admitted.input.superseded(by)
     } else if tokens > admitted.input.budget.prompt {
         Reason::TooLarge
     } else if let Some(reason) = admitted.choice.reason(index) {

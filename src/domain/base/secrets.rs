@@ -65,6 +65,11 @@ const RULES: &[Rule] = &[
         r#"(?i)(?:secret|token|passw(?:or)?d|passphrase|api_?-?key|access_?-?key|auth_?-?key|private_?-?key|client_?-?secret)["']?\s{0,3}(?::|=>?)\s{0,3}["'`]?([a-z0-9_+/.~=-]{16,200})"#,
         is_random,
     ),
+    checked(
+        "password",
+        r#"(?i)(?:passw(?:or)?d|passphrase|(?:\b|_)pwd)["']?\s{0,3}(?::|=>?)\s{0,3}["'`]?([a-z0-9_!@#%^&*+~?-]{6,64})(?:["'`\s,;]|\z)"#,
+        is_short_password,
+    ),
 ];
 
 struct Compiled {
@@ -138,6 +143,20 @@ fn is_password(text: &str) -> bool {
     !placeholders.contains(&plain.as_str()) && !plain.bytes().all(|b| matches!(b, b'x' | b'*' | b'.' | b'-'))
 }
 
+/// Algorithms and encodings, which often follow the word password.
+const ALGORITHMS: [&str; 14] = [
+    "argon2", "argon2i", "argon2id", "base64", "bcrypt2", "ed25519", "md5sum", "oauth2", "pbkdf2", "scram256",
+    "sha224", "sha256", "sha384", "sha512",
+];
+
+/// Whether a value beside the word password is one, although it is short: it has letters and digits, and is no
+/// placeholder, identifier, or algorithm.
+fn is_short_password(text: &str) -> bool {
+    let is_identifier = text.contains('_') && text.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric());
+    let is_name = ALGORITHMS.contains(&text.to_ascii_lowercase().as_str());
+    is_mixed(text) && is_password(text) && !is_identifier && !is_name && !is_uuid(text)
+}
+
 /// Whether letters and digits alternate more often than in identifiers. A bare UUID is an identifier, not a secret.
 fn is_random(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -203,6 +222,7 @@ mod tests {
             ("basic-auth", format!("Authorization: Basic dXNlcjpo{}=", &r[..16])),
             ("url-password", format!("postgres://app:{}@db.internal/app", &r[..12])),
             ("assignment", format!("DB_PASSWORD=\"{}\"", &r[..24])),
+            ("password", format!("password: hunter{}", 2)),
         ]
     }
 
@@ -241,6 +261,13 @@ mod tests {
         "client_secret=0195c7a2-5d3e-7a10-8c4f-1b2a3c4d5e6f",
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==",
         "max_tokens: 4096, token_count=1024",
+        "the password: field is the second input",
+        "Password: required, passwords: 3rd-party ones too",
+        "pwd=/home/user1/project, PWD: ~/project2",
+        "password = hash2sum(salt1)",
+        "password = user1.password",
+        "password: argon2_default, passwd: sha256, password=${DB_PASSWORD1}",
+        "password=<your-password1>, password: 123456",
     ];
 
     #[test]
@@ -285,5 +312,23 @@ mod tests {
         let (masked, found) = mask(&text);
         assert_eq!(found, 500);
         assert!(masked.starts_with("ü[masked:github]é "));
+    }
+
+    #[test]
+    fn short_passwords_are_masked_beside_the_word() {
+        let value = format!("hunter{}", 2);
+        for (before, after) in [
+            ("password: ", ""),
+            ("Resolved: the passwd=", "; port 5432"),
+            ("DB_PWD='", "'"),
+            ("{\"password\": \"", "\"}"),
+            ("dbPassword => ", "\n"),
+            ("passphrase: ", "!"),
+        ] {
+            let text = format!("{before}{value}{after}");
+            let (masked, found) = mask(&text);
+            assert!(!masked.contains(&value) && masked.contains("[masked:password]"), "{before}: {masked}");
+            assert_eq!(found, 1, "{masked}");
+        }
     }
 }

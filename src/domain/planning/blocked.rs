@@ -249,7 +249,8 @@ impl BlockedRemedy {
                 let frees = format!("frees {}, estimated", in_tokens(*frees));
                 if atoms.len() > NAMED {
                     let marks = counted(atoms.len() as u64, "mark");
-                    format!("remove {marks} ({frees}): {named}, …")
+                    let more = atoms.len() - acts.len().min(NAMED);
+                    format!("remove {marks} ({frees}): {named}, and {more} more")
                 } else {
                     format!("{named} ({frees})")
                 }
@@ -328,5 +329,23 @@ impl Blocked {
     pub fn remedies(&self) -> String {
         let all: Vec<String> = self.choices.iter().map(BlockedRemedy::sentence).collect();
         format!("You can: {}.", all.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::hash::Hash;
+
+    #[test]
+    fn a_remedy_says_how_many_marks_it_does_not_name() {
+        let unpin = |n: u8| {
+            let atoms = (0..n).map(|at| Atom::Message { node: Hash::of(&[at]) }).collect();
+            let acts = (1..=n).map(|at| format!("unpin turn {at}")).collect();
+            BlockedRemedy::Unpin { atoms, frees: 70, acts }.sentence()
+        };
+        assert_eq!(unpin(2), "unpin turn 1, unpin turn 2 (frees 70 tokens, estimated)");
+        let seven = "remove 7 marks (frees 70 tokens, estimated): unpin turn 1, unpin turn 2, unpin turn 3, and 4 more";
+        assert_eq!(unpin(7), seven);
     }
 }

@@ -354,6 +354,9 @@ pub struct SummaryInput {
     /// Whether the next summary is one level above this one. It is sent only if the next one is not.
     #[serde(default)]
     pub older: bool,
+    /// The first and the last turn that it covers; `None` in inputs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<(u32, u32)>,
 }
 
 /// The previous round's decision about a closed turn that its policy sent or withheld.
@@ -429,4 +432,12 @@ pub struct PlanInput {
     pub round_before: Option<Vec<TurnBefore>>,
     /// Warnings from collecting the input.
     pub warnings: Vec<Warning>,
+}
+
+impl PlanInput {
+    /// Returns the reason of an item that a summary replaces.
+    pub fn superseded(&self, by: Hash) -> Reason {
+        let turns = self.summaries.iter().find(|summary| summary.by == by).and_then(|summary| summary.turns);
+        Reason::Superseded { by, turns }
+    }
 }

@@ -21,7 +21,7 @@ named_enum! {
         /// Permanent pins.
         StickyPins = "sticky_pins" => "pins",
         SessionSummary = "session_summary" => "session summary",
-        LaneSummary = "lane_summary" => "lane summary",
+        LaneSummary = "lane_summary" => "summary",
         /// The code map, rules, and module summaries.
         Orientation = "orientation" => "rules, code map",
         /// Retrieved cards.

@@ -1,12 +1,14 @@
 //! The reasons why an item is included or left out, one sentence each, and the remedies that would include it.
 //! Not for: its other facts, such as its name and its label (`reason_facts`), or determining the reason (`context`).
 
-use super::reason_phrases::{earned_sentence, file_note, leased_sentence, state_request_sentence, touchpoint_sentence};
+use super::reason_phrases::{
+    earned_sentence, file_note, leased_sentence, state_request_sentence, superseded_sentence, touchpoint_sentence,
+};
 pub use super::remedy::Remedy;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::code_set;
 use crate::domain::call::retrieval_set::SkipReason;
-use crate::domain::call::tokens::grouped;
+use crate::domain::call::tokens::{counted, grouped};
 use serde::{Deserialize, Serialize};
 
 /// Who decided that an item is included or left out.
@@ -175,6 +177,9 @@ pub enum Reason {
     Superseded {
         /// Id of the summary.
         by: Hash,
+        /// The first and the last turn that the summary covers; `None` in plans of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turns: Option<(u32, u32)>,
     },
     /// Out: a summary that would make the request larger.
     SavesNothing,
@@ -298,16 +303,16 @@ impl Reason {
                 format!("Does not fit the budget: {} tokens were left for this item.", count(*free))
             }
             Self::Allowance { tokens } => {
-                format!("Does not fit into the {} tokens that the mode allows for retrieved items.", count(*tokens))
+                format!("Does not fit into the {} that the mode allows for retrieved items.", tokens_in_words(*tokens))
             }
             Self::OutsideWindow => "Older than the window of recent turns.".into(),
-            Self::Superseded { .. } => "An accepted summary replaces this.".into(),
+            Self::Superseded { turns, .. } => superseded_sentence(*turns),
             Self::SavesNothing => "The request would be larger with this summary than without it.".into(),
             Self::StaleSummary => "A turn in this summary changed, was left out, or is not on this branch.".into(),
             Self::UserExcluded { once: false } => "You left this out.".into(),
             Self::UserExcluded { once: true } => "You left this out of the next request.".into(),
             Self::TtlExpired => "Its lease ended.".into(),
-            Self::LeaseCap { cap } => format!("All leases together exceed their limit of {} tokens.", count(*cap)),
+            Self::LeaseCap { cap } => format!("All leases together exceed their limit of {}.", tokens_in_words(*cap)),
             Self::OffPath => "Inactive mark: the message is not on this branch.".into(),
             Self::Hidden => "Hidden in the imported file.".into(),
             Self::ForeignInstructions => "An imported system prompt; left out unless you include it.".into(),
@@ -321,17 +326,21 @@ impl Reason {
             Self::TooLarge => "Larger than the whole budget.".into(),
             Self::OtherLane => "Belongs to another lane.".into(),
             Self::OutsideLane => "In another lane; the window holds only the lane that you chose.".into(),
-            Self::LaneCount { messages } => format!("Beyond the newest {messages} messages of this lane."),
+            Self::LaneCount { messages: 1 } => "Beyond the newest message of this lane.".into(),
+            Self::LaneCount { messages } => format!("Beyond the newest {} messages of this lane.", count(*messages)),
             Self::SoftTarget { tokens } => {
-                format!("Newer or more relevant turns fill the window's {} tokens.", count(*tokens))
+                format!("Newer or more relevant turns fill the window's {}.", tokens_in_words(*tokens))
             }
             Self::ByHand => "You wrote this into the exact request.".into(),
             Self::EditedAway => "You edited the exact request; the original was not sent.".into(),
             Self::LevelFull { budget } => {
-                let budget = count(*budget);
-                format!("The working level's {budget} tokens hold the newest turns and turns with higher scores.")
+                let hold = if *budget == 1 { "holds" } else { "hold" };
+                let budget = tokens_in_words(*budget);
+                format!("The working level's {budget} {hold} the newest turns and turns with higher scores.")
             }
-            Self::SessionFull { budget } => format!("No room in the session level: {} tokens at most.", count(*budget)),
+            Self::SessionFull { budget } => {
+                format!("No room in the session level: {} at most.", tokens_in_words(*budget))
+            }
             Self::LevelsOver { percent } => {
                 format!("Levels over {percent}% full; this scored lowest of the older items.")
             }
@@ -368,4 +377,35 @@ impl Reason {
 /// A number of tokens with thousands separators.
 pub(super) fn count(tokens: u32) -> String {
     grouped(tokens.into())
+}
+
+/// A number of tokens with the word: `1 token`, `1,200 tokens`.
+fn tokens_in_words(tokens: u32) -> String {
+    counted(tokens.into(), "token")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_token_or_message_is_singular() {
+        let of = |n: u32| {
+            [
+                Reason::Budget { free: n },
+                Reason::Allowance { tokens: n },
+                Reason::LeaseCap { cap: n },
+                Reason::SoftTarget { tokens: n },
+                Reason::LevelFull { budget: n },
+                Reason::SessionFull { budget: n },
+                Reason::LaneCount { messages: n },
+            ]
+        };
+        for (one, many) in of(1).iter().zip(of(1_200)) {
+            let (one, many) = (one.sentence(), many.sentence());
+            assert!(!one.contains("1 tokens") && !one.contains("messages"), "{one}");
+            assert!(many.contains("1,200 tokens") || many.contains("1,200 messages"), "{many}");
+        }
+        assert_eq!(of(1)[6].sentence(), "Beyond the newest message of this lane.");
+    }
 }

@@ -4,6 +4,15 @@
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::mark::LeaseTurns;
 
+/// The sentence for an item that a summary of these turns replaces.
+pub(super) fn superseded_sentence(turns: Option<(u32, u32)>) -> String {
+    match turns {
+        None => "An accepted summary replaces this.".to_owned(),
+        Some((first, last)) if first == last => format!("The accepted summary of turn {first} replaces this."),
+        Some((first, last)) => format!("The accepted summary of turns {first}–{last} replaces this."),
+    }
+}
+
 /// Returns why the model is asked for a state block: `auto` is the setting, and `has_state` whether the branch has one.
 pub(super) fn state_request_sentence(auto: bool, has_state: Option<bool>) -> &'static str {
     match (auto, has_state) {

@@ -115,7 +115,7 @@ pub fn same_reason(before: &Reason, after: &Reason) -> bool {
     match (before, after) {
         (Reason::Leased { left: old, engine: a }, Reason::Leased { left: new, engine: b }) => a == b && new <= old,
         (Reason::UserExcluded { once: a }, Reason::UserExcluded { once: b }) => a == b,
-        (Reason::Superseded { by: a }, Reason::Superseded { by: b }) => a == b,
+        (Reason::Superseded { by: a, .. }, Reason::Superseded { by: b, .. }) => a == b,
         (a, b) => a.name() == b.name(),
     }
 }

@@ -17,20 +17,27 @@ use crate::store::Store;
 use crate::store::types::Write;
 
 impl Core {
-    /// Undoes the newest operation of the session that is not undone and has something left to undo.
-    pub(crate) fn undo(&mut self) -> Result<Answer, Failure> {
-        let ops = self.store.ops(self.sessions.current()?.card.id)?;
+    /// Undoes the newest operation of the session that is not undone and has something left to undo, or redoes the oldest
+    /// undone operation that has something left to redo.
+    pub(crate) fn undo_or_redo(&mut self, undoing: bool) -> Result<Answer, Failure> {
+        let mut ops = self.store.ops(self.sessions.current()?.card.id)?;
+        ops.retain(|op| op.undone != undoing && !op.changes.is_empty());
+        if undoing {
+            ops.reverse();
+        }
+        let (act, done) = if undoing { ("undo", "undone") } else { ("redo", "redone") };
         let mut skipped = Skipped::default();
-        for op in ops.into_iter().rev().filter(|op| !op.undone && !op.changes.is_empty()) {
-            let back: Vec<Change> = op.changes.iter().rev().map(inverse).collect();
-            if by_program(&op) && back.iter().any(|change| self.ensure_unchanged_since(change, true).is_err()) {
+        for op in ops {
+            let wanted: Vec<Change> =
+                if undoing { op.changes.iter().rev().map(inverse).collect() } else { op.changes.clone() };
+            if by_program(&op) && wanted.iter().any(|change| self.ensure_unchanged_since(change, undoing).is_err()) {
                 continue;
             }
-            if let Some(reason) = self.sessions.strands_messages(&op, &back, true) {
+            if let Some(reason) = self.sessions.strands_messages(&op, &wanted, undoing) {
                 skipped.stranding.push(reason);
                 continue;
             }
-            let Remaining { changes, used_up } = self.sessions.remaining(back);
+            let Remaining { changes, used_up } = self.sessions.remaining(wanted);
             if changes.is_empty() {
                 skipped.used_up.push(op.what);
                 continue;
@@ -42,64 +49,31 @@ impl Core {
             // What changed since stays, and the operations before it can be undone. An answer that is arriving is not
             // such a change: the undo is refused until it has ended.
             let is_changed = |change: &&Change| {
-                self.ensure_unchanged_since(change, true).is_err_and(|failure| failure.kind == FailureKind::Stale)
+                self.ensure_unchanged_since(change, undoing).is_err_and(|failure| failure.kind == FailureKind::Stale)
             };
             let passes = self.turns.live.is_empty() || !skipped.stranding.is_empty();
             if let Some(change) = changes.iter().find(is_changed).filter(|_| passes) {
                 skipped.stranding.push(self.sessions.changed_since(&op, change));
                 continue;
             }
-            if let Some(failure) = self.carry_out(&op, &changes, true)? {
+            if let Some(failure) = self.carry_out(&op, &changes, undoing)? {
                 let why = failure.what.trim_end_matches('.');
                 skipped.stranding.push(format!("{why} ({})", uncapitalized(&op.what)));
                 continue;
             }
-            record_undone_summaries(&self.sessions, &self.store, &op.changes);
-            let used_up = if used_up { " A call had used the mark; the previous mark is restored." } else { "" };
-            let undone = skipped.sentence("undone", &op.what);
-            let archived = self.sessions.archived_messages(&op);
-            return Ok(Answer::Done(format!("{undone}{used_up}{archived} U redoes it.")));
+            let sentence = skipped.sentence(done, &op.what);
+            return Ok(Answer::Done(if undoing { self.undone(&op, &sentence, used_up) } else { sentence }));
         }
-        Ok(Answer::Done(skipped.nothing_left("undo")))
+        Ok(Answer::Done(skipped.nothing_left(act)))
     }
 
-    /// Redoes the oldest undone operation that has something left to redo.
-    pub(crate) fn redo(&mut self) -> Result<Answer, Failure> {
-        let ops = self.store.ops(self.sessions.current()?.card.id)?;
-        let mut skipped = Skipped::default();
-        for op in ops.into_iter().filter(|op| op.undone && !op.changes.is_empty()) {
-            if by_program(&op) && op.changes.iter().any(|change| self.ensure_unchanged_since(change, false).is_err()) {
-                continue;
-            }
-            if let Some(reason) = self.sessions.strands_messages(&op, &op.changes, false) {
-                skipped.stranding.push(reason);
-                continue;
-            }
-            let Remaining { changes, .. } = self.sessions.remaining(op.changes.clone());
-            if changes.is_empty() {
-                skipped.used_up.push(op.what);
-                continue;
-            }
-            if changes.iter().all(|change| self.sessions.is_on_archived_branch(change)) {
-                skipped.stranding.push(format!("its branch is archived ({})", uncapitalized(&op.what)));
-                continue;
-            }
-            let is_changed = |change: &&Change| {
-                self.ensure_unchanged_since(change, false).is_err_and(|failure| failure.kind == FailureKind::Stale)
-            };
-            let passes = self.turns.live.is_empty() || !skipped.stranding.is_empty();
-            if let Some(change) = changes.iter().find(is_changed).filter(|_| passes) {
-                skipped.stranding.push(self.sessions.changed_since(&op, change));
-                continue;
-            }
-            if let Some(failure) = self.carry_out(&op, &changes, false)? {
-                let why = failure.what.trim_end_matches('.');
-                skipped.stranding.push(format!("{why} ({})", uncapitalized(&op.what)));
-                continue;
-            }
-            return Ok(Answer::Done(skipped.sentence("redone", &op.what)));
-        }
-        Ok(Answer::Done(skipped.nothing_left("redo")))
+    /// Records that the summaries of an operation were undone. Returns the answer to the undo, which begins with
+    /// `sentence`.
+    fn undone(&self, op: &Operation, sentence: &str, used_up: bool) -> String {
+        record_undone_summaries(&self.sessions, &self.store, &op.changes);
+        let used_up = if used_up { " A call had used the mark; the previous mark is restored." } else { "" };
+        let archived = self.sessions.archived_messages(op);
+        format!("{sentence}{used_up}{archived} U redoes it.")
     }
 
     /// Names the operation in the failure of an undo or redo whose `change` cannot be made.

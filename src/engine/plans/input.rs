@@ -308,7 +308,8 @@ impl<'a> InputAssembly<'a> {
             let text = summary_text(summary, *stale);
             let lacks = survive::lacks_facts(self.question, summary.text.as_deref().unwrap_or_default());
             let block = self.block(section, RowKind::Summary, text, &summaries::title(summary), Reason::Summary);
-            self.summaries.push(SummaryInput { by: summary.id, text: block.text, named, lacks, older: *older });
+            let turns = Some(summary.turns);
+            self.summaries.push(SummaryInput { by: summary.id, text: block.text, named, lacks, older: *older, turns });
             blocks.push(block);
         }
         blocks

@@ -128,6 +128,9 @@ impl Core {
 /// Returns the branch's summaries that apply, in Light: all turns that they cover are on the path, unchanged and not
 /// excluded.
 pub(crate) fn applicable_summaries(sessions: &Sessions, branch: &Branch) -> Vec<Hash> {
+    if branch.summaries.is_empty() {
+        return Vec::new();
+    }
     let Ok(session) = sessions.of_branch(branch.id) else { return Vec::new() };
     let path = session.path(branch);
     let view = SummaryView { session, path: &path, marks: &branch.marks, lane: None };

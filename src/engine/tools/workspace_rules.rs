@@ -148,7 +148,8 @@ impl Core {
             let why = format!("{path} was changed by another program in the meantime.");
             return Err(kept(Failure::new(FailureKind::Stale, why).todo("Leave the editor and open the file again.")));
         }
-        tools.put_back(path, expected, Some(&text)).map_err(|why| kept(Failure::user(why)))?;
+        // The failure itself says that nothing was written.
+        tools.put_back(path, expected, Some(&text)).map_err(|why| Failure::user(why).kept("Your text is kept."))?;
         let change = Change::File { path: path.to_owned(), before: expected, after: Some(Hash::of(text.as_bytes())) };
         let texts = before.into_iter().map(Into::into).chain([text.as_str().into()]);
         let mut writes: Vec<Write> = texts.map(|text| Write::PutFileText { session: branch.session, text }).collect();

@@ -16,12 +16,14 @@ pub mod title;
 
 use crate::config::settings::Screen;
 use crate::domain::base::{BranchId, Finding, NodeId, SessionId};
+use crate::domain::planning::{ContextPlan, Row};
 use crate::domain::tool::{Rerun, ToolTrace};
 use crate::tui::chat::model::branches::BranchPanel;
 use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::composer::Composer;
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::chat::model::live::Live;
+use crate::tui::chat::model::next_request::NextRequestPanel;
 use crate::tui::chat::model::plan::PlanState;
 use crate::tui::chat::model::queue::{DraftSaveTime, Queue};
 use crate::tui::model::keys::{Action, Chord, Key, Keymap, When};
@@ -37,6 +39,7 @@ use crate::tui::screens::traces;
 use focus::Focus;
 use pending::Pending;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 /// How long after a frame the search reads more messages, in milliseconds.
 const SEARCH_PAUSE: u64 = 16;
@@ -169,6 +172,7 @@ pub struct Model {
     /// Drafts of summaries.
     pub drafts: Drafts,
     pub panel: BranchPanel,
+    pub next_request: NextRequestPanel,
     pub tools: ToolsPanel,
     /// The open screens, the topmost last.
     pub layers: Stack,
@@ -218,6 +222,21 @@ impl Model {
     /// Whether this is the current branch.
     pub fn is_current(&self, branch: BranchId) -> bool {
         self.session.as_ref().is_some_and(|session| session.current == branch)
+    }
+
+    /// The plan of the current branch that the panel of the next request shows.
+    pub fn shown_plan(&self) -> Option<&Arc<ContextPlan>> {
+        self.plan.plan(self.branch()?.id)
+    }
+
+    /// Whether the panel of the next request has the focus.
+    pub fn on_next_request(&self) -> bool {
+        self.focus == Focus::Context && self.layers.is_empty()
+    }
+
+    /// The row that is selected in the panel of the next request, while it has the focus.
+    pub fn panel_row(&self) -> Option<&Row> {
+        self.next_request.selected(self.shown_plan().filter(|_| self.on_next_request())?)
     }
 
     /// The open turn of the current branch.

@@ -18,6 +18,7 @@ use crate::tui::screens::search::model::SearchPending;
 use crate::tui::screens::summaries::model::SummaryPending;
 use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::traces::model::TracePending;
+use std::any::TypeId;
 use std::collections::HashMap;
 
 /// The purpose of a pending request.
@@ -114,6 +115,8 @@ pub struct Requests {
     pub pending: HashMap<u64, Pending>,
     /// The last ticket number.
     pub last: u64,
+    /// The type of the screen that was topmost when each request was sent, unless it was sent from the chat.
+    screens: HashMap<u64, TypeId>,
 }
 
 impl Requests {
@@ -122,6 +125,16 @@ impl Requests {
         self.last += 1;
         self.pending.insert(self.last, pending);
         self.last
+    }
+
+    /// Records the screen from which the requests after the ticket `before` were sent.
+    pub fn sent_from(&mut self, before: u64, screen: Option<TypeId>) {
+        self.screens.extend(screen.into_iter().flat_map(|screen| (before + 1..=self.last).map(move |at| (at, screen))));
+    }
+
+    /// The screen from which an answered request was sent; the record is removed.
+    pub fn take_screen(&mut self, ticket: u64) -> Option<TypeId> {
+        self.screens.remove(&ticket)
     }
 
     /// Whether a matching request is pending.

@@ -161,16 +161,16 @@ impl Status {
     }
 
     /// Removes notices about a screen that is no longer topmost, and failures that were seen before another screen came
-    /// to the top. A notice that a key caused is about the screen that is
-    /// topmost before and after the key.
-    pub fn follow(&mut self, [before, topmost]: [Option<TypeId>; 2], by_key: bool) {
+    /// to the top. A notice is about the screen on which a key or a request caused it, if that screen was topmost before
+    /// the notice and still is.
+    pub fn follow(&mut self, [before, topmost]: [Option<TypeId>; 2], caused_on: Option<TypeId>) {
         self.messages.retain(|message| message.screen.is_none() || message.screen == topmost);
         if before != topmost {
             self.drop_seen();
         }
         let new = std::mem::take(&mut self.unplaced);
         self.messages.iter_mut().rev().take(new).for_each(|message| message.began_on = topmost);
-        if by_key && before == topmost {
+        if caused_on == before && before == topmost {
             let notices = self.messages.iter_mut().rev().take(new).filter(|new| new.severity == Severity::Notice);
             notices.for_each(|notice| notice.screen = topmost);
         }
@@ -213,18 +213,20 @@ mod tests {
         let (list, reader) = (Some(TypeId::of::<u8>()), Some(TypeId::of::<u16>()));
         let mut status = Status::default();
         let shown = |status: &Status| status.shown().map(|message| message.text.clone());
-        status.say(Severity::Notice, "Copied.", 0);
-        status.follow([list, list], false);
-        status.follow([list, reader], true);
-        assert_eq!(shown(&status).as_deref(), Some("Copied."), "an answer is about no screen");
+        for (caused_on, why) in [(None, "no act on a screen"), (reader, "an act on a screen that was closed since")] {
+            status.say(Severity::Notice, "Copied.", 0);
+            status.follow([list, list], caused_on);
+            status.follow([list, reader], list);
+            assert_eq!(shown(&status).as_deref(), Some("Copied."), "{why}");
+        }
         status.say(Severity::Notice, "Enter lists the tools.", 0);
-        status.follow([list, list], true);
+        status.follow([list, list], list);
         assert_eq!(shown(&status).as_deref(), Some("Enter lists the tools."));
-        status.follow([list, reader], true);
+        status.follow([list, reader], list);
         assert_eq!(shown(&status), None);
         status.say(Severity::Trouble, "refused", 0);
-        status.follow([list, list], true);
-        status.follow([list, None], true);
+        status.follow([list, list], list);
+        status.follow([list, None], list);
         assert_eq!(shown(&status).as_deref(), Some("refused"));
     }
 
@@ -235,7 +237,7 @@ mod tests {
         let failed = || {
             let mut status = Status::default();
             status.say(Severity::Trouble, "refused", 0);
-            status.follow([none, none], true);
+            status.follow([none, none], none);
             status
         };
         let mut status = failed();
@@ -248,10 +250,10 @@ mod tests {
         assert_eq!((shown(&status).as_deref(), status.more()), (Some("Pinned."), 0));
         let mut status = failed();
         status.mark_seen();
-        status.follow([none, editor], true);
+        status.follow([none, editor], none);
         assert_eq!(shown(&status), None, "it is not about the screen that opened");
         status.say(Severity::Trouble, "not saved", 0);
-        status.follow([editor, editor], false);
+        status.follow([editor, editor], none);
         assert!(status.began_on(TypeId::of::<u8>()) && !status.began_on(TypeId::of::<u16>()));
     }
 

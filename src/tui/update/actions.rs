@@ -290,6 +290,7 @@ fn tool(model: &mut Model, action: ToolAction, trigger: Trigger, out: &mut Vec<C
         A::StopAgain => drop(send(model, ToolRequest::Traces(TraceAct::Stop), Pending::Act, out)),
         A::AddResult => traces::update::insert_result(model),
         A::CopyArguments => traces::update::copy_arguments(model, out),
+        A::ToMessage if model.on_next_request() => request::update_sent::to_message(model, out),
         A::ToMessage if model.layers.is_empty() => traces::update::to_message(model, out),
         A::ToMessage => shared::offer(model, trigger, Screen::to_message, out),
         A::AnswerTool => approval::update::open(model),

@@ -1,7 +1,7 @@
 //! Letters in a pane beside an unsent message: whether a letter asks for a second press, and what the notice says.
 //! Not for: the guard's state (`model::letter_guard`), or the effect of the actions (`actions`).
 
-use crate::domain::conversation::{End, Role};
+use crate::domain::conversation::{Atom, End, Role};
 use crate::engine::api::ItemName;
 use crate::tui::chat::update::acts;
 use crate::tui::model::Model;
@@ -41,7 +41,7 @@ pub(super) fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
 fn effect(model: &Model, run: Action) -> String {
     let item = match acts::selected_item(model, is_about_message(run)) {
         Some(ItemName::Message(_)) => "this message",
-        Some(ItemName::TurnOf(_)) => "this turn",
+        Some(ItemName::TurnOf(_) | ItemName::Atom(Atom::Turn { .. })) => "this turn",
         Some(ItemName::Named { .. } | ItemName::Atom(_) | ItemName::Span { .. } | ItemName::Note(_)) | None => {
             "this item"
         }
@@ -62,7 +62,7 @@ fn can_act(model: &Model, run: Action) -> bool {
         return acts::selected_item(model, is_about_message(run)).is_some();
     }
     if matches!(run, A::Edit | A::Regenerate) {
-        return model.conversation.asked_by(&session.tree, model.conversation.cursor).is_some();
+        return acts::selected_question(model).is_some();
     }
     if matches!(run, A::NextSibling | A::PrevSibling) {
         let upto = model.conversation.path.get(..=model.conversation.cursor).unwrap_or_default();
@@ -77,6 +77,9 @@ fn can_act(model: &Model, run: Action) -> bool {
         let selected = model.panel.selected().filter(|_| model.focus == Focus::Branches);
         let selected = selected.and_then(|id| session.find(id));
         return selected.is_some_and(|branch| branch.archived || branch.id != session.current);
+    }
+    if run == A::Fork && model.on_next_request() {
+        return acts::last_selected(model).is_some();
     }
     run != A::Fork || session.find(session.current).is_some_and(|branch| branch.head.is_some())
 }

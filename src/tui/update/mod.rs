@@ -22,20 +22,22 @@ mod terminal;
 mod travel;
 
 use crate::domain::base::NodeId;
-use crate::engine::api::{ProgramRequest, SessionRequest};
+use crate::engine::api::{Event, ProgramRequest, SessionRequest};
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::chat::update::{ask, commands, completing, composing, planning, printed, quit};
 use crate::tui::model::Model;
 use crate::tui::model::pending::{ProgramPending, SessionPending};
 use crate::tui::model::status::Severity;
-use crate::tui::msg::{Cmd, Done, FrameMsg, Msg};
+use crate::tui::msg::{Cmd, Done, EngineMsg, FrameMsg, Msg};
 use crate::tui::screens;
 use effects::send;
+use std::any::TypeId;
 
 /// Changes the model by a message, and returns the commands for the run loop.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut out = Vec::new();
-    let (before, by_key) = (model.layers.kind(), matches!(msg, Msg::Input(_)));
+    let (before, last_ticket) = (model.layers.kind(), model.requests.last);
+    let caused_on = cause(model, &msg, before);
     match msg {
         Msg::Tick(now) => tick(model, now),
         Msg::Input(input) => keys::input(model, input, &mut out),
@@ -61,8 +63,34 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         run(model, &mut out);
     }
     screens::tour::update::follow(model);
-    model.status.follow([before, model.layers.kind()], by_key);
+    let topmost = model.layers.kind();
+    model.requests.sent_from(last_ticket, topmost);
+    model.status.follow([before, topmost], caused_on);
     out
+}
+
+/// The screen on which a person caused a message: by a key, or by a request that the message answers.
+fn cause(model: &mut Model, msg: &Msg, topmost: Option<TypeId>) -> Option<TypeId> {
+    match msg {
+        Msg::Input(_) => topmost,
+        Msg::Engine(EngineMsg::Event(event)) => match &**event {
+            Event::Answer { ticket, .. } => model.requests.take_screen(ticket.0),
+            Event::Planned { .. }
+            | Event::Session(_)
+            | Event::Turn(_)
+            | Event::Tool(_)
+            | Event::Summary(_)
+            | Event::Indexing(_)
+            | Event::Program(_) => None,
+        },
+        Msg::Tick(_)
+        | Msg::Terminal(_)
+        | Msg::Process(_)
+        | Msg::Config(_)
+        | Msg::Engine(EngineMsg::TourEvent(..) | EngineMsg::Gone)
+        | Msg::Frame(_)
+        | Msg::Done(_) => None,
+    }
 }
 
 fn tick(model: &mut Model, now: u64) {

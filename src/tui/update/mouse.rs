@@ -32,8 +32,9 @@ pub(super) fn mouse(model: &mut Model, mouse: Mouse, out: &mut Vec<Cmd>) {
 fn press(model: &mut Model, target: Option<Target>, out: &mut Vec<Cmd>) {
     let over = !model.layers.is_empty();
     let Some(target) = target.filter(|target| matches!(target, Target::Item(_)) == over) else { return };
+    let same = |last: Target| last == target || [last, target].into_iter().all(is_next_request);
     let twice =
-        model.pointer.last.is_some_and(|(at, last)| last == target && model.now.saturating_sub(at) <= DOUBLE_CLICK_MS);
+        model.pointer.last.is_some_and(|(at, last)| same(last) && model.now.saturating_sub(at) <= DOUBLE_CLICK_MS);
     model.pointer.last = (!twice).then_some((model.now, target));
     match target {
         Target::Border(border) => model.pointer.dragged = Some(border),
@@ -45,9 +46,10 @@ fn press(model: &mut Model, target: Option<Target>, out: &mut Vec<Cmd>) {
         }
         Target::Row(pane, at) => {
             model.focus = pane;
-            row(model, pane, at);
             if twice {
                 actions::run(model, Action::Open, None, out);
+            } else {
+                row(model, pane, at);
             }
         }
         Target::Item(at) => {
@@ -70,8 +72,18 @@ fn row(model: &mut Model, pane: Focus, at: usize) {
         }
         Focus::Tools => model.tools.selected = at,
         Focus::Conversation => model.conversation.point_at(at),
-        Focus::Composer | Focus::Context => {}
+        Focus::Context => {
+            if let Some(plan) = model.shown_plan().cloned() {
+                model.next_request.put(&plan, at);
+            }
+        }
+        Focus::Composer => {}
     }
+}
+
+/// Whether a click was in the panel of the next request, whose rows move when it gets the focus.
+fn is_next_request(target: Target) -> bool {
+    matches!(target, Target::Pane(Focus::Context) | Target::Row(Focus::Context, _))
 }
 
 fn drag(model: &mut Model, border: Border, mouse: Mouse) {
@@ -101,7 +113,11 @@ fn wheel(model: &mut Model, target: Option<Target>, rows: i64) {
             let last = model.tool_calls().len().saturating_sub(1);
             model.tools.selected = shift(model.tools.selected, rows.signum(), last);
         }
-        Some(Target::Pane(Focus::Context)) => {}
+        Some(target) if is_next_request(target) => {
+            if let Some(plan) = model.shown_plan().filter(|_| model.on_next_request()).cloned() {
+                model.next_request.step(&plan, rows.signum());
+            }
+        }
         Some(Target::Row(..) | Target::Pane(_) | Target::Item(_) | Target::Border(_)) | None => {
             model.conversation.scroll += rows;
         }

@@ -11,6 +11,7 @@ pub(super) fn travel(model: &mut Model, stride: Stride, way: i64) {
     let rows = model.size.1.saturating_sub(8);
     let page = match model.layers.last() {
         Some(screen) => screen.page().map_or(rows, |page| u16::try_from(page).unwrap_or(rows)),
+        None if model.focus == Focus::Context => model.next_request.page,
         None => model.conversation.page,
     };
     let page = i64::from(page.max(2).saturating_sub(1));
@@ -54,7 +55,11 @@ fn travel_pane(model: &mut Model, stride: Stride, by: i64) {
             let rows = model.tool_calls().len();
             ListCursor::new(&mut model.tools.selected, rows).step(by);
         }
-        Focus::Context => {}
+        Focus::Context => {
+            if let Some(plan) = model.shown_plan().cloned() {
+                model.next_request.step(&plan, by);
+            }
+        }
     }
 }
 

@@ -77,6 +77,7 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
         if let Some(pane) = areas.conversation {
             wanted = chat::view::conversation::settle(model, cache, theme, pane);
         }
+        model.next_request.page = areas.context.map_or(0, |pane| pane.height.saturating_sub(2));
         panes(model, cache, theme, &areas, buf);
     }
     // The screens are taken out, so that each can be changed while the rest of the model is read.

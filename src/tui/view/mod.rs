@@ -26,9 +26,8 @@ pub(crate) mod prelude;
 use crate::domain::base::time;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::{Action, When, with_bound_keys};
+use crate::tui::model::keys::{Action, When};
 use crate::tui::model::pointer::{HitArea, Target};
-use crate::tui::model::status::Severity;
 use crate::tui::text::markdown::MarkdownStyle;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
@@ -81,17 +80,6 @@ impl ViewContext<'_> {
         paint::lines(self.theme, &rows[from..], area, buf);
         paint::thumb(self.theme, from, rows.len(), page, area, buf);
         (rows.len(), page)
-    }
-
-    /// The current notice, cut to `room` columns.
-    pub(crate) fn notice_line(&self, room: usize) -> Option<Line> {
-        let notice = self.model.status.shown()?;
-        let ink = match notice.severity {
-            Severity::Notice => Ink::Accent,
-            Severity::Trouble => Ink::Warn,
-            Severity::Alarm => Ink::Danger,
-        };
-        Some(paint::cut(self.theme, ink, &with_bound_keys(&self.model.keys, self.model.places(), &notice.text), room))
     }
 
     pub(crate) fn focused(&self, focus: Focus) -> bool {

@@ -606,3 +606,20 @@ fn piped_input_follows_the_words_of_a_text() {
     let model = offline.ok(&["model"]);
     assert!(model.starts_with("Branch main uses the model offline, because no model is set."), "{model}");
 }
+
+#[test]
+fn why_names_the_present_reason_of_a_turn_that_was_never_sent() {
+    let home = Home::new("");
+    for turn in 1..=6 {
+        home.ok(&["add", "user", &format!("Question {turn} {}", "about the port and the token ".repeat(20))]);
+        home.ok(&["add", "assistant", "The port is 8080."]);
+    }
+    home.ok(&["context", "window", "2"]);
+    let why = home.ok(&["plans", "why", "1"]);
+    assert!(why.contains("Not sent in any call of this branch."), "{why}");
+    assert!(why.contains("Left out of the next request: Older than the window of recent turns."), "{why}");
+    let next = home.json(&["plans", "why", "1"])["next"].clone();
+    assert_eq!((&next["goes"], &next["reason"]["why"]), (&false.into(), &"outside_window".into()), "{next}");
+    let why = home.ok(&["plans", "why", "6"]);
+    assert!(why.contains("Included in the next request: Inside the window of recent turns."), "{why}");
+}

@@ -456,7 +456,9 @@ fn rules_are_listed_and_edited_with_undo() {
     let fresh = ProjectAct::Save { branch, path: "doc/AGENTS.md".into(), text: "new".into(), expected: None };
     client.must(Request::Tool(ToolRequest::Project(fresh.clone())));
     assert_eq!(fs::read_to_string(bench.workspace.join("doc/AGENTS.md")).unwrap(), "new\n");
-    assert!(client.ask(Request::Tool(ToolRequest::Project(fresh))).is_err(), "it was created in the meantime");
+    let refused = client.ask(Request::Tool(ToolRequest::Project(fresh))).unwrap_err().to_string();
+    let once = "doc/AGENTS.md was created in the meantime, so nothing was written. Your text is kept.";
+    assert_eq!(refused, once);
     client.must(Request::Session(SessionRequest::Undo));
     assert!(!bench.workspace.join("doc/AGENTS.md").exists());
     let evil = ProjectAct::Save { branch, path: "../AGENTS.md".into(), text: "x".into(), expected: None };

@@ -143,7 +143,9 @@ fn summary_replaces_its_turns_and_undo_restores_every_byte() {
     let whole = |row: &&Row| !row.items.is_empty();
     let by_number = |number: u32| now.rows.iter().filter(whole).find(|row| row.source.turn == Some(number)).unwrap();
     for number in [1, 4, 5, 6, 7] {
-        assert_eq!(by_number(number).reason, Reason::Superseded { by: made.summary.id });
+        let reason = &by_number(number).reason;
+        assert_eq!(*reason, Reason::Superseded { by: made.summary.id, turns: Some((1, 7)) });
+        assert_eq!(reason.sentence(), "The accepted summary of turns 1–7 replaces this.");
     }
     assert_eq!(
         (by_number(2).kind, by_number(2).section()),

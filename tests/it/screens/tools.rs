@@ -3,11 +3,13 @@
 use super::Stage;
 use super::fixture::{self, MAIN};
 use pleach::domain::base::Hash;
+use pleach::domain::summary::EditableKind;
 use pleach::domain::tool::mcp::{offered_name, switch};
 use pleach::domain::tool::{
     FileCard, FileDecision, FileServer, Origin, ServerCard, ServerState, ToolCard, ToolHints, ToolList,
 };
-use pleach::engine::api::{Event, Request, ServerAct, ToolAnswer, ToolEvent, ToolRequest};
+use pleach::engine::api::{Answer, Event, Request, ServerAct, ToolAnswer, ToolEvent, ToolRequest};
+use pleach::tui::model::status::Severity;
 use pleach::tui::screens::reader::model::Reader;
 use pleach::tui::screens::tools::model::ToolsScreen;
 use pleach::tui::theme::Theme;
@@ -186,4 +188,52 @@ fn skipped_tools_are_reported() {
     let screen = stage.press("j j").screen(120, 35);
     assert!(screen.contains("2 tools are skipped: another tool"), "{screen}");
     assert!(screen.contains("outside the sandbox"), "{screen}");
+}
+
+#[test]
+fn the_answer_to_an_act_goes_when_the_screen_closes() {
+    let mut stage = opened(FileDecision::Yes);
+    let restarts = |r: &Request| matches!(r, Request::Tool(ToolRequest::Servers(_, ServerAct::Restart { .. })));
+    stage.press("G r").reply(restarts, Answer::Done("weather starts again.".into()));
+    assert!(stage.screen(120, 35).contains("weather starts again."));
+    stage.press("esc");
+    assert!(!stage.screen(120, 35).contains("weather starts again."));
+    stage.press("ctrl-t");
+    assert!(!stage.screen(120, 35).contains("weather starts again."), "it is not about this list");
+    stage.press("esc").type_text("/mcp").press("enter");
+    stage.reply(asked, Answer::Tool(ToolAnswer::ToolList(tool_list(FileDecision::Yes))));
+    stage.press("G r esc").reply(restarts, Answer::Done("weather starts again.".into()));
+    assert!(stage.screen(120, 35).contains("weather starts again."), "the screen was closed before the answer came");
+}
+
+/// A notice that takes two rows in 80 columns.
+const LONG_NOTICE: &str = "weather could not be started again: it ended with exit code 1 right after it began, and its \
+                           output is below.";
+
+/// Whether the words of a text are all on the screen, on several rows.
+fn wraps(screen: &str, text: &str) -> bool {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let (all, wanted) = (words(screen), words(text));
+    !screen.contains(text) && all.windows(wanted.len()).any(|part| part == wanted)
+}
+
+#[test]
+fn a_long_notice_wraps() {
+    let mut stage = opened(FileDecision::Yes);
+    stage.model.status.say(Severity::Notice, LONG_NOTICE, stage.model.now);
+    let screen = stage.screen(80, 24);
+    assert!(wraps(&screen, LONG_NOTICE), "{screen}");
+    let mut stage = fixture::opened();
+    stage.type_text("/editors").press("enter");
+    super::editor::fill(&mut stage, EditableKind::State, Vec::new());
+    stage.model.status.say(Severity::Notice, LONG_NOTICE, stage.model.now);
+    let screen = stage.screen(80, 24);
+    assert!(wraps(&screen, LONG_NOTICE), "in the editors: {screen}");
+    let versions = vec![super::editor::version("version 1", "Goal: fix login", true, None)];
+    let block = super::editor::thing(EditableKind::State, "", versions);
+    stage.press("tab shift-tab");
+    super::editor::fill(&mut stage, EditableKind::State, vec![block]);
+    stage.model.status.say(Severity::Notice, LONG_NOTICE, stage.model.now);
+    let screen = stage.screen(80, 24);
+    assert!(wraps(&screen, LONG_NOTICE), "above the text of an item: {screen}");
 }

@@ -121,8 +121,8 @@ fn plans_that_do_not_fit_are_told_briefly() {
     assert_eq!(screen.matches("does not fit the budget").count(), 3, "{screen}");
     assert_eq!(screen.matches("It needs far more tokens").count(), 1, "{screen}");
     let row = screen.lines().find(|line| line.contains("mode Heavy")).unwrap_or_default();
-    assert_eq!(row.matches('–').count(), 3, "change, included, left out: {screen}");
-    assert!(screen.contains("included  left out"), "{screen}");
+    assert_eq!(row.matches('–').count(), 3, "change, added, removed: {screen}");
+    assert!(screen.contains("added   removed"), "{screen}");
 }
 
 #[test]

@@ -412,6 +412,7 @@ impl InputBuilder<'_> {
             named,
             lacks,
             older: false,
+            turns: None,
         };
         self.accepted().map(|(section, _)| one(section)).collect()
     }
@@ -593,7 +594,7 @@ impl InputBuilder<'_> {
         let accepted = [(Section::LaneSummary, &talk.summary), (Section::SessionSummary, &talk.session)];
         for (section, summary) in accepted {
             let Some((turns, text)) = summary else { continue };
-            let text = render_forms::block(&format!("Summary of {} turns: {}", turns.len(), section.title()), text);
+            let text = render_forms::block(&summary_heading(section, turns.len()), text);
             blocks.push(self.block(section, RowKind::Summary, Reason::Summary, text, None));
         }
         for (on, kind) in &talk.marks {
@@ -647,4 +648,8 @@ impl InputBuilder<'_> {
             repeats: Vec::new(),
         }
     }
+}
+
+fn summary_heading(section: Section, turns: usize) -> String {
+    format!("Summary of {turns} turns: {}", section.name().replace('_', " "))
 }

@@ -213,10 +213,14 @@ pub(crate) fn all_texts(summary: &Summary) -> impl Iterator<Item = String> + '_ 
     labels.into_iter().map(|label| summary_text(summary, label))
 }
 
-/// Returns the title of a summary in lists.
+/// Returns the title of a summary in lists. A summary of a path without lanes is no lane's.
 pub(crate) fn title(summary: &Summary) -> String {
     let (from, to) = summary.turns;
-    format!("{} summary of turns {from}–{to} ({})", summary.kind.name(), summary.source.name())
+    let kind = match summary.kind {
+        SummaryKind::Lane if summary.lane.is_empty() => String::new(),
+        kind => format!("{} ", kind.name()),
+    };
+    format!("{kind}summary of turns {from}–{to} ({})", summary.source.name())
 }
 
 /// Returns the row of a summary that is not offered.

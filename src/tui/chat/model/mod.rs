@@ -8,6 +8,7 @@ pub mod conversation;
 pub mod excerpts;
 pub mod history;
 pub mod live;
+pub mod next_request;
 pub mod pending;
 pub mod plan;
 pub mod queue;

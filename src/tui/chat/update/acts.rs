@@ -5,12 +5,13 @@ use super::{ask, questions};
 use crate::domain::base::{BranchId, NodeId};
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{Atom, End, MarkKind, Role};
+use crate::domain::planning::Row;
 use crate::domain::tool::ToolCost;
 use crate::engine::api::{Act, BranchRequest, Draft, DraftKind, ItemName, ServerAct, SessionRequest, ToolRequest};
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::question::model::Act as Choice;
-use crate::tui::screens::request::model::RequestScreen;
+use crate::tui::screens::request::model::{RequestScreen, node_of};
 use crate::tui::screens::screen::{Copied, Screen};
 use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
@@ -54,8 +55,7 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
         (_, act) => (selected_item(model, message).into_iter().collect(), act),
     };
     if items.is_empty() {
-        let in_panel = model.layers.is_empty() && model.focus == Focus::Context;
-        let key = in_panel.then(|| model.keys.key(Action::NextRequest));
+        let key = model.on_next_request().then(|| model.keys.key(Action::NextRequest));
         let text = key.map_or_else(
             || "Select an item first.".to_owned(),
             |key| format!("This works on an item of the list; {key} opens it."),
@@ -83,14 +83,28 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
     send(model, ToolRequest::Servers(Some(branch), act), ToolsPending::Change, out);
 }
 
+/// Whether rows of a request are listed: in the overlay, or in the focused panel.
+fn lists_rows(model: &Model) -> bool {
+    model.layers.on::<RequestScreen>() || model.on_next_request()
+}
+
+/// The selected row of the request overlay or of the focused panel of the next request, with the index of the message if
+/// one is selected.
+fn selected_row(model: &Model) -> Option<(&Row, Option<usize>)> {
+    match model.layers.top::<RequestScreen>() {
+        Some(overlay) => overlay.selected(),
+        None => model.panel_row().map(|row| (row, None)),
+    }
+}
+
 /// The selected item. In the conversation, `message` selects a single answer or tool result instead of its turn; a
 /// person's own message always selects its turn.
 pub(crate) fn selected_item(model: &Model, message: bool) -> Option<ItemName> {
-    if let Some(overlay) = model.layers.top::<RequestScreen>() {
-        if let Some(turn) = overlay.selected_range_turn() {
-            return Some(ItemName::Atom(turn.atom));
-        }
-        let (row, item) = overlay.selected()?;
+    if let Some(turn) = model.layers.top().and_then(RequestScreen::selected_range_turn) {
+        return Some(ItemName::Atom(turn.atom));
+    }
+    if lists_rows(model) {
+        let (row, item) = selected_row(model)?;
         return match item {
             None => Some(ItemName::Atom(row.atom)),
             Some(at) => {
@@ -116,20 +130,20 @@ pub(crate) fn selected_node(model: &Model) -> Option<NodeId> {
     if let Some(overlay) = model.layers.top::<RequestScreen>() {
         return overlay.selected_node();
     }
+    if model.on_next_request() {
+        return model.panel_row().and_then(|row| node_of(row, None));
+    }
     let session = model.session.as_ref()?;
     let tree = model.layers.top::<TreeScreen>();
     let slot = tree.map_or_else(|| model.conversation.selected(), |tree| tree.message(session));
     slot.map(|slot| session.tree.head(slot).id)
 }
 
-/// Forks at the selected place: a branch's head, a message, or the end of a turn in the request overlay.
+/// Forks at the selected place: a branch's head, a message, or the end of a turn among the rows of a request.
 pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(mut branch) = model.branch().map(|branch| branch.id) else { return };
-    let at = if let Some(overlay) = model.layers.top::<RequestScreen>() {
-        let last = overlay.selected().and_then(|(row, item)| match item {
-            Some(at) => row.items.get(at).and_then(|item| item.node),
-            None => row.items.iter().rev().find_map(|item| item.node),
-        });
+    let at = if lists_rows(model) {
+        let last = last_selected(model);
         if last.is_none() {
             model.status.say(Severity::Notice, "Select the message to fork from.", model.now);
             return;
@@ -155,6 +169,15 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, BranchRequest::Fork { branch, at, name: None, switch: true }, SessionPending::Fork(None), out);
 }
 
+/// The selected message among the rows of a request, or the last message of the selected row.
+pub(crate) fn last_selected(model: &Model) -> Option<NodeId> {
+    let (row, item) = selected_row(model)?;
+    match item {
+        Some(at) => row.items.get(at).and_then(|item| item.node),
+        None => row.items.iter().rev().find_map(|item| item.node),
+    }
+}
+
 /// Whether a branch has no messages, so that there is nothing to fork; if so, a notice says that.
 pub(crate) fn nothing_to_fork(model: &mut Model, branch: BranchId) -> bool {
     let empty = model.session.as_ref().and_then(|session| session.find(branch)).is_some_and(|b| b.head.is_none());
@@ -165,20 +188,21 @@ pub(crate) fn nothing_to_fork(model: &mut Model, branch: BranchId) -> bool {
     empty
 }
 
+/// The user message of the selected turn.
+pub(crate) fn selected_question(model: &Model) -> Option<NodeId> {
+    if lists_rows(model) {
+        let (row, item) = selected_row(model)?;
+        let mut first = item.and_then(|at| row.items.get(at)).into_iter().chain(&row.items);
+        return first.find(|item| item.role == Role::User)?.node;
+    }
+    let session = model.session.as_ref().filter(|_| model.layers.is_empty())?;
+    let slot = model.conversation.asked_by(&session.tree, model.conversation.cursor)?;
+    Some(session.tree.head(slot).id)
+}
+
 /// Loads the selected turn's user message into the composer for editing.
 pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(session) = &model.session else { return };
-    let found = if model.layers.is_empty() {
-        let slot = model.conversation.asked_by(&session.tree, model.conversation.cursor);
-        slot.map(|slot| session.tree.head(slot).id)
-    } else {
-        let selected = model.layers.top::<RequestScreen>().and_then(RequestScreen::selected);
-        selected.and_then(|(row, item)| {
-            let mut first = item.and_then(|at| row.items.get(at)).into_iter().chain(&row.items);
-            first.find(|item| item.role == Role::User)?.node
-        })
-    };
-    match found {
+    match selected_question(model) {
         Some(id) => {
             send(model, SessionRequest::Bodies { nodes: vec![id] }, MessagePending::Edit(id), out);
         }

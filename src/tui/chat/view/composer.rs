@@ -215,6 +215,15 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             (A::Undo, "undo"),
             (A::Leave, "type"),
         ],
+        (Focus::Context, _) if view.model.panel_row().is_some() => &[
+            (A::Pin, "pin"),
+            (A::Exclude, "leave out"),
+            (A::IncludeOnce, "include once"),
+            (A::Lease, "lease"),
+            (A::Fork, "fork"),
+            (A::Open, "open"),
+            (A::Leave, "type"),
+        ],
         (Focus::Tools | Focus::Context, _) => &[(A::Open, "open"), (A::NextPane, "next pane"), (A::Leave, "type")],
     }
 }
@@ -412,25 +421,33 @@ const MIN_WIDTH_NOTICE_TAIL: u16 = 110;
 
 /// Draws the current notice on the rows of the area; a longer notice is cut at its end.
 pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let Some(shown) = view.model.status.shown().filter(|_| !area.is_empty()) else { return };
-    paint::clear(area, buf);
+    let lines = notice_lines(view, area.width, area.height);
+    if !lines.is_empty() {
+        paint::clear(area, buf);
+        paint::lines(view.theme, &lines, area, buf);
+    }
+}
+
+/// The current notice at this width, on at most `most` lines; none without a notice.
+pub(crate) fn notice_lines(view: &ViewContext<'_>, width: u16, most: u16) -> Vec<Line> {
+    let Some(shown) = view.model.status.shown().filter(|_| most > 0) else { return Vec::new() };
     let (ink, sign) = match shown.severity {
         Severity::Notice => (Ink::Accent, view.theme.glyphs.dot),
         Severity::Trouble => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
-    let mut rows = wrapped_notice(view.model, area.width);
-    if rows.len() > usize::from(area.height) {
-        let rest = rows.split_off(usize::from(area.height) - 1).join(" ");
-        rows.push(text::fit(&rest, notice_room(view.model, area.width), view.theme.glyphs.ellipsis));
+    let mut rows = wrapped_notice(view.model, width);
+    if rows.len() > usize::from(most) {
+        let rest = rows.split_off(usize::from(most) - 1).join(" ");
+        rows.push(text::fit(&rest, notice_room(view.model, width), view.theme.glyphs.ellipsis));
     }
     let last = rows.len() - 1;
-    for (at, (row, place)) in rows.iter().zip(area.rows()).enumerate() {
+    let line = |(at, row): (usize, String)| {
         let lead = if at == 0 { sign.to_owned() } else { " ".repeat(text::width(sign)) };
-        let tail = if at == last { notice_tail(view.model, area.width) } else { String::new() };
-        let line = Line::of(ink, &format!(" {lead} {row}")).with(Ink::Dim, &tail);
-        paint::line(view.theme, &line, place, buf);
-    }
+        let tail = if at == last { notice_tail(view.model, width) } else { String::new() };
+        Line::of(ink, &format!(" {lead} {row}")).with(Ink::Dim, &tail)
+    };
+    rows.into_iter().enumerate().map(line).collect()
 }
 
 /// The rows of the current notice at this width; none without a notice.

@@ -9,12 +9,14 @@ use crate::domain::conversation::MarkKind;
 use crate::domain::planning::level_use::level_uses;
 use crate::domain::planning::plan::{Blocked, Reason, Warning};
 use crate::domain::planning::{ContextPlan, DecidedBy, LevelUse, Row, Section, Verdict};
+use crate::tui::chat::model::next_request::{PanelItem, items};
 use crate::tui::chat::model::plan::ReusedPrefix;
 use crate::tui::model::focus::Focus;
 use crate::tui::screens::request::model_counts::RowCounts;
 use crate::tui::screens::request::model_titles::row_title;
 use crate::tui::view::prelude::*;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 pub(crate) use super::meter::ink as meter_ink;
 
@@ -63,52 +65,61 @@ fn rows(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer
     let ink = meter_ink(plan.est_total, plan.budget.prompt);
     paint::right(view.theme, &Line::of(ink, &percent), Rect { height: 1, ..area }, buf);
     let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    let (groups, tail) = (groups(view, plan), tail(view, plan, usize::from(area.width)));
-    let spare = usize::from(area.height).saturating_sub(groups.len() + tail.len());
+    let (width, page, focused) = (usize::from(area.width), usize::from(area.height), view.focused(Focus::Context));
+    let items = items(plan);
+    let (groups, tail) = (groups(view, plan, &items), tail(view, plan, width));
+    // With the focus, all items are listed, and the panel scrolls.
+    let spare = if focused { usize::MAX } else { page.saturating_sub(groups.len() + tail.len()) };
     let shown = share(&groups.iter().map(|group| group.items.len()).collect::<Vec<_>>(), spare);
-    let mut all: Vec<Pair> = Vec::new();
+    let mut all: Vec<(Pair, Option<usize>)> = Vec::new();
     for (group, shown) in groups.into_iter().zip(shown) {
-        let hidden: u64 = group.items.iter().skip(shown).map(|(_, count)| count).sum();
-        all.push(group.line);
-        all.extend(group.items.into_iter().take(shown).map(|(row, _)| item(view, row, usize::from(area.width))));
+        let listed = group.items.start..group.items.start + shown;
+        let hidden: u64 = items[listed.end..group.items.end].iter().map(|item| item.count).sum();
+        all.push((group.line, None));
+        all.extend(listed.map(|at| (item(view, items[at].row, width), Some(at))));
         if shown > 0 && hidden > 0 {
             let text = format!("   {}{hidden} more", view.theme.glyphs.ellipsis);
-            all.push((Line::of(Ink::Dim, &text), Line::new()));
+            all.push(((Line::of(Ink::Dim, &text), Line::new()), None));
         }
     }
-    all.extend(tail);
-    for ((label, value), place) in all.iter().zip(area.rows()) {
+    all.extend(tail.into_iter().map(|pair| (pair, None)));
+    let selected = focused.then(|| view.model.next_request.index(&items));
+    let line = all.iter().position(|(_, at)| at.is_some() && *at == selected);
+    let from = line.map_or(0, |line| paint::first_row(line, all.len(), page));
+    for (((label, value), at), place) in all[from..].iter().zip(area.rows()) {
         paint::pair(view.theme, label, value, place, buf);
+        if let Some(at) = *at {
+            view.row(Focus::Context, place, at);
+        }
+        if at.is_some() && *at == selected {
+            paint::select(view.theme, place, buf);
+        }
+    }
+    if focused {
+        // The thumb is in the panel's margin, beside the numbers.
+        paint::thumb(view.theme, from, all.len(), page, Rect { width: area.width + 1, ..area }, buf);
     }
 }
 
-/// A part of the request, with the items that may be listed below it.
-struct Group<'a> {
+/// A part of the request, with the indices of the items that may be listed below it.
+struct Group {
     line: Pair,
-    /// Each item, with the number that it adds to the count in the line: a range of turns counts as all of its turns.
-    items: Vec<(&'a Row, u64)>,
+    items: Range<usize>,
 }
 
-fn groups<'a>(view: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
-    let one = |(part, tokens): (Part, u32)| {
-        let Part::Section(section) = part else {
-            return Group { line: meter::line(view, part, 0, tokens), items: Vec::new() };
-        };
-        let mut items: Vec<&Row> = plan.rows.iter().filter(|row| row.section() == Some(section)).collect();
-        let count = if named(section) { items.len() } else { 0 };
-        if section == Section::Recent {
-            items.reverse();
-        }
-        items.truncate(count);
-        let items = items.into_iter().map(|row| (row, 1)).collect();
-        Group { line: meter::line(view, part, count, tokens), items }
+fn groups(view: &ViewContext<'_>, plan: &ContextPlan, items: &[PanelItem<'_>]) -> Vec<Group> {
+    let of = |section: Option<Section>| {
+        let start = items.iter().position(|item| item.section == section).unwrap_or(items.len());
+        start..start + items[start..].iter().take_while(|item| item.section == section).count()
     };
-    let mut all: Vec<Group<'_>> =
-        meter::parts(plan).into_iter().filter(|(part, _)| *part != Part::Free).map(one).collect();
-    let counts = RowCounts::of(&plan.rows);
-    let out: Vec<(&Row, u64)> =
-        plan.excluded().map(|row| (row, counts.left_out(row))).filter(|(_, count)| *count > 0).collect();
+    let one = |(part, tokens): (Part, u32)| {
+        let items = if let Part::Section(section) = part { of(Some(section)) } else { 0..0 };
+        Group { line: meter::line(view, part, items.len(), tokens), items }
+    };
+    let mut all: Vec<Group> = meter::parts(plan).into_iter().filter(|(part, _)| *part != Part::Free).map(one).collect();
+    let out = of(None);
     if !out.is_empty() {
+        let counts = RowCounts::of(&plan.rows);
         let line = (
             Line::of(Ink::Excluded, &format!("{} Left out {}", view.theme.glyphs.out, text::number(counts.out))),
             Line::of(Ink::Excluded, &text::short(counts.out_tokens)),
@@ -116,23 +127,6 @@ fn groups<'a>(view: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
         all.push(Group { line, items: out });
     }
     all
-}
-
-/// Whether the items of a section are listed.
-fn named(section: Section) -> bool {
-    use Section as S;
-    match section {
-        S::StickyPins
-        | S::LeasedPins
-        | S::SessionSummary
-        | S::LaneSummary
-        | S::Retrieved
-        | S::Recent
-        | S::DuringTurn => true,
-        S::System | S::Personality | S::Guidelines | S::State | S::Orientation | S::QuotedReply | S::UserMessage => {
-            false
-        }
-    }
 }
 
 /// Distributes `rows` rows among the groups' items, one in turn to each group. A group that is not listed completely
@@ -209,11 +203,6 @@ fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     let warnings = others.map(Warning::sentence).chain(unmet);
     for text in warnings {
         rows.extend(TextRows::plain(&text, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
-    }
-    if view.focused(Focus::Context) {
-        let (key, open) = (view.key(Action::NextRequest), view.key_in(Action::Open, When::Panel));
-        let hint = format!("{key} or {open} shows each item and why");
-        rows.extend(TextRows::plain(&hint, width, Ink::Dim).into_iter().map(|line| (line, Line::new())));
     }
     rows
 }

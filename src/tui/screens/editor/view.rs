@@ -14,6 +14,7 @@ use super::model::{EditorScreen, PolicyPreview, VersionComparison};
 use crate::domain::base::money::money;
 use crate::domain::planning::PlanFigures;
 use crate::domain::summary::{Editability, Editable, EditableKind, Version};
+use crate::tui::chat::view::composer;
 use crate::tui::screens::summaries::model::PendingModuleSummary;
 use crate::tui::screens::traces::view::AROUND;
 use crate::tui::view::MAX_HINTS;
@@ -37,7 +38,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, bu
         let words = if screen.loading.is_some() { "Loading.".to_owned() } else { none(view, screen.kind) };
         let width = usize::from(body.width).max(1);
         let mut rows = TextRows::plain(&words, width, Ink::Dim);
-        rows.extend(progress_or_notice(view, width));
+        rows.extend(progress_or_notice(view, body.width));
         paint::lines(view.theme, &rows, body, buf);
         return (0, 0);
     }
@@ -182,9 +183,10 @@ fn item(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     }
     if area.height >= 8 {
         // The row stays empty when there is no notice, so that the text does not move.
-        head.push(progress_or_notice(view, width).unwrap_or_default());
+        let notice = progress_or_notice(view, area.width);
+        head.extend(if notice.is_empty() { vec![Line::new()] } else { notice });
     } else {
-        head.extend(progress_or_notice(view, width));
+        head.extend(progress_or_notice(view, area.width));
     }
     let most = if area.height >= 8 { 2 } else { 1 };
     head.extend(TextRows::plain(&versions(view, screen, item), width, Ink::Dim).into_iter().take(most));
@@ -206,8 +208,11 @@ fn summing<'a>(view: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
 }
 
 /// The progress of a module summary, or else the current notice, which the screen would otherwise hide.
-fn progress_or_notice(view: &ViewContext<'_>, room: usize) -> Option<Line> {
-    summing(view).map(|part| Line::of(Ink::Accent, &part.sentence())).or_else(|| view.notice_line(room))
+fn progress_or_notice(view: &ViewContext<'_>, width: u16) -> Vec<Line> {
+    match summing(view) {
+        Some(part) => vec![Line::of(Ink::Accent, &part.sentence())],
+        None => composer::notice_lines(view, width, composer::notice_rows_on_screen(view.model, width)),
+    }
 }
 
 fn heading(item: &Editable) -> String {

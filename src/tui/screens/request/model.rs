@@ -411,10 +411,7 @@ impl RequestScreen {
             return Some(turn.node);
         }
         let (row, item) = self.selected()?;
-        match item {
-            Some(item) => row.items.get(item).and_then(|item| item.node),
-            None => row.source.message.or_else(|| row.items.iter().find_map(|item| item.node)),
-        }
+        node_of(row, item)
     }
 
     fn atom(&self, entry: Entry) -> Option<Atom> {
@@ -437,6 +434,14 @@ impl RequestScreen {
     pub fn selected_range_turn(&self) -> Option<&RangeTurn> {
         let Entry::RangeTurn(at, turn) = *self.entries.get(self.cursor)? else { return None };
         self.turns_in_range(self.content.as_ref()?.rows().get(at)?).get(turn)
+    }
+}
+
+/// The node of a message in a row, or the row's own message, or its first.
+pub(crate) fn node_of(row: &Row, item: Option<usize>) -> Option<NodeId> {
+    match item {
+        Some(item) => row.items.get(item).and_then(|item| item.node),
+        None => row.source.message.or_else(|| row.items.iter().find_map(|item| item.node)),
     }
 }
 

@@ -155,15 +155,17 @@ pub(crate) fn leave(overlay: &mut RequestScreen) -> bool {
     false
 }
 
-/// Opens the overlay, or closes it if it is open.
+/// Opens the overlay, or closes it if it is open. From the focused panel, it opens on the panel's item.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<RequestScreen>(|overlay| overlay.sent().is_none()) {
         return;
     }
     let mut overlay = RequestScreen { arrangement: model.request.arrangement, ..RequestScreen::default() };
+    let selected = model.panel_row().map(|row| row.atom);
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         if let Some(plan) = model.plan.plan(branch) {
             overlay.show(Content::Plan(plan.clone()));
+            overlay.select_atom(selected);
         } else if let Some(blocked) = model.plan.blocked(branch) {
             overlay.show(Content::blocked(blocked));
         } else {

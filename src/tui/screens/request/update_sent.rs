@@ -7,6 +7,7 @@ use crate::domain::base::{Failure, RunId};
 use crate::domain::call::RunCard;
 use crate::domain::conversation::Role;
 use crate::engine::api::{Answer, CallAnswer, CallRequest, CallSelector};
+use crate::tui::chat::update::acts;
 use crate::tui::model::session::Session;
 use crate::tui::screens::{calls, race, raw_request, search};
 use crate::tui::update::effects::{show_answer, show_failure};
@@ -154,7 +155,7 @@ pub(super) fn bytes_arrived(model: &mut Model, result: Result<Answer, Failure>) 
 
 /// Goes to the message of the selected row in the conversation.
 pub(crate) fn to_message(model: &mut Model, out: &mut Vec<Cmd>) {
-    match model.layers.top::<RequestScreen>().and_then(RequestScreen::selected_node) {
+    match acts::selected_node(model) {
         Some(node) => search::update::go(model, node, out),
         None => notice(model, "This row is not a message of the conversation."),
     }

@@ -13,6 +13,7 @@
 use super::model::{ListEntry, ToolsScreen};
 use crate::domain::tool::mcp::OUTSIDE;
 use crate::domain::tool::{FileCard, FileDecision, Origin, ServerCard, ServerState, ToolCard, ToolList};
+use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// The largest number of tools that OpenAI accepts in a request.
@@ -28,14 +29,12 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf
         paint::lines(view.theme, &TextRows::plain("Loading.", width, Ink::Dim), room, buf);
         return (0, 0);
     };
-    if let Some(notice) = view.notice_line(width) {
-        let top = Rect { y: room.y + 1, height: 1, ..room };
-        paint::line(view.theme, &notice, top.intersection(room), buf);
-    }
+    let notice = composer::notice_rows_on_screen(view.model, inside.width);
+    composer::notice(view, Rect { y: inside.y + 1, height: notice, ..inside }.intersection(inside), buf);
     let (words, ink) = head(all);
     let first = Rect { height: room.height.min(1), ..room };
     paint::line(view.theme, &paint::cut(view.theme, ink, &words, width), first, buf);
-    let body = Rect { y: room.y + 2, height: room.height.saturating_sub(2), ..room };
+    let body = Rect { y: room.y + 1 + notice, height: room.height.saturating_sub(1 + notice), ..room };
     if body.is_empty() {
         return (0, 0);
     }

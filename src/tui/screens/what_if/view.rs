@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ┌ What if ────────────────────────────────────────────────────────┐
-//! │                     tokens    change     cost  included  left out │
+//! │                     tokens    change     cost     added   removed │
 //! │ current              5,213            $0.0009                     │
 //! │ mode Off             3,001    -2,212  $0.0005         0        -4 │   narrow screens have fewer columns
 //! │ mode Off: removes 4 items ────────────────────────────────────── │
@@ -129,8 +129,8 @@ fn header(columns: Columns) -> Line {
         }
     }
     words.push_str(match (columns.change, columns.sides) {
-        (true, _) => "  included  left out ",
-        (false, true) => "   in  out ",
+        (true, _) => "     added   removed ",
+        (false, true) => "    +    - ",
         (false, false) => " ",
     });
     Line::of(Ink::Dim, &words)

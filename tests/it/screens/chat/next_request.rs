@@ -6,10 +6,15 @@ use crate::screens::fixture::{self, MAIN};
 use crate::screens::pictures::picture;
 use pleach::domain::base::{Failure, FailureKind, Hash};
 use pleach::domain::call::PromptCost;
-use pleach::domain::conversation::{Atom, Node};
+use pleach::domain::conversation::{Atom, MarkKind, Node};
 use pleach::domain::planning::plan::{BlockedRemedy, Reason, Warning};
 use pleach::domain::planning::{Blocked, ContextPlan, Milli, Row, RowKind, Section, Task};
-use pleach::engine::api::{Event, PlanAnswer, PlanRequest, Planned, Request, TurnEvent, TurnRequest};
+use pleach::engine::api::{
+    Act, BranchRequest, Event, ItemName, PlanAnswer, PlanRequest, Planned, Request, TurnEvent, TurnRequest,
+};
+use pleach::tui::model::focus::Focus;
+use pleach::tui::screens::request::model::RequestScreen;
+use ratatui::style::Modifier;
 use std::sync::Arc;
 
 #[test]
@@ -93,7 +98,7 @@ fn acts_report_their_effect_on_the_cache() {
 }
 
 /// A request that exceeds its budget, with a larger budget as the remedy.
-fn too_large() -> Blocked {
+pub(super) fn too_large() -> Blocked {
     let plan = fixture::plan(&fixture::story());
     Blocked {
         basis: plan.basis,
@@ -180,4 +185,126 @@ fn meter_shows_the_excess() {
     let screen = stage.screen(120, 35);
     assert!(screen.contains("! Over budget") && screen.contains("1,600") && screen.contains("120%"), "{screen}");
     picture("meter_over", (120, 35), &mut stage);
+}
+
+/// The screen with the panel focused, and `more` turns that are left out.
+fn focused(more: u8) -> Stage {
+    let mut stage = fixture::opened();
+    let mut plan = fixture::plan(&fixture::story());
+    let out = plan.rows.last().unwrap().clone();
+    for at in 0..more {
+        let atom = Atom::Turn { user: Hash::of(&[b'u', at]), tip: Hash::of(&[b't', at]) };
+        plan.rows.push(Row { atom, title: format!("turn number {at}"), ..out.clone() });
+    }
+    stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: fixture::planned(plan) });
+    stage.model.focus = Focus::Context;
+    stage
+}
+
+/// The row that is drawn as selected in the panel.
+fn selected(stage: &mut Stage, (width, height): (u16, u16)) -> String {
+    let buf = stage.buffer(width, height);
+    let reversed = |x: u16, y: u16| buf[(x, y)].modifier.contains(Modifier::REVERSED);
+    let first = width - width / 4;
+    let rows = (3..height - 3).filter(|y| (first..width).any(|x| reversed(x, *y)));
+    let rows: Vec<String> = rows.map(|y| (first..width).map(|x| buf[(x, y)].symbol()).collect()).collect();
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    rows[0].trim().to_owned()
+}
+
+#[test]
+fn the_focused_panel_has_a_cursor_that_stays_visible() {
+    let mut stage = focused(60);
+    let size = (120, 35);
+    assert!(selected(&mut stage, size).contains("Never log tokens."));
+    stage.press("down");
+    assert!(selected(&mut stage, size).contains("Why does login"));
+    for (keys, title) in [("j", "An older turn"), ("end", "turn number 59"), ("k", "turn number 58"), ("g", "Never")] {
+        stage.press(keys);
+        let row = selected(&mut stage, size);
+        assert!(row.contains(title), "{keys}: {row}");
+    }
+    stage.press("pagedown");
+    let page = selected(&mut stage, size);
+    assert!(page.contains("turn number "), "{page}");
+    stage.press("pageup");
+    assert!(selected(&mut stage, size).contains("Never"));
+    stage.press("G up up");
+    let mut plan = fixture::plan(&fixture::story());
+    plan.id = Hash::of(b"shorter");
+    stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: fixture::planned(plan) });
+    assert!(selected(&mut stage, size).contains("An older turn"), "the last item, if the selected one is gone");
+    let screen = stage.screen(120, 35);
+    assert!(
+        screen.contains("p pin  x leave out  i include once  P lease  f fork  Enter open  Esc type"),
+        "the footer names what the keys do here: {screen}"
+    );
+    let mut stage = focused(60);
+    stage.press("pagedown");
+    picture("next_request_focused", size, &mut stage);
+}
+
+#[test]
+fn letters_in_the_panel_act_on_the_selected_item() {
+    let nodes = fixture::story();
+    let turn = Atom::Turn { user: nodes[0].head.key, tip: nodes[3].head.key };
+    let acts = [
+        ("p", Act::Set { kind: MarkKind::Sticky, toggle: true }),
+        ("x", Act::Set { kind: MarkKind::Exclude, toggle: true }),
+        ("i", Act::Set { kind: MarkKind::IncludeOnce, toggle: true }),
+        ("P", Act::Lease { toggle: true }),
+    ];
+    for (key, act) in acts {
+        let mut stage = focused(0);
+        stage.press("down").press(key);
+        let in_panel = stage.last().clone();
+        assert_eq!(
+            in_panel,
+            Request::Branch(BranchRequest::Mark { branch: MAIN, items: vec![ItemName::Atom(turn)], act })
+        );
+        stage.press("enter").press(key);
+        assert!(stage.model.layers.on::<RequestScreen>(), "Enter opens the list");
+        let marks = stage.sent.iter().filter(|(_, r)| *r == in_panel).count();
+        assert_eq!(marks, 2, "the list opens on the item, and {key} does the same there");
+    }
+    let mut stage = focused(0);
+    stage.press("down f");
+    let Request::Branch(BranchRequest::Fork { at, .. }) = stage.last() else { panic!("{:?}", stage.last()) };
+    assert_eq!(*at, Some(nodes[3].head.id), "the end of the turn");
+    let mut stage = focused(0);
+    let before = stage.sent.len();
+    stage.press("f");
+    assert!(stage.screen(120, 35).contains("Select the message to fork from."));
+    assert_eq!(stage.sent.len(), before, "a note has no message");
+}
+
+#[test]
+fn a_letter_in_the_panel_beside_an_unsent_message_asks_once() {
+    let mut stage = focused(0);
+    stage.model.focus = Focus::Composer;
+    stage.type_text("half a thought").wait(100);
+    stage.model.focus = Focus::Context;
+    let marks = |stage: &Stage| {
+        stage.sent.iter().filter(|(_, r)| matches!(r, Request::Branch(BranchRequest::Mark { .. }))).count()
+    };
+    stage.press("down x");
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("x here leaves out this turn. Again to do it, Esc to type."), "{screen}");
+    assert_eq!(marks(&stage), 0);
+    stage.press("x");
+    assert_eq!(marks(&stage), 1);
+}
+
+#[test]
+fn a_click_selects_an_item_of_the_panel_and_a_second_one_opens_it() {
+    let mut stage = focused(60);
+    stage.model.focus = Focus::Composer;
+    stage.model.facts.mouse = true;
+    let at = super::panels::find(&mut stage, "An older turn");
+    super::panels::click(&mut stage, at);
+    assert_eq!(stage.model.focus, Focus::Context);
+    assert!(selected(&mut stage, (120, 35)).contains("An older turn"));
+    super::panels::click(&mut stage, at);
+    let Some(overlay) = stage.model.layers.top::<RequestScreen>() else { panic!() };
+    assert!(overlay.selected().is_some_and(|(row, _)| row.title.contains("An older turn")));
 }

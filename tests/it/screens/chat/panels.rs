@@ -1,16 +1,18 @@
 //! Layouts and panels: showing, hiding, and resizing them, and the mouse.
 //! Not for: colors and signs (`chat::display`).
 
+use super::next_request::too_large;
 use crate::screens::Stage;
-use crate::screens::fixture::{self, RETRY};
+use crate::screens::fixture::{self, MAIN, RETRY};
 use crate::screens::pictures::pictures;
-use pleach::engine::api::{BranchRequest, Request};
+use pleach::engine::api::{BranchRequest, Event, Planned, Request};
 use pleach::tui::model::focus::Focus;
 use pleach::tui::model::panels::{Arrangement, Shape};
 use pleach::tui::model::pointer::{Mouse, PointerAction};
 use pleach::tui::msg::{Input, Msg, TerminalMsg};
 use pleach::tui::screens::picker::model::Picker;
 use pleach::tui::screens::request::model::RequestScreen;
+use std::sync::Arc;
 
 /// Changes the layout for screens of every size.
 fn arranged(stage: &mut Stage, change: impl Fn(&mut Arrangement)) {
@@ -111,7 +113,7 @@ pub(crate) fn find(stage: &mut Stage, text: &str) -> (u16, u16) {
     (u16::try_from(x).unwrap(), u16::try_from(y).unwrap())
 }
 
-fn click(stage: &mut Stage, (x, y): (u16, u16)) {
+pub(crate) fn click(stage: &mut Stage, (x, y): (u16, u16)) {
     stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Press, x, y })));
     stage.msg(Msg::Input(Input::Mouse(Mouse { did: PointerAction::Release, x, y })));
 }
@@ -196,9 +198,11 @@ fn borders_are_dragged() {
 }
 
 #[test]
-fn panel_of_the_next_request_names_the_key_of_its_list() {
+fn panel_of_the_next_request_without_items_names_the_key_of_its_list() {
     for key in ["p", "x", "X", "i", "P"] {
         let mut stage = fixture::opened();
+        let planned = Planned::Blocked(Arc::new(too_large()));
+        stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned });
         stage.model.focus = Focus::Context;
         stage.press(key);
         assert!(stage.screen(120, 35).contains("This works on an item of the list; Ctrl+O opens it."), "{key}");
