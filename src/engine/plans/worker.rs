@@ -4,6 +4,7 @@
 //! waits for the index is moved to the end of the queue.
 //! Not for: deciding what to plan (`draft`).
 
+use super::sources::cards::record_search;
 use super::input_builder::{BuiltInput, Contents, InputBuilder};
 use super::snapshot::{RoundBefore, Snapshot};
 use super::sources::card_text::CardSettings;
@@ -316,6 +317,7 @@ fn solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<(Result<Solv
 
 fn rendered(builder: &mut InputBuilder, built: BuiltInput, mut plan: ContextPlan) -> Result<Solved, Failure> {
     let BuiltInput { input, mut contents, .. } = built;
+    record_search(&mut contents, &mut plan, input.allowance);
     record_code_set(&mut contents, &mut plan);
     let marks = input.marks.iter().map(|mark| (mark.target, mark.revision)).collect();
     let mut made = HashMap::new();

@@ -204,9 +204,9 @@ impl CodeWriter<'_> {
         let heading = format!("## Code of {name} that may bear on this, as it is now\n\n<<<{mark}\n");
         let among = u32::try_from(*among).unwrap_or(u32::MAX);
         let (title, reason) = if kept {
-            (format!("{} kept from {name}", items.len()), Reason::KeptCode { rank: 0 })
+            (format!("kept from {name}"), Reason::KeptCode { rank: 0 })
         } else {
-            let title = format!("{} found in {name} among {} symbols", items.len(), grouped(u64::from(among)));
+            let title = format!("found in {name} among {} symbols", grouped(u64::from(among)));
             (title, Reason::CodeSearched { among })
         };
         let heading = self.block(Section::Retrieved, heading, &title, reason, Atom::code_search());
@@ -217,7 +217,8 @@ impl CodeWriter<'_> {
             let named = format!("## {}\n", item.path);
             let alone = if text.starts_with(&named) { text.clone() } else { format!("{named}{text}") };
             let texts = [text.clone(), format!("{text}{tail}"), alone.clone(), format!("{alone}{tail}")];
-            let texts = texts.map(|text| self.found.contents.add_block(text, self.count));
+            let [text, last, alone, last_alone] = texts.map(|text| self.found.contents.add_block(text, self.count));
+            let texts = [text, last, alone, last_alone, alone, last_alone];
             let reason = if kept {
                 Reason::KeptCode { rank: item.rank }
             } else {
@@ -233,7 +234,7 @@ impl CodeWriter<'_> {
             let one = Candidate::plain(block, item.rank, ("include-once", "includes it in the next request"));
             candidates.push(Candidate { texts, turn: turn.map(|(turn, _)| *turn), ..one });
         }
-        Offer { heading: Some(heading), candidates, limit: OfferLimit::Allowance(most) }
+        Offer::new(Some(heading), candidates, OfferLimit::Allowance(most))
     }
 }
 
