@@ -23,9 +23,9 @@ pub mod summary;
 use crate::domain::conversation::{Atom, Role};
 use crate::domain::planning::plan::{Blocked, Reason};
 use crate::domain::planning::{ContextPlan, PlanInput, Row, RowKind, TurnInput};
-pub use admission::offers::{SentCandidate, within};
 use admission::admit::{Admitted, AllowanceUse};
 use admission::coverage::SummaryCoverage;
+pub use admission::offers::{SentCandidate, within};
 use admission::{accepted_summaries, admit, forms, state_request, window};
 use std::collections::HashSet;
 

@@ -13,6 +13,7 @@ pub mod compose;
 pub mod floor;
 pub mod gate;
 pub mod hints;
+pub mod offer;
 pub mod query;
 pub mod record;
 pub mod scope;

@@ -244,7 +244,8 @@ impl<'a> OfferDecision<'a> {
         if all[group[0]].extends {
             return self.out[self.base(group[0])].is_none();
         }
-        let tokens = group.iter().fold(0_u32, |sum, at| sum.saturating_add(least(&all[*at]).saturating_sub(self.saving)));
+        let tokens =
+            group.iter().fold(0_u32, |sum, at| sum.saturating_add(least(&all[*at]).saturating_sub(self.saving)));
         tokens <= room
     }
 
@@ -374,7 +375,8 @@ impl<'a> OfferDecision<'a> {
         for at in self.admitted() {
             let nearest = self.after(before, at);
             let may_leave = before.is_some_and(|before: usize| self.turns[before].is_some());
-            let may_follow = After::ALL.into_iter().filter(|after| *after == nearest || (may_leave && *after > nearest));
+            let may_follow =
+                After::ALL.into_iter().filter(|after| *after == nearest || (may_leave && *after > nearest));
             let all = may_follow.map(|after| [false, true].map(|last| self.offer.candidates[at].text(after, last).1));
             let [most, last] = all.fold([0; 2], |most, one| [most[0].max(one[0]), most[1].max(one[1])]);
             sum = sum.saturating_add(most);
@@ -406,9 +408,9 @@ impl<'a> OfferDecision<'a> {
         if self.offer.most_rows.is_some() {
             order.sort_by_key(|at| all[*at].order);
         }
-        let each = order.into_iter().filter_map(|at| {
-            Some(OmittedItem::of(&all[at].block, reason(at)?, all[at].remedy.clone()))
-        });
+        let each = order
+            .into_iter()
+            .filter_map(|at| Some(OmittedItem::of(&all[at].block, reason(at)?, all[at].remedy.clone())));
         let each = each.chain(self.offer.others.iter().cloned());
         let mut omitted: Vec<OmittedItem> = each.take(self.offer.most_rows.unwrap_or(usize::MAX)).collect();
         let heading = self.offer.heading.as_ref().filter(|_| self.sent(is_sent).is_empty());
@@ -436,7 +438,8 @@ fn least(one: &Candidate) -> u32 {
 
 /// Returns the heading of a search with the number of items that it found.
 fn numbered(heading: &Block, items: usize) -> Block {
-    let title = if heading.kind == RowKind::Search { format!("{items} {}", heading.title) } else { heading.title.clone() };
+    let title =
+        if heading.kind == RowKind::Search { format!("{items} {}", heading.title) } else { heading.title.clone() };
     Block { title, ..heading.clone() }
 }
 

@@ -4,10 +4,10 @@
 //! waits for the index is moved to the end of the queue.
 //! Not for: deciding what to plan (`draft`).
 
-use super::sources::cards::record_search;
 use super::input_builder::{BuiltInput, Contents, InputBuilder};
 use super::snapshot::{RoundBefore, Snapshot};
 use super::sources::card_text::CardSettings;
+use super::sources::cards::record_search;
 use crate::context;
 use crate::context::render::Outline;
 use crate::domain::base::{BranchId, Failure, FailureKind, Hash, SessionId};

@@ -15,7 +15,7 @@ use crate::domain::planning::{
 use crate::engine::indexing::messages::PathIndex;
 use crate::engine::plans::input_builder::{BuiltInput, Contents};
 use crate::engine::plans::snapshot::Snapshot;
-use crate::retrieval::compose::{Card, Composed, UnsentHit};
+use crate::retrieval::compose::{Card, UnsentHit};
 use std::collections::HashMap;
 
 /// Converts retrieved messages to parts of a plan's input.
@@ -74,7 +74,7 @@ impl Cards<'_> {
     /// Returns a card as a candidate, with its text for each position.
     fn card(&self, found: &mut BuiltInput, card: &Card, tail: (&str, u32)) -> Option<Candidate> {
         let facts = self.path_index.card_facts(&card.key)?;
-        let one = candidate(card, tail, &mut |hash, text| {
+        let one = card.candidate(tail, &mut |hash, text| {
             let settings = CardSettings::of(facts.id, card.key, &text, &facts.text, &card.spans);
             found.contents.card_settings.insert(hash, settings);
             found.contents.blocks.insert(hash, text.into());
@@ -106,31 +106,6 @@ impl Cards<'_> {
             ..OmittedItem::new(atom, RowKind::Card, &title, (self.count)(passage), reason, remedy)
         })
     }
-}
-
-/// Returns the cards as an offer without anything around them.
-pub(crate) fn bare_offer(composed: &Composed) -> Offer {
-    let candidates = composed.cards.iter().map(|card| candidate(card, ("", 0), &mut |_, _| ())).collect();
-    Offer::new(None, candidates, OfferLimit::Room)
-}
-
-/// Returns a card as a candidate that belongs to no turn; `tail` follows the last card, with its tokens. `keep` gets
-/// each text with its hash.
-fn candidate(card: &Card, tail: (&str, u32), keep: &mut dyn FnMut(Hash, String)) -> Candidate {
-    let texts = std::array::from_fn(|at| {
-        let ((text, tokens), last) = (&card.texts[at / 2], at % 2 == 1);
-        let (text, tokens) = if last { (format!("{text}{}", tail.0), tokens + tail.1) } else { (text.clone(), *tokens) };
-        let hash = Hash::of(text.as_bytes());
-        keep(hash, text);
-        (hash, tokens)
-    });
-    let reason = Reason::Retrieved { rank: card.rank };
-    let block = Block {
-        atom: Some(Atom::Message { node: card.key }),
-        ..Block::new(Section::Retrieved, RowKind::Card, texts[0], "", reason)
-    };
-    let one = Candidate::plain(block, card.order, ("include-once", "includes its turn in the next request"));
-    Candidate { texts, stretch: card.day, extends: card.extends, ..one }
 }
 
 /// Records in the retrieval set of a search which messages the plan sends, and adds the id of the set to the plan.
