@@ -21,8 +21,6 @@ use std::rc::Rc;
 const DUPLICATE_PERCENT: usize = 85;
 /// Passages with fewer word trigrams are never duplicates.
 const MIN_TRIGRAMS: usize = 8;
-/// Hits are composed until their passages have about this many tokens: half more than the largest mode may send.
-const COMPOSED_TOKENS: u32 = 12_000;
 /// The approximate tokens of a line in addition to its passage.
 const LINE_TOKENS: u32 = 4;
 
@@ -38,6 +36,9 @@ pub struct CardRules<'a> {
     pub near: usize,
     /// The minimum that a hit must reach to be a card; `None` for no minimum.
     pub floor: Option<&'a Floor>,
+    /// The most tokens that cards may ever take under the mode, in any budget. Half more are composed, so that admission
+    /// can choose.
+    pub most: u32,
 }
 
 /// A message, or passages of it, as it may be sent.
@@ -107,7 +108,7 @@ pub fn compose(options: &SearchOptions<'_>, hits: &[Hit], rules: &CardRules<'_>)
     let is_above = |at: &usize| rules.floor.is_none_or(|floor| floor.passes(options, &hits[*at]));
     let (above, below_floor): (Vec<usize>, Vec<usize>) = ranked(options, hits).into_iter().partition(is_above);
     for at in above {
-        if composer.tokens >= COMPOSED_TOKENS {
+        if composer.tokens >= rules.most.saturating_add(rules.most / 2) {
             break;
         }
         composer.add_hit(at + 1, &hits[at]);

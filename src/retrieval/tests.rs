@@ -28,7 +28,7 @@ const WORDS: [&str; 16] = [
 
 fn find(options: &SearchOptions<'_>, text: &str, together: &dyn Fn(usize) -> Range<usize>) -> Composed {
     let hits = search(options, &Query::new(options.index, options.scope, text)).unwrap();
-    compose(options, &hits, &CardRules { count: &approximate, together, near: 20, floor: None })
+    compose(options, &hits, &CardRules { count: &approximate, together, near: 20, floor: None, most: 8_000 })
 }
 
 fn alone(at: usize) -> Range<usize> {

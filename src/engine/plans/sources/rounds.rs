@@ -94,8 +94,10 @@ pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, workspace: &
         found.contents.round_parts.touchpoints = Some(touchpoints.clone());
         offer(round, as_noted(touchpoints, workspace), found);
     }
-    let left = |near: &&OmittedItem| !is_marked(snapshot, Some(near.atom));
-    let near: Vec<OmittedItem> = parts.near.iter().filter(left).cloned().collect();
+    let left = |near: &OmittedItem| !is_marked(snapshot, Some(near.atom));
+    let near = parts.near.iter().cloned();
+    let near = near.chain(parts.touchpoints.as_ref().map(|offer| left_out(round, offer)).unwrap_or_default());
+    let near: Vec<OmittedItem> = near.filter(left).collect();
     found.input.near.extend(near.iter().cloned());
     found.contents.round_parts.near = near;
     found.contents.code_set.clone_from(&round.contents.code_set);
