@@ -21,6 +21,8 @@ use std::rc::Rc;
 const DUPLICATE_PERCENT: usize = 85;
 /// Passages with fewer word trigrams are never duplicates.
 const MIN_TRIGRAMS: usize = 8;
+/// At least half more than this many tokens are composed: as for the smallest mode that searches.
+const MIN_COMPOSED: u32 = 1_000;
 /// The approximate tokens of a line in addition to its passage.
 const LINE_TOKENS: u32 = 4;
 
@@ -107,8 +109,9 @@ pub fn compose(options: &SearchOptions<'_>, hits: &[Hit], rules: &CardRules<'_>)
     };
     let is_above = |at: &usize| rules.floor.is_none_or(|floor| floor.passes(options, &hits[*at]));
     let (above, below_floor): (Vec<usize>, Vec<usize>) = ranked(options, hits).into_iter().partition(is_above);
+    let most = rules.most.max(MIN_COMPOSED);
     for at in above {
-        if composer.tokens >= rules.most.saturating_add(rules.most / 2) {
+        if composer.tokens >= most.saturating_add(most / 2) {
             break;
         }
         composer.add_hit(at + 1, &hits[at]);

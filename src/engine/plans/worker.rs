@@ -19,7 +19,7 @@ use crate::engine::calls::stored_runs::unwritable;
 use crate::engine::jobs::{self, guarded};
 use crate::engine::sessions::path::PathView;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
