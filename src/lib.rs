@@ -61,11 +61,13 @@
 //!    `context::admission` admits items, in this order: required items, a person's leases, the newest turn in its
 //!    shortest form, rules, module summaries, and the map of the code, retrieved items within the mode's allowance, the
 //!    window of turns with all that is left, the program's leases, and retrieved items that still fit. Sources search
-//!    in every budget, however small. The texts that a search composes depend on each other (a date line only where the
-//!    day changes, passages of one message, excerpts that end where the next symbol begins), so it composes no more than
-//!    the mode's allowance ([`retrieval::fill`], [`code::find::cards`]) and gives the best of the other hits as rows
-//!    with the reason `allowance`. An accepted summary is sent in every mode if the request is no larger with it than
-//!    without it and keeps a person's leases and every turn that has room beside it
+//!    in every budget, however small. The text of a retrieved item depends on what is sent before it (a date line only
+//!    once a day, a mark where messages are left out, a path only once a file) and on how much of it is sent (passages
+//!    of a message, a signature with or without an excerpt). So a search composes a candidate for each of these, with a
+//!    text for each position ([`retrieval::compose`], [`code::find::cards`]): a fixed number for each mode, more than
+//!    it may send in any budget. Admission chooses among them, and then the form of each. The best candidates that are
+//!    not admitted get rows with the reason `allowance`. An accepted summary is sent in every mode if the request is no
+//!    larger with it than without it and keeps a person's leases and every turn that has room beside it
 //!    (`context::admission::accepted_summaries`). Only the newest draft of a branch is planned. When an embedder is
 //!    configured, a separate thread (`engine::indexing::vectors`) computes vectors of passages, and a plan uses the
 //!    vectors that exist. Code works the same way: a thread (`engine::indexing::code_indexer`) keeps an index of a

@@ -1,10 +1,11 @@
 //! Conversations and questions in the import format, and a method's share of the evidence.
 
+use pleach::context;
 use pleach::domain::base::Hash;
 use pleach::domain::call::{CountTokens, Encoding};
 use pleach::domain::conversation::Role;
 use pleach::llm::counting::tokens::Tokenizers;
-use pleach::retrieval::fill::{CardRoom, Filled, fill};
+use pleach::retrieval::compose::{CardRules, compose};
 use pleach::retrieval::floor::Floor;
 use pleach::retrieval::index::segment::NoSegments;
 use pleach::retrieval::index::session::{Entry, Index};
@@ -168,7 +169,7 @@ pub struct Table(pub BTreeMap<String, (f64, f64, u32)>);
 
 impl Table {
     pub fn add(&mut self, question: &Question, filled: &Filled) {
-        let found = question.evidence.iter().filter(|at| filled.cards.iter().any(|card| card.position == **at)).count();
+        let found = question.evidence.iter().filter(|at| filled.positions.contains(at)).count();
         let share = found as f64 / question.evidence.len() as f64;
         for key in [question.category.as_str(), "all"] {
             let row = self.0.entry(key.to_owned()).or_default();
@@ -198,6 +199,12 @@ pub fn counter() -> impl Fn(&str) -> u32 {
     }
 }
 
+/// The cards within a budget.
+pub struct Filled {
+    pub positions: Vec<usize>,
+    pub tokens: u32,
+}
+
 pub fn filled(
     talk: &Talk,
     hits: &[Hit],
@@ -207,6 +214,11 @@ pub fn filled(
     count: &dyn Fn(&str) -> u32,
 ) -> Filled {
     let filter = Filter::default();
-    let room = CardRoom { tokens, count, together: &|at| at..at + 1, near: 0, floor };
-    fill(&talk.ask(&filter, tuning), hits, &room)
+    let rules = CardRules { count, together: &|at| at..at + 1, near: 0, floor, most: tokens };
+    let composed = compose(&talk.ask(&filter, tuning), hits, &rules);
+    let (sent, _) = context::within(&composed.offer(), tokens);
+    Filled {
+        positions: sent.iter().map(|one| composed.cards[one.at].position).collect(),
+        tokens: sent.iter().map(|one| one.tokens).sum(),
+    }
 }

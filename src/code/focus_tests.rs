@@ -1,6 +1,6 @@
 //! Tests of names, focus, the gate, and lines that are already in the request, on a small workspace.
 
-use super::find::cards::{Limits, SentLines, fill_beside};
+use super::find::cards::{Limits, SentLines, compose, fill};
 use super::find::choose::{focused, mentioned, scope};
 use super::find::gate::skip_reason;
 use super::find::names;
@@ -228,7 +228,7 @@ fn reasons_name_the_heaviest_words() {
     let hits = rank(&index, &asked, &tuning, 50);
     assert!(hits.iter().all(|hit| hit.matched.len() <= 3));
     let limits = Limits { budget: 900, items: 12, sure: 12, lines: 30, tokens: 600, excerpts: 40 };
-    let found = fill_beside(&index, &hits, &Disk(folder.path().into()), &count, limits, &SentLines::default());
+    let found = fill(&index, &hits, &Disk(folder.path().into()), &count, limits);
     let why = |name: &str| found.items.iter().find(|item| item.symbol == name).map(|item| item.why.clone()).unwrap();
     assert!(why("backoff").contains("the word \"twice\""), "{}", why("backoff"));
     assert!(why("retry_request").contains("the words \"tried\", \"request\""), "{}", why("retry_request"));
@@ -248,13 +248,26 @@ fn beyond_the_sure_ones_only_good_matches_are_sent() {
         .collect();
     let sent = |sure: usize| {
         let limits = Limits { budget: 900, items: 12, sure, lines: 0, tokens: 600, excerpts: 40 };
-        let found = fill_beside(&index, &hits, &Disk(folder.path().into()), &count, limits, &SentLines::default());
+        let found = fill(&index, &hits, &Disk(folder.path().into()), &count, limits);
         let weak = found.near.iter().filter(|near| matches!(near.why, NearSymbolReason::Weak { needed } if needed > 0));
         (found.items.len(), weak.map(|near| near.symbol.clone()).collect::<Vec<_>>())
     };
     assert_eq!(sent(2), (3, vec!["validate".to_owned()]));
     assert_eq!(sent(0), (2, vec!["ModelOptions".to_owned(), "validate".to_owned()]));
     assert_eq!(sent(4).0, 4);
+}
+
+/// A plan composes all touchpoints that it may send, each with and without documentation and excerpt, in any budget.
+#[test]
+fn touchpoints_are_composed_without_a_budget() {
+    let (folder, index) = workspace();
+    let asked = query::read(&mut Analyzer::default(), "retry the request and validate", &Tuning::default());
+    let hits = rank(&index, &asked, &Tuning::default(), 50);
+    let limits = Limits { budget: 0, items: 5, sure: 5, lines: 30, tokens: 600, excerpts: 100 };
+    let found = compose(&index, &hits, &Disk(folder.path().into()), &count, limits, &SentLines::default());
+    let longer = found.items.iter().filter(|item| item.text.len() > item.brief.len()).count();
+    assert!(found.items.len() == 5 && longer > 0 && found.near.is_empty(), "{found:?}");
+    assert!(found.items.iter().all(|item| item.text.starts_with(&item.brief)), "{found:?}");
 }
 
 /// A further symbol of a file comes before the first of another file only if it scores clearly higher.
@@ -324,7 +337,7 @@ fn thin_touchpoints_show_named_symbols() {
         let asked = query::read(&mut Analyzer::default(), text, &tuning);
         let hits = mentioned(&index, &asked, rank(&index, &asked, &tuning, 50));
         let limits = Limits { budget: 400, items: 6, sure: 6, lines: 0, tokens: 120, excerpts: 50 };
-        fill_beside(&index, &hits, &Disk(folder.path().into()), &count, limits, &SentLines::default()).items
+        fill(&index, &hits, &Disk(folder.path().into()), &count, limits).items
     };
     let one = thin("why does retry_request give up?");
     let [card] = one.as_slice() else { panic!("{one:?}") };
@@ -417,7 +430,6 @@ proptest! {
     #[test]
     fn lines_in_the_request_are_not_repeated(
         runs in prop::collection::vec((0_usize..FILES.len(), 1_u32..9, 0_u32..6), 0..6),
-        budget in 40_u32..900,
         lines in 1_usize..30,
     ) {
         let (folder, index) = workspace();
@@ -429,10 +441,9 @@ proptest! {
         let text = "retry the request of a client with backoff, send and sync, validate options";
         let asked = query::read(&mut Analyzer::default(), text, &tuning);
         let hits = rank(&index, &asked, &tuning, 50);
-            let limits = Limits { budget, items: 12, sure: 12, lines, tokens: 600, excerpts: 40 };
-        let found = fill_beside(&index, &hits, &Disk(folder.path().into()), &count, limits, &taken);
-        let sum: u32 = found.items.iter().map(|item| item.tokens).sum();
-        prop_assert!(sum <= budget && found.items.len() <= 12);
+        let limits = Limits { budget: 0, items: 12, sure: 12, lines, tokens: 600, excerpts: 0 };
+        let found = compose(&index, &hits, &Disk(folder.path().into()), &count, limits, &taken);
+        prop_assert!(found.items.len() <= 12);
         for (at, item) in found.items.iter().enumerate() {
             prop_assert!(item.span.1.saturating_sub(item.span.0) <= 30 + 2);
             if item.span.1 > 0 {

@@ -3,6 +3,7 @@
 //!
 //! * [`plan`] solves: `policy` scores, `admission` admits, [`explain`] makes the rows. [`render`] makes the bytes,
 //!   once.
+//! * [`within`] admits the candidates of one source alone, for a search without a plan.
 //! * [`already_in`] returns the turns that are sent regardless of retrieval, so that no source repeats them.
 //! * [`summary`] makes summaries of older turns and checks which facts they dropped.
 //! * After the answer: [`references`] finds the references in a text, [`activation`] decides the program's leases, and
@@ -24,6 +25,7 @@ use crate::domain::planning::plan::{Blocked, Reason};
 use crate::domain::planning::{ContextPlan, PlanInput, Row, RowKind, TurnInput};
 use admission::admit::{Admitted, AllowanceUse};
 use admission::coverage::SummaryCoverage;
+pub use admission::offers::{SentCandidate, within};
 use admission::{accepted_summaries, admit, forms, state_request, window};
 use std::collections::HashSet;
 

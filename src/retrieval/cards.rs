@@ -1,6 +1,6 @@
 //! Writes retrieved messages as text: a date line once per day, a line with its speaker for each message, and `…` in
 //! place of omitted text. The form is compact, because every character costs tokens.
-//! Not for: choosing the messages (`fill`).
+//! Not for: choosing the messages (`compose`).
 //!
 //! ```text
 //! [2023-05-08]
@@ -16,13 +16,10 @@
 //! tokens of the lines sum to the tokens of the whole text.
 
 use crate::domain::call::tokens::opens_safely;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// Marks text that is left out.
 pub const GAP: &str = "…";
-
-/// The place of a piece: the position of its message on the path, and the index of its passage.
-pub type PiecePlace = (usize, usize);
 
 /// One passage to be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,21 +39,12 @@ pub struct Piece {
 struct Form {
     /// It continues the previous passage of the same message.
     continues: bool,
-    /// A date line precedes it.
-    dated: bool,
-    /// Messages before it are left out.
+    /// Text before it is left out.
     gap: bool,
     /// The beginning of its message is left out.
     starts_inside: bool,
     /// The rest of its message is left out.
     truncated: bool,
-}
-
-/// A piece in the list, with the form and token count of its line.
-struct PlacedPiece {
-    piece: Piece,
-    form: Form,
-    tokens: u32,
 }
 
 impl Piece {
@@ -67,9 +55,6 @@ impl Piece {
                 line.extend([GAP, " "]);
             }
         } else {
-            if let Some(day) = self.day.as_deref().filter(|_| form.dated) {
-                line.extend(["[", day, "]\n"]);
-            }
             if form.gap {
                 line.extend([GAP, " "]);
             }
@@ -87,125 +72,43 @@ impl Piece {
     }
 }
 
-/// Pieces in the order of the path, with the tokens of each line as it will be sent.
-pub struct CardList<'a> {
+/// Writes the lines of messages, and counts each different line once.
+pub struct CardWriter<'a> {
     count: &'a dyn Fn(&str) -> u32,
-    pieces: BTreeMap<PiecePlace, PlacedPiece>,
-    total: u32,
+    counted: HashMap<String, u32>,
 }
 
-impl<'a> CardList<'a> {
-    /// Creates an empty list; `count` returns the tokens of a text.
+impl<'a> CardWriter<'a> {
+    /// Creates a writer; `count` returns the tokens of a text.
     #[must_use]
     pub fn new(count: &'a dyn Fn(&str) -> u32) -> Self {
-        Self { count, pieces: BTreeMap::new(), total: 0 }
+        Self { count, counted: HashMap::new() }
     }
 
-    /// Returns the tokens of all lines.
-    pub fn tokens(&self) -> u32 {
-        self.total
-    }
-
-    /// Returns whether the list contains a piece at this place.
-    pub fn contains(&self, place: PiecePlace) -> bool {
-        self.pieces.contains_key(&place)
-    }
-
-    /// Adds pieces if the list then takes at most `most` tokens; otherwise changes nothing.
-    ///
-    /// # Errors
-    /// The tokens that the list would take.
-    pub fn add(&mut self, pieces: Vec<(PiecePlace, Piece)>, most: u32) -> Result<(), u32> {
-        let added: Vec<PiecePlace> =
-            pieces.iter().map(|(place, _)| *place).filter(|place| !self.contains(*place)).collect();
-        let total = self.total;
-        for (place, piece) in pieces {
-            self.pieces.entry(place).or_insert(PlacedPiece { piece, form: Form::default(), tokens: 0 });
-        }
-        let before = self.recount(&added);
-        if self.total <= most {
-            return Ok(());
-        }
-        let needed = self.total;
-        for place in &added {
-            self.pieces.remove(place);
-        }
-        for (place, form, tokens) in before {
-            if let Some(kept) = self.pieces.get_mut(&place) {
-                (kept.form, kept.tokens) = (form, tokens);
-            }
-        }
-        self.total = total;
-        Err(needed)
-    }
-
-    /// Counts the lines at these places again, and the adjacent lines that change with them. Returns the previous form
-    /// and tokens of each changed line.
-    fn recount(&mut self, added: &[PiecePlace]) -> Vec<(PiecePlace, Form, u32)> {
-        let mut touched: Vec<PiecePlace> = Vec::new();
-        for place in added {
-            touched.push(*place);
-            touched.extend(self.pieces.range(..place).next_back().map(|(place, _)| *place));
-            touched.extend(self.next(*place).map(|(place, _)| place));
-        }
-        touched.sort_unstable();
-        touched.dedup();
-        let mut before = Vec::new();
-        for place in touched {
-            let form = self.form(place);
-            let Some(placed) = self.pieces.get_mut(&place) else { continue };
-            if placed.form == form && placed.tokens > 0 {
-                continue;
-            }
-            let tokens = (self.count)(&placed.piece.line(form));
-            before.push((place, placed.form, placed.tokens));
-            self.total = self.total - placed.tokens + tokens;
-            (placed.form, placed.tokens) = (form, tokens);
-        }
-        before
-    }
-
-    fn next(&self, place: PiecePlace) -> Option<(PiecePlace, &Piece)> {
-        self.pieces.range((place.0, place.1 + 1)..).next().map(|(place, placed)| (*place, &placed.piece))
-    }
-
-    /// Returns the form of a piece among the other pieces.
-    fn form(&self, place: PiecePlace) -> Form {
-        let Some(placed) = self.pieces.get(&place) else { return Form::default() };
-        let before = self.pieces.range(..place).next_back().map(|(place, placed)| (*place, &placed.piece));
-        let next_follows = self.next(place).is_some_and(|(next, _)| next == (place.0, place.1 + 1));
-        let truncated = !placed.piece.last && !next_follows;
-        if before.is_some_and(|(last, _)| last.0 == place.0 && last.1 + 1 == place.1) {
-            return Form { continues: true, truncated, ..Form::default() };
-        }
-        let day = before.and_then(|(_, before)| before.day.as_deref());
-        let follows = before.map_or(place.0 == 0, |(last, before)| last.0 + 1 == place.0 && before.last);
-        Form {
-            continues: false,
-            dated: placed.piece.day.as_deref() != day,
-            gap: !follows,
-            starts_inside: place.1 > 0,
-            truncated,
-        }
-    }
-
-    /// Returns the line that a piece has without preceding pieces, with its date line.
-    pub fn line_alone(&self, place: PiecePlace) -> String {
-        let alone = |placed: &PlacedPiece| {
-            placed.piece.line(Form {
-                continues: false,
-                dated: true,
-                gap: place.0 > 0,
-                starts_inside: place.1 > 0,
-                ..placed.form
-            })
+    /// Returns the lines of passages of one message, in order, with their tokens. `dated` puts a date line before them,
+    /// `gap` says that messages before them are left out.
+    pub fn lines(&mut self, passages: &[(usize, &Piece)], dated: bool, gap: bool) -> (String, u32) {
+        let (mut text, mut tokens) = (String::new(), 0);
+        let mut add = |line: String| {
+            text.push_str(&line);
+            tokens += *self.counted.entry(line).or_insert_with_key(|line| (self.count)(line));
         };
-        self.pieces.get(&place).map_or_else(String::new, alone)
-    }
-
-    /// Returns the place, line, and tokens of each piece, in order.
-    pub fn lines(&self) -> impl Iterator<Item = (PiecePlace, String, u32)> + '_ {
-        self.pieces.iter().map(|(place, placed)| (*place, placed.piece.line(placed.form), placed.tokens))
+        let day = passages.first().and_then(|(_, piece)| piece.day.as_deref());
+        if let Some(day) = day.filter(|_| dated) {
+            add(format!("[{day}]\n"));
+        }
+        for (nth, (passage, piece)) in passages.iter().enumerate() {
+            let before = nth.checked_sub(1).map(|before| passages[before].0);
+            let continues = before.is_some_and(|before| before + 1 == *passage);
+            let next_follows = passages.get(nth + 1).is_some_and(|(next, _)| *next == passage + 1);
+            add(piece.line(Form {
+                continues,
+                gap: before.is_some() || gap,
+                starts_inside: *passage > 0,
+                truncated: !piece.last && !next_follows,
+            }));
+        }
+        (text, tokens)
     }
 }
 
@@ -228,31 +131,25 @@ mod tests {
     use crate::domain::call::tokens::approximate;
     use proptest::prelude::*;
 
-    fn piece(text: &str, day: &str, last: bool) -> Piece {
-        Piece { text: text.into(), speaker: "Ann".into(), day: Some(day.into()), last }
-    }
-
-    /// The line of a piece, with its form worked out again; empty if there is no such piece.
-    fn line(list: &CardList<'_>, place: PiecePlace) -> String {
-        list.pieces.get(&place).map_or_else(String::new, |placed| placed.piece.line(list.form(place)))
-    }
-
-    fn text(list: &CardList<'_>) -> String {
-        list.pieces.keys().map(|place| line(list, *place)).collect()
+    fn piece(text: &str, last: bool) -> Piece {
+        Piece { text: text.into(), speaker: "Ann".into(), day: Some("2023-05-08".into()), last }
     }
 
     #[test]
     fn gaps_are_marked() {
-        let mut list = CardList::new(&approximate);
-        list.add(vec![((0, 0), piece("one", "2023-05-08", true)), ((1, 0), piece("two", "2023-05-08", true))], 99)
-            .unwrap();
-        list.add(vec![((5, 1), piece("middle", "2023-05-09", false))], 99).unwrap();
-        assert_eq!(text(&list), "[2023-05-08]\nAnn: one\nAnn: two\n[2023-05-09]\n… Ann: … middle …\n");
-        list.add(vec![((5, 2), piece("end", "2023-05-09", true))], 99).unwrap();
-        assert!(text(&list).ends_with("… Ann: … middle\nend\n"));
-        let full = text(&list);
-        assert!(list.add(vec![((3, 0), piece("too long", "2023-05-09", true))], list.tokens()).is_err());
-        assert_eq!(text(&list), full);
+        let (first, middle, last) = (piece("one", false), piece("middle", false), piece("end", true));
+        let slash = piece("/end", true);
+        let mut writer = CardWriter::new(&approximate);
+        let mut lines = |passages: &[(usize, &Piece)], dated: bool, gap: bool| {
+            writer.lines(passages, dated, gap).0.replace('\n', "|")
+        };
+        assert_eq!(lines(&[(0, &last)], false, false), "Ann: end|");
+        assert_eq!(lines(&[(0, &last)], false, true), "… Ann: end|");
+        assert_eq!(lines(&[(0, &last)], true, false), "[2023-05-08]|Ann: end|");
+        assert_eq!(lines(&[(1, &middle)], true, true), "[2023-05-08]|… Ann: … middle …|");
+        assert_eq!(lines(&[(1, &middle), (2, &last)], false, true), "… Ann: … middle|end|");
+        assert_eq!(lines(&[(1, &middle), (2, &slash)], false, true), "… Ann: … middle|… /end|");
+        assert_eq!(lines(&[(0, &first), (2, &last)], true, false), "[2023-05-08]|Ann: one …|… Ann: … end|");
     }
 
     #[test]
@@ -265,43 +162,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_sum_to_the_whole(places in proptest::collection::vec((0_usize..12, 0_usize..3, "[a-z/] ?[a-z /]{0,9}[a-z]"), 0..20), most in 5_u32..80) {
-            let mut list = CardList::new(&approximate);
-            for (position, passage, words) in places {
-                let day = format!("2023-05-{:02}", position / 4 + 1);
-                let _ = list.add(vec![((position, passage), piece(words.trim(), &day, passage == 2))], most);
-                prop_assert!(list.tokens() <= most);
-                prop_assert_eq!(list.tokens(), approximate(&text(&list)));
-                prop_assert_eq!(list.tokens(), list.lines().map(|(_, _, tokens)| tokens).sum::<u32>());
+        fn lines_sum_to_the_whole(
+            messages in proptest::collection::vec(proptest::collection::btree_map(0_usize..3, "[a-z/] ?[a-z /]{0,9}[a-z]", 1..4), 0..9),
+            (dated, gap) in (any::<bool>(), any::<bool>()),
+        ) {
+            let mut writer = CardWriter::new(&approximate);
+            let (mut text, mut tokens) = (String::new(), 0);
+            for passages in &messages {
+                let pieces: Vec<(usize, Piece)> = passages.iter().map(|(at, text)| (*at, piece(text.trim(), *at == 2))).collect();
+                let pieces: Vec<(usize, &Piece)> = pieces.iter().map(|(at, piece)| (*at, piece)).collect();
+                let (lines, counted) = writer.lines(&pieces, dated, gap);
+                text.push_str(&lines);
+                tokens += counted;
             }
+            prop_assert_eq!(tokens, approximate(&text));
         }
-    }
-
-    /// The line of a single piece, at each kind of place.
-    #[test]
-    fn a_single_line_marks_gaps() {
-        let mut list = CardList::new(&approximate);
-        let pieces = [((0, 0), false), ((0, 1), true), ((1, 0), true), ((1, 1), true), ((3, 2), false)];
-        for (place, last) in pieces {
-            list.add(vec![(place, piece("text", "2023-05-08", last))], 999).unwrap();
-        }
-        let alone: Vec<String> = pieces.iter().map(|(place, _)| list.line_alone(*place).replace('\n', "|")).collect();
-        assert_eq!(
-            alone,
-            [
-                "[2023-05-08]|Ann: text|",
-                "[2023-05-08]|Ann: … text|",
-                "[2023-05-08]|… Ann: text|",
-                "[2023-05-08]|… Ann: … text|",
-                "[2023-05-08]|… Ann: … text …|",
-            ]
-        );
-        let among: Vec<String> = pieces.iter().map(|(place, _)| line(&list, *place).replace('\n', "|")).collect();
-        assert_eq!(among, ["[2023-05-08]|Ann: text|", "text|", "Ann: text|", "text|", "… Ann: … text …|"]);
-        assert_eq!((line(&list, (7, 0)), list.line_alone((7, 0))), (String::new(), String::new()));
-        assert!(list.contains((1, 1)) && !list.contains((1, 2)));
-        let mut slash = CardList::new(&approximate);
-        slash.add(vec![((2, 0), piece("a", "d", false)), ((2, 1), piece("/b", "d", true))], 99).unwrap();
-        assert_eq!(text(&slash), "[d]\n… Ann: a\n… /b\n");
     }
 }

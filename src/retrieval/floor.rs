@@ -1,6 +1,6 @@
 //! Defines the minimum that a candidate must reach: its question must be about this conversation, and the candidate
 //! about the question. Candidates below the floor are never included, regardless of the room.
-//! Not for: deciding whether to search (`gate`), scores (`search`), or room (`fill`).
+//! Not for: deciding whether to search (`gate`), scores (`search`), or cards (`compose`).
 //!
 //! The weight of a question is the sum of its content words' idf; a word that is not on the path, or the name of a
 //! speaker, weighs as much as a word that occurs once. One place of the path (a message and its two neighbors) must

@@ -3,16 +3,17 @@
 //!
 //! From a question to cards: [`gate`] decides whether to search, [`scope`] defines which messages of the branch's path
 //! may be found, [`search`] scores their passages over the postings of [`mod@index`], [`floor`] excludes passages that
-//! are not about the question, and [`fill`] makes cards from the best passages that fit.
+//! are not about the question, and [`compose`] makes cards of the best passages.
 //!
 //! Not for: making vectors (`llm`), storing postings (`store`), or which cards are sent (`context`).
 
 pub mod cards;
 pub mod cluster;
-pub mod fill;
+pub mod compose;
 pub mod floor;
 pub mod gate;
 pub mod hints;
+pub mod offer;
 pub mod query;
 pub mod record;
 pub mod scope;

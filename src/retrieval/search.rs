@@ -1,6 +1,6 @@
 //! Scores the passages of a scope for a query: BM25 over the path's own statistics, words learned from the best
 //! passages, and smoothing between neighbors (`smooth`).
-//! Not for: which messages are searchable (`scope`), computing cosines, or cards (`fill`).
+//! Not for: which messages are searchable (`scope`), computing cosines, or cards (`compose`).
 //!
 //! BM25 is Robertson's, with idf = ln(1 + (N − df + ½) / (df + ½)). Learning words from the best passages is
 //! Rocchio-style relevance feedback, with passages weighted by their score.

@@ -1,7 +1,7 @@
 //! Laws of the whole module: branches do not affect one another, the location of postings changes nothing, removed
 //! messages are gone, and cards fit and add up.
 
-use super::fill::{CardRoom, Filled, UnsentHit, fill};
+use super::compose::{Card, CardRules, Composed, compose};
 use super::floor::Floor;
 use super::gate;
 use super::index::segment::{NoSegments, Source};
@@ -11,22 +11,39 @@ use super::query::Query;
 use super::scope::{Filter, Scope};
 use super::search::{Hit, MessageTexts, SearchOptions, search};
 use super::tuning::Tuning;
+use crate::context::{self, SentCandidate};
 use crate::domain::base::Hash;
 use crate::domain::call::tokens::approximate;
 use crate::domain::call::{Gate, MissReason, PassReason};
 use crate::domain::conversation::Role;
+use crate::domain::planning::{Candidate, Offer};
 use proptest::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 const WORDS: [&str; 16] = [
     "token", "refresh", "login", "bread", "flour", "oven", "parser", "header", "wire", "cache", "ring", "slot",
     "garden", "roses", "water", "shade",
 ];
 
-fn find(options: &SearchOptions<'_>, text: &str, room: &CardRoom<'_>) -> Filled {
+fn find(options: &SearchOptions<'_>, text: &str, together: &dyn Fn(usize) -> Range<usize>) -> Composed {
     let hits = search(options, &Query::new(options.index, options.scope, text)).unwrap();
-    fill(options, &hits, room)
+    compose(options, &hits, &CardRules { count: &approximate, together, near: 20, floor: None, most: 8_000 })
+}
+
+fn alone(at: usize) -> Range<usize> {
+    at..at + 1
+}
+
+/// The cards that fit, with their lines and tokens.
+fn cards_within(composed: &Composed, tokens: u32) -> Vec<(&Card, &str, u32)> {
+    let (sent, _) = context::within(&composed.offer(), tokens);
+    let card = |one: SentCandidate| {
+        let card = &composed.cards[one.at];
+        (card, card.text(one.after), one.tokens)
+    };
+    sent.into_iter().map(card).collect()
 }
 
 #[derive(Default)]
@@ -138,13 +155,14 @@ proptest! {
         let mut all = Conversation::default();
         let path: Vec<u32> = texts.iter().map(|text| all.add(text)).collect();
         let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
-        let room = CardRoom { tokens, count: &approximate, together: &|at| at / 2 * 2..at / 2 * 2 + 2, near: 9, floor: None };
-        let filled = find(&all.options(&scope, &filter, &NoSegments), &query, &room);
-        let whole: String = filled.cards.iter().map(|card| card.text.as_str()).collect();
-        prop_assert!(filled.tokens <= tokens);
-        prop_assert_eq!(approximate(&whole), filled.tokens);
-        let positions: Vec<usize> = filled.cards.iter().map(|card| card.position).collect();
-        prop_assert!(positions.is_sorted());
+        let composed = find(&all.options(&scope, &filter, &NoSegments), &query, &|at| at / 2 * 2..at / 2 * 2 + 2);
+        let filled = cards_within(&composed, tokens);
+        let sum: u32 = filled.iter().map(|(.., tokens)| tokens).sum();
+        let whole: String = filled.iter().map(|(_, text, _)| *text).collect();
+        prop_assert!(sum <= tokens);
+        prop_assert_eq!(approximate(&whole), sum);
+        let positions: Vec<usize> = filled.iter().map(|(card, ..)| card.position).collect();
+        prop_assert!(positions.windows(2).all(|pair| pair[0] < pair[1]), "a message is in two cards");
         for position in &positions {
             let other = position ^ 1;
             prop_assert!(other >= texts.len() || positions.contains(&other), "an atom was parted");
@@ -315,8 +333,7 @@ fn neighbors_duplicates_and_names_count() {
     assert!(of(1).parts.smooth > 0.0, "the answer gains from its question");
     let scope = Scope::new(&all.index, &path);
     let filter = Filter::default();
-    let room = CardRoom { tokens: 500, count: &approximate, together: &|at| at..at + 1, near: 5, floor: None };
-    let found = find(&all.options(&scope, &filter, &NoSegments), "how hot is the sourdough oven?", &room);
+    let found = find(&all.options(&scope, &filter, &NoSegments), "how hot is the sourdough oven?", &alone);
     assert!(found.near.iter().any(|near| near.why == MissReason::Duplicate));
     let record = found.record(Gate::Pass(PassReason::Forced), "q", Hash::default(), &|key| *key);
     assert_eq!(record.items.len(), found.cards.len());
@@ -332,40 +349,77 @@ fn near_misses_report_their_passage_and_shortfall() {
     let path: Vec<u32> = texts.iter().map(|text| all.add(text)).collect();
     let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
     let options = all.options(&scope, &filter, &NoSegments);
-    let room = |tokens, near| CardRoom { tokens, count: &approximate, together: &|at| at..at + 1, near, floor: None };
-    let is_included = |found: &Filled, near: &UnsentHit| {
-        found.cards.iter().any(|card| card.position == near.position && card.spans.contains(&near.span))
-    };
-    let wide = find(&options, "oven", &room(4_000, 20));
-    assert!(wide.near.is_empty() && wide.cards.len() == 13, "all fit");
-    let ranked: Vec<usize> = {
-        let mut cards: Vec<_> = wide.cards.iter().map(|card| (card.rank, card.position)).collect();
-        cards.sort_unstable();
-        cards.into_iter().map(|(_, position)| position).collect()
-    };
-    let tight = find(&options, "oven", &room(60, 20));
-    let went: Vec<usize> = tight.cards.iter().map(|card| card.position).collect();
-    let mut near: Vec<usize> = tight.near.iter().map(|near| near.position).collect();
-    near.dedup();
-    let rest: Vec<usize> = ranked.into_iter().filter(|position| !went.contains(position)).collect();
-    assert!(!went.is_empty() && near == rest, "{went:?} went, {near:?} nearly, of {rest:?}");
-    for near in &tight.near {
-        assert_eq!(near.key, Hash::of(&path[near.position].to_le_bytes()));
-        let has_word = texts[near.position][near.span.clone()].contains("oven");
-        assert!(has_word == (near.parts.bm25 > 0.0) && !is_included(&tight, near), "{near:?}");
-        assert!(near.score > 0.0 && (near.score - near.parts.sum()).abs() < 1e-3);
+    let composed = find(&options, "oven", &alone);
+    assert!(composed.near.is_empty() && cards_within(&composed, 4_000).len() == 13, "all fit");
+    let mut ranked: Vec<&Card> = composed.cards.iter().filter(|card| !card.extends).collect();
+    ranked.sort_by_key(|card| card.order);
+    let (sent, left_out) = context::within(&composed.offer(), 60);
+    let is_sent = |card: &Card, tokens| cards_within(&composed, tokens).iter().any(|(sent, ..)| sent.key == card.key);
+    let rest: Vec<usize> = ranked.iter().filter(|card| !is_sent(card, 60)).map(|card| card.position).collect();
+    let near: Vec<usize> = left_out.iter().map(|(at, _)| composed.cards[*at].position).collect();
+    assert!(!sent.is_empty() && near == rest, "{sent:?} went, {near:?} nearly, of {rest:?}");
+    let mut record = composed.record(Gate::Pass(PassReason::Forced), "oven", Hash::default(), &|key| *key);
+    let keys: Vec<Hash> = sent.iter().map(|one| composed.cards[one.at].key).collect();
+    record.record_sent(&|item| keys.contains(&item.key).then_some(1), &|near| near.why, 4);
+    let key = |position: &usize| Hash::of(&path[*position].to_le_bytes());
+    let recorded: Vec<Hash> = record.near.iter().map(|near| near.key).collect();
+    assert_eq!(recorded, rest.iter().take(4).map(key).collect::<Vec<_>>(), "no more than are wanted");
+    for card in &ranked {
+        let has_word = texts[card.position][card.spans[0].clone()].contains("oven");
+        assert!(has_word == (card.parts.bm25 > 0.0), "{card:?}");
+        assert!(card.score > 0.0 && (card.score - card.parts.sum()).abs() < 1e-3);
     }
-    let later = tight.near.iter().find(|near| near.position == 0).unwrap();
-    assert!(later.span.start > 2_000 && later.parts.bm25 > 0.0, "the last passage of a long message");
-    let MissReason::NoRoom { missing } = tight.near[0].why else { panic!("{:?}", tight.near[0]) };
-    assert!(
-        is_included(&find(&options, "oven", &room(60 + missing, 20)), &tight.near[0]),
-        "with that many more tokens it is included"
-    );
-    assert!(!is_included(&find(&options, "oven", &room(59 + missing, 20)), &tight.near[0]), "with fewer it is not");
-    for most in [0, 1, 5] {
-        assert_eq!(find(&options, "oven", &room(60, most)).near, tight.near[..most], "no more than are wanted");
-    }
+    let long = ranked.iter().find(|card| card.position == 0).unwrap();
+    assert!(long.spans[0].start > 2_000 && long.parts.bm25 > 0.0, "the last passage of a long message");
+    let (at, missing) = left_out[0];
+    assert!(is_sent(&composed.cards[at], 60 + missing), "with that many more tokens it is included");
+    assert!(!is_sent(&composed.cards[at], 59 + missing), "with fewer it is not");
+}
+
+/// A message grows by the passages that are found in it. One that does not fit leaves the others.
+#[test]
+fn a_message_is_sent_with_as_many_passages_as_fit() {
+    let mut all = Conversation::default();
+    let padding = "a garden with roses and water in the shade. ".repeat(30);
+    let long = format!("The oven was cold. {padding} Then the oven was warm. {padding} In the end the oven was hot.");
+    let path = [all.add(&long), all.add("thanks for the oven")];
+    let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
+    let composed = find(&all.options(&scope, &filter, &NoSegments), "oven", &alone);
+    let steps = composed.cards.iter().filter(|card| card.position == 0).count();
+    assert!(steps > 1 && composed.cards.iter().filter(|card| !card.extends).count() == 2, "{composed:?}");
+    let passages = |tokens| {
+        let cards = cards_within(&composed, tokens);
+        assert!(cards.iter().filter(|(card, ..)| card.position == 0).count() <= 1, "{cards:?}");
+        cards.iter().map(|(card, ..)| card.spans.len()).sum::<usize>()
+    };
+    let counts: Vec<usize> = (0..2_000).step_by(10).map(passages).collect();
+    assert!(counts.is_sorted() && counts[0] == 0 && counts.last() == Some(&(steps + 1)), "{counts:?}");
+    assert!((0..=steps + 1).all(|count| counts.contains(&count)), "{counts:?}");
+}
+
+/// The form of a card depends on the cards that are sent before it: the date once a day, and a mark where messages are
+/// left out.
+#[test]
+fn cards_take_the_form_of_their_place() {
+    let mut all = Conversation::default();
+    let path: Vec<u32> = (0..22).map(|n| all.add(&format!("the oven is mentioned as number {n}"))).collect();
+    let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
+    let composed = find(&all.options(&scope, &filter, &NoSegments), "oven", &alone);
+    let mut offer = composed.offer();
+    let written = |offer: &Offer, position: usize| {
+        let sent = context::within(offer, 999).0.into_iter();
+        let lines = sent.filter(|one| composed.cards[one.at].position == position);
+        lines.map(|one| composed.cards[one.at].text(one.after).replace('\n', "|")).collect::<String>()
+    };
+    assert_eq!(written(&offer, 0), "[2023-11-14]|user: the oven is mentioned as number 0|");
+    assert_eq!(written(&offer, 1), "assistant: the oven is mentioned as number 1|");
+    assert_eq!(written(&offer, 20), "[2023-11-15]|user: the oven is mentioned as number 20|");
+    let huge = |one: &mut Candidate| one.texts.iter_mut().for_each(|(_, tokens)| *tokens = 9_999);
+    [3, 19].into_iter().for_each(|at| huge(&mut offer.candidates[at]));
+    assert_eq!(written(&offer, 4), "… user: the oven is mentioned as number 4|");
+    assert_eq!(written(&offer, 20), "[2023-11-15]|… user: the oven is mentioned as number 20|");
+    (0..4).for_each(|at| huge(&mut offer.candidates[at]));
+    assert_eq!(written(&offer, 4), "[2023-11-14]|… user: the oven is mentioned as number 4|");
 }
 
 /// The first 20 messages are from 14 November 2023, the next from 16 November, the last from 17 November.
@@ -459,31 +513,4 @@ fn in_long_messages_one_passage_must_cover_the_question() {
     assert_eq!(passes("Which oven is best for flour with roses and cinnamon?"), (true, 0));
     let (_, found) = passes("How does the token refresh with roses and cinnamon?");
     assert!(found > 0, "no hit has a minimum score");
-}
-
-/// After this many hits in a row that do not fit, the others are not tried.
-#[test]
-fn filling_stops_after_many_hits_without_room() {
-    let mut all = Conversation::default();
-    let path: Vec<u32> = (0..90).map(|n| all.add(&format!("oven note{n} {}", "garden roses ".repeat(20)))).collect();
-    let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
-    let room = CardRoom { tokens: 40, count: &approximate, together: &|at| at..at + 1, near: 99, floor: None };
-    let found = find(&all.options(&scope, &filter, &NoSegments), "oven", &room);
-    let tried = found.near.iter().take_while(|near| near.why != MissReason::Below).count();
-    assert_eq!((found.cards.len(), found.near.len(), tried), (0, 90, 60));
-    assert!(found.near[tried..].iter().all(|near| near.why == MissReason::Below));
-}
-
-/// Room for no card at all: nothing better filled it.
-#[test]
-fn hits_without_any_room_lack_room() {
-    let mut all = Conversation::default();
-    let path: Vec<u32> = (0..9).map(|n| all.add(&format!("oven note{n} of the garden"))).collect();
-    let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
-    for tokens in [0, 7] {
-        let room = CardRoom { tokens, count: &approximate, together: &|at| at..at + 1, near: 5, floor: None };
-        let found = find(&all.options(&scope, &filter, &NoSegments), "oven", &room);
-        let lacks = |near: &UnsentHit| matches!(near.why, MissReason::NoRoom { missing } if missing > 0);
-        assert_eq!((found.cards.len(), found.near.iter().filter(|near| lacks(near)).count()), (0, 5));
-    }
 }

@@ -1,5 +1,6 @@
-//! Turns ranked symbols into touchpoints that fit a budget: path, line, and signature for each, plus documentation and
-//! first lines for the best. No line appears in two touchpoints.
+//! Turns ranked symbols into touchpoints: path, line, and signature for each, plus documentation and first lines for
+//! the best. No line appears in two touchpoints. A search on request fills a budget with them; a plan composes all that
+//! may be sent, and admission chooses among them ([`compose`]).
 //! Not for: ranking (`rank`), or reading files (the caller passes a source of texts).
 
 use super::rank::Hit;
@@ -73,6 +74,8 @@ struct Draft {
     /// The lines of the signature.
     lines: (u32, u32),
     text: String,
+    /// The text without documentation and excerpt.
+    brief: String,
     signature: String,
     tokens: u32,
 }
@@ -120,12 +123,24 @@ impl SentLines {
 /// Makes touchpoints of ranked symbols, best first. `count` counts tokens.
 #[must_use]
 pub fn fill(index: &Index, hits: &[Hit], sources: &dyn Sources, count: &dyn Fn(&str) -> u32, limits: Limits) -> Found {
-    fill_beside(index, hits, sources, count, limits, &SentLines::default())
+    filled(index, hits, sources, count, limits, &SentLines::default())
 }
 
-/// Like [`fill`], leaving out lines that are already in the request.
+/// Like [`fill`], without a budget: as many touchpoints as `limits` allow, each with documentation and excerpt. Leaves
+/// out lines that are already in the request.
 #[must_use]
-pub fn fill_beside(
+pub fn compose(
+    index: &Index,
+    hits: &[Hit],
+    sources: &dyn Sources,
+    count: &dyn Fn(&str) -> u32,
+    limits: Limits,
+    sent: &SentLines,
+) -> Found {
+    filled(index, hits, sources, count, Limits { budget: u32::MAX, excerpts: 0, ..limits }, sent)
+}
+
+fn filled(
     index: &Index,
     hits: &[Hit],
     sources: &dyn Sources,
@@ -202,7 +217,8 @@ impl TouchpointBuilder<'_> {
             self.by_file.entry(file.first).or_default().push(self.drafts.len());
             let rank = to_u32(at + 1);
             let found = found.name.clone();
-            self.drafts.push(Draft { hit: hit.clone(), found, rank, lines, text: line, signature, tokens });
+            let brief = line.clone();
+            self.drafts.push(Draft { hit: hit.clone(), found, rank, lines, text: line, brief, signature, tokens });
         }
         hits.len()
     }
@@ -327,6 +343,7 @@ impl TouchpointBuilder<'_> {
                 whole: symbol.lines,
                 signature: draft.signature,
                 text: format!("{head}{}", draft.text),
+                brief: format!("{head}{}", draft.brief),
                 tokens: draft.tokens + extra,
                 rank: draft.rank,
                 score: draft.hit.score,

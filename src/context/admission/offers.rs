@@ -5,7 +5,8 @@
 //! Offers come after everything required and never block a call. Rules, module summaries, and the map of the code take
 //! free room, each offer up to its limit; retrieved candidates share the mode's allowance, in the order of their
 //! offers. A candidate that repeats a turn costs nothing while that turn is in the window, so a single search for the
-//! start of the window weighs both, and tokens that candidates do not spend go to turns.
+//! start of the window weighs both, and tokens that candidates do not spend go to turns. The text of a candidate
+//! depends on what is sent before it, so its form is chosen after the candidates are.
 
 use super::admit::AllowanceUse;
 use super::choose::SESSION_LEVEL;
@@ -13,7 +14,7 @@ use super::coverage::SummaryCoverage;
 use crate::domain::base::Hash;
 use crate::domain::conversation::Atom;
 use crate::domain::planning::plan::Reason;
-use crate::domain::planning::{Block, Candidate, Offer, OfferLimit, OmittedItem, PlanInput, RowKind, Section};
+use crate::domain::planning::{After, Block, Candidate, Offer, OfferLimit, OmittedItem, PlanInput, RowKind, Section};
 use std::collections::{BTreeSet, HashMap};
 
 /// An offer and the decisions about its candidates.
@@ -25,6 +26,12 @@ struct OfferDecision<'a> {
     turns: Vec<Option<usize>>,
     /// For each candidate: the candidates that are admitted only together with it, including itself.
     companions: Vec<Vec<usize>>,
+    /// The candidates that are admitted together, in the order in which they are tried.
+    groups: Vec<Vec<usize>>,
+    /// For each candidate: the number of items before it; a candidate and those that extend it are one item.
+    items: Vec<usize>,
+    /// The maximum tokens that a candidate takes less after another than alone.
+    saving: u32,
     /// For each candidate: why it was not admitted; `None` if it was.
     out: Vec<Option<Reason>>,
     /// For each candidate that is not code and whose turn a summary covers: that as a reason, and whether the summary
@@ -55,12 +62,9 @@ impl<'a> Offers<'a> {
             Some((input.superseded(by), lacks(by)))
         };
         let decided = input.offers.iter().map(|offer| OfferDecision {
-            offer,
-            level: u32::MAX,
             turns: offer.candidates.iter().map(|one| places.get(&one.turn?).copied()).collect(),
             summed: offer.candidates.iter().map(covers).collect(),
-            companions: companions(&offer.candidates),
-            out: vec![Some(Reason::Budget { free: 0 }); offer.candidates.len()],
+            ..OfferDecision::new(offer)
         });
         Self { decided: decided.collect(), kept: 0, spare: summed.spare }
     }
@@ -152,62 +156,130 @@ impl<'a> Offers<'a> {
     }
 }
 
-fn companions(candidates: &[Candidate]) -> Vec<Vec<usize>> {
-    let mut together: HashMap<u32, Vec<usize>> = HashMap::new();
-    for (at, one) in candidates.iter().enumerate() {
-        together.entry(one.together).or_default().push(at);
-    }
-    candidates.iter().map(|one| together[&one.together].clone()).collect()
+/// A candidate that is sent, with its place among the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SentCandidate {
+    /// Index of the candidate in its offer.
+    pub at: usize,
+    /// What is sent before it.
+    pub after: After,
+    /// Its tokens.
+    pub tokens: u32,
 }
 
-impl OfferDecision<'_> {
+/// Admits the candidates of one offer beside no turns, in at most this many tokens. Also returns the index of each
+/// candidate that is left out, with the tokens that it lacks, best first.
+pub fn within(offer: &Offer, tokens: u32) -> (Vec<SentCandidate>, Vec<(usize, u32)>) {
+    let (mut decided, nothing) = (OfferDecision::new(offer), |_: usize| false);
+    decided.admit(tokens, &mut 0);
+    let sent = decided.sent(&nothing).into_iter().map(|(sent, _)| sent).collect();
+    let mut left_out = Vec::new();
+    for group in decided.groups.clone() {
+        if decided.out[group[0]].is_some() && !offer.candidates[group[0]].extends {
+            let needed = decided.with(&group, |decided| decided.cost(&nothing));
+            left_out.extend(group.iter().map(|at| (*at, needed.saturating_sub(tokens))));
+        }
+    }
+    (sent, left_out)
+}
+
+impl<'a> OfferDecision<'a> {
+    /// Creates a decision with nothing admitted, for an offer that repeats no turn.
+    fn new(offer: &'a Offer) -> Self {
+        let all = &offer.candidates;
+        let mut together: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (at, one) in all.iter().enumerate() {
+            together.entry(one.together).or_default().push(at);
+        }
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(|at| (all[*at].order, *at));
+        let mut tried = BTreeSet::new();
+        order.retain(|at| tried.insert(all[*at].together));
+        let item = |item: &mut usize, one: &Candidate| {
+            *item += usize::from(!one.extends);
+            Some(*item)
+        };
+        let tokens = |one: &Candidate| one.text(After::Other, false).1.saturating_sub(least(one));
+        Self {
+            offer,
+            level: u32::MAX,
+            turns: vec![None; all.len()],
+            summed: vec![None; all.len()],
+            groups: order.into_iter().map(|first| together[&all[first].together].clone()).collect(),
+            companions: all.iter().map(|one| together[&one.together].clone()).collect(),
+            items: all.iter().scan(0, item).collect(),
+            saving: all.iter().map(tokens).max().unwrap_or_default(),
+            out: vec![Some(Reason::Budget { free: 0 }); all.len()],
+        }
+    }
+
     /// Admits candidates in their order while all of them together take at most `most` tokens, regardless of which
     /// turns are sent. Returns the tokens taken. Candidates whose turn a summary covers draw on `spare` as well.
     fn admit(&mut self, most: u32, spare: &mut u32) -> u32 {
         let mut taken = 0;
-        for companions in self.groups() {
-            let reason = self.out[companions[0]].clone();
-            self.set(&companions, None);
-            let cost = self.max_cost();
+        for companions in self.groups.clone() {
+            if !self.may_fit(&companions, most - taken) {
+                continue;
+            }
+            let cost = self.with(&companions, |decided| decided.max_cost());
             let covered: Vec<bool> =
                 companions.iter().filter_map(|at| self.summed[*at].as_ref()).map(|(_, lacks)| *lacks).collect();
             let allowed = covered.iter().all(|lacks| *lacks && cost.saturating_sub(taken) <= *spare);
             if cost <= most && allowed {
                 *spare -= if covered.is_empty() { 0 } else { cost.saturating_sub(taken) };
                 taken = cost;
-            } else {
-                self.set(&companions, reason.as_ref());
+                self.set(&companions, None);
             }
         }
         taken
     }
 
-    /// Returns the candidates that are admitted together, in the order in which they are tried.
-    fn groups(&self) -> Vec<Vec<usize>> {
+    /// Returns whether candidates that are left out may fit into this room: a quick check before their cost is added
+    /// up. A candidate that extends another needs that one.
+    fn may_fit(&self, group: &[usize], room: u32) -> bool {
         let all = &self.offer.candidates;
-        let mut order: Vec<usize> = (0..all.len()).collect();
-        order.sort_by_key(|at| (all[*at].order, *at));
-        let mut tried = BTreeSet::new();
-        order.retain(|at| tried.insert(all[*at].together));
-        order.into_iter().map(|first| self.companions[first].clone()).collect()
+        if self.out[group[0]].is_none() {
+            return false;
+        }
+        if all[group[0]].extends {
+            return self.out[self.base(group[0])].is_none();
+        }
+        let tokens =
+            group.iter().fold(0_u32, |sum, at| sum.saturating_add(least(&all[*at]).saturating_sub(self.saving)));
+        tokens <= room
+    }
+
+    /// Returns the first candidate of the same item.
+    fn base(&self, at: usize) -> usize {
+        self.items.partition_point(|item| *item < self.items[at])
+    }
+
+    /// Returns a value as if these candidates were admitted.
+    fn with<T>(&mut self, group: &[usize], value: impl FnOnce(&Self) -> T) -> T {
+        let reasons: Vec<Option<Reason>> = group.iter().map(|at| self.out[*at].take()).collect();
+        let value = value(self);
+        group.iter().zip(reasons).for_each(|(at, reason)| self.out[*at] = reason);
+        value
     }
 
     /// Admits more candidates that repeat no turn, within the rest of the allowance and the room.
     fn admit_more(&mut self, is_sent: &dyn Fn(usize) -> bool, left: u32, free: u32) -> u32 {
         let before = self.cost(is_sent);
         let most = self.allowed(before, left).min(free);
-        for companions in self.groups() {
+        let mut taken = 0;
+        for companions in self.groups.clone() {
             let covered = companions.iter().any(|at| self.summed[*at].is_some());
-            if self.out[companions[0]].is_none() || covered || self.is_repeated(companions[0], is_sent) {
+            let room = most.saturating_sub(taken);
+            if covered || self.is_repeated(companions[0], is_sent) || !self.may_fit(&companions, room) {
                 continue;
             }
-            let reason = self.out[companions[0]].clone();
-            self.set(&companions, None);
-            if self.cost(is_sent).saturating_sub(before) > most {
-                self.set(&companions, reason.as_ref());
+            let cost = self.with(&companions, |decided| decided.cost(is_sent)).saturating_sub(before);
+            if cost <= most {
+                taken = cost;
+                self.set(&companions, None);
             }
         }
-        self.cost(is_sent).saturating_sub(before)
+        taken
     }
 
     /// Records why candidates are left out. The room reported for each excludes its heading and the candidates that
@@ -215,12 +287,11 @@ impl OfferDecision<'_> {
     fn record_reasons(&mut self, is_sent: &dyn Fn(usize) -> bool, left: u32, free: u32) {
         let before = self.cost(is_sent);
         let allowed = self.allowed(before, left);
-        for companions in self.groups() {
-            if self.out[companions[0]].is_none() {
-                continue;
-            }
-            self.set(&companions, None);
-            let needed = self.cost(is_sent).saturating_sub(before);
+        let is_out = |group: &&Vec<usize>| self.out[group[0]].is_some() && !self.offer.candidates[group[0]].extends;
+        let most_rows = self.offer.most_rows.unwrap_or(usize::MAX);
+        let left_out: Vec<Vec<usize>> = self.groups.iter().filter(is_out).take(most_rows).cloned().collect();
+        for companions in left_out {
+            let needed = self.with(&companions, |decided| decided.cost(is_sent)).saturating_sub(before);
             for at in &companions {
                 let other_tokens = needed.saturating_sub(self.offer.candidates[*at].block.tokens);
                 let reason = match (&self.summed[*at], self.offer.limit) {
@@ -260,60 +331,88 @@ impl OfferDecision<'_> {
         self.turns[at].is_some() && self.companions[at].iter().all(|mate| self.turns[*mate].is_some_and(is_sent))
     }
 
-    /// Returns the candidates that are sent, each with its text.
-    fn sent<'s>(&'s self, is_sent: &dyn Fn(usize) -> bool) -> Vec<(&'s Candidate, (Hash, u32))> {
-        let stays = |at: &usize| self.out[*at].is_none() && !self.is_repeated(*at, is_sent);
-        let remaining: Vec<usize> = (0..self.offer.candidates.len()).filter(stays).collect();
-        let text = |(nth, at): (usize, &usize)| {
-            let alone = nth == 0 || remaining[nth - 1] + 1 != *at;
-            let one = &self.offer.candidates[*at];
-            (one, one.text(alone, nth + 1 == remaining.len()))
+    /// Returns the admitted candidates that are not sent as part of another.
+    fn admitted(&self) -> impl Iterator<Item = usize> {
+        let is_in = |at: usize| self.out[at].is_none();
+        let is_part = move |at: usize| {
+            let more = (at + 1..self.items.len()).take_while(|next| self.items[*next] == self.items[at]);
+            more.into_iter().any(is_in)
         };
-        remaining.iter().enumerate().map(text).collect()
+        (0..self.items.len()).filter(move |at| is_in(*at) && !is_part(*at))
+    }
+
+    /// Returns what precedes a candidate if `before` is sent and nothing between.
+    fn after(&self, before: Option<usize>, at: usize) -> After {
+        let all = &self.offer.candidates;
+        match before {
+            Some(before) if self.items[before] + 1 == self.items[at] => After::Previous,
+            Some(before) if all[before].stretch == all[at].stretch => After::Stretch,
+            Some(_) | None => After::Other,
+        }
+    }
+
+    /// Returns the candidates that are sent, each with its text.
+    fn sent(&self, is_sent: &dyn Fn(usize) -> bool) -> Vec<(SentCandidate, Hash)> {
+        let sent: Vec<usize> = self.admitted().filter(|at| !self.is_repeated(*at, is_sent)).collect();
+        let one = |(nth, at): (usize, &usize)| {
+            let after = self.after(nth.checked_sub(1).map(|before| sent[before]), *at);
+            let (text, tokens) = self.offer.candidates[*at].text(after, nth + 1 == sent.len());
+            (SentCandidate { at: *at, after, tokens }, text)
+        };
+        sent.iter().enumerate().map(one).collect()
     }
 
     fn cost(&self, is_sent: &dyn Fn(usize) -> bool) -> u32 {
         let sent = self.sent(is_sent);
         let heading = self.offer.heading.as_ref().filter(|_| !sent.is_empty()).map_or(0, |heading| heading.tokens);
-        sent.into_iter().fold(heading, |sum, (_, (_, tokens))| sum.saturating_add(tokens))
+        sent.into_iter().fold(heading, |sum, (one, _)| sum.saturating_add(one.tokens))
     }
 
-    /// Returns the maximum cost over all choices of turns: a candidate whose predecessor is left out costs as much as
-    /// one that is sent alone, and any candidate may be the last.
+    /// Returns the maximum cost over all choices of turns: if the candidate before it may be left out, a candidate
+    /// costs as much as after any other, and any candidate may be the last.
     fn max_cost(&self) -> u32 {
-        let remaining: Vec<usize> = (0..self.out.len()).filter(|at| self.out[*at].is_none()).collect();
-        let (mut sum, mut tail) = (0_u32, 0);
-        for (nth, at) in remaining.iter().enumerate() {
-            let tokens = |alone: bool, last: bool| self.offer.candidates[*at].text(alone, last).1;
-            let behind = nth > 0 && remaining[nth - 1] + 1 == *at;
-            let may_leave = behind && self.turns[*at - 1].is_some();
-            let most = |last: bool| match (behind, may_leave) {
-                (false, _) => tokens(true, last),
-                (true, false) => tokens(false, last),
-                (true, true) => tokens(false, last).max(tokens(true, last)),
-            };
-            sum = sum.saturating_add(most(false));
-            tail = tail.max(most(true).saturating_sub(most(false)));
+        let (mut sum, mut tail, mut before) = (0_u32, 0, None);
+        for at in self.admitted() {
+            let nearest = self.after(before, at);
+            let may_leave = before.is_some_and(|before: usize| self.turns[before].is_some());
+            let may_follow =
+                After::ALL.into_iter().filter(|after| *after == nearest || (may_leave && *after > nearest));
+            let all = may_follow.map(|after| [false, true].map(|last| self.offer.candidates[at].text(after, last).1));
+            let [most, last] = all.fold([0; 2], |most, one| [most[0].max(one[0]), most[1].max(one[1])]);
+            sum = sum.saturating_add(most);
+            tail = tail.max(last.saturating_sub(most));
+            before = Some(at);
         }
-        let heading = self.offer.heading.as_ref().filter(|_| !remaining.is_empty()).map_or(0, |heading| heading.tokens);
+        let heading = self.offer.heading.as_ref().filter(|_| before.is_some()).map_or(0, |heading| heading.tokens);
         heading.saturating_add(sum).saturating_add(tail)
     }
 
     fn blocks(&self, is_sent: &dyn Fn(usize) -> bool) -> Vec<Block> {
         let sent = self.sent(is_sent);
-        let heading = self.offer.heading.clone().filter(|_| !sent.is_empty());
-        let each = sent.into_iter().map(|(one, (text, tokens))| Block { text, tokens, ..one.block.clone() });
+        let heading = self.offer.heading.as_ref().filter(|_| !sent.is_empty());
+        let heading = heading.map(|heading| numbered(heading, sent.len()));
+        let each = sent.into_iter().map(|(one, text)| {
+            let block = self.offer.candidates[one.at].block.clone();
+            Block { text, tokens: one.tokens, ..block }
+        });
         heading.into_iter().chain(each).collect()
     }
 
     fn omitted(&self, is_sent: &dyn Fn(usize) -> bool) -> Vec<OmittedItem> {
-        let candidates = self.offer.candidates.iter().enumerate();
-        let each = candidates.filter_map(|(at, Candidate { block, remedy, .. })| {
-            let is_repeated = self.is_repeated(at, is_sent).then_some(Reason::Duplicate);
-            let reason = is_repeated.or_else(|| self.out[at].clone())?;
-            Some(OmittedItem::of(block, reason, remedy.clone()))
-        });
-        let mut omitted: Vec<OmittedItem> = each.collect();
+        let reason = |at: usize| match self.is_repeated(at, is_sent) {
+            true => Some(Reason::Duplicate),
+            false => self.out[at].clone(),
+        };
+        let all = &self.offer.candidates;
+        let mut order: Vec<usize> = (0..all.len()).filter(|at| !all[*at].extends).collect();
+        if self.offer.most_rows.is_some() {
+            order.sort_by_key(|at| all[*at].order);
+        }
+        let each = order
+            .into_iter()
+            .filter_map(|at| Some(OmittedItem::of(&all[at].block, reason(at)?, all[at].remedy.clone())));
+        let each = each.chain(self.offer.others.iter().cloned());
+        let mut omitted: Vec<OmittedItem> = each.take(self.offer.most_rows.unwrap_or(usize::MAX)).collect();
         let heading = self.offer.heading.as_ref().filter(|_| self.sent(is_sent).is_empty());
         omitted.extend(heading.and_then(|heading| self.omitted_heading(heading)));
         omitted
@@ -322,13 +421,26 @@ impl OfferDecision<'_> {
     /// Returns the row of the heading if no candidate is sent and one of them lacked room: what was found does not fit.
     fn omitted_heading(&self, heading: &Block) -> Option<OmittedItem> {
         let is_limit = |reason: &&Reason| matches!(reason, Reason::Allowance { .. } | Reason::Budget { .. });
-        let reason = match self.out.iter().flatten().find(is_limit)? {
+        let reason = match self.groups.iter().filter_map(|group| self.out[group[0]].as_ref()).find(is_limit)? {
             Reason::Budget { .. } => Reason::Budget { free: 0 },
             reason => reason.clone(),
         };
         let remedy = ("budget-up".to_owned(), "raises the budget".to_owned());
-        Some(OmittedItem { tokens: 0, ..OmittedItem::of(heading, reason, remedy) })
+        let heading = numbered(heading, self.items.last().copied().unwrap_or_default());
+        Some(OmittedItem { tokens: 0, ..OmittedItem::of(&heading, reason, remedy) })
     }
+}
+
+/// Returns the fewest tokens that a candidate takes.
+fn least(one: &Candidate) -> u32 {
+    one.texts.iter().map(|(_, tokens)| *tokens).min().unwrap_or_default()
+}
+
+/// Returns the heading of a search with the number of items that it found.
+fn numbered(heading: &Block, items: usize) -> Block {
+    let title =
+        if heading.kind == RowKind::Search { format!("{items} {}", heading.title) } else { heading.title.clone() };
+    Block { title, ..heading.clone() }
 }
 
 #[cfg(test)]
@@ -351,14 +463,8 @@ mod tests {
         let input = input(&[[1; 3]], PolicySpec::default(), 100);
         for (found, most) in found {
             let offer = offered(&input, found, OfferLimit::Room);
-            let decided = OfferDecision {
-                level: u32::MAX,
-                turns: found.iter().map(|(turn, ..)| *turn).collect(),
-                companions: companions(&offer.candidates),
-                out: vec![None; found.len()],
-                summed: vec![None; found.len()],
-                offer: &offer,
-            };
+            let turns = found.iter().map(|(turn, ..)| *turn).collect();
+            let decided = OfferDecision { turns, out: vec![None; found.len()], ..OfferDecision::new(&offer) };
             assert_eq!(decided.max_cost(), most, "{found:?}");
             assert!([true, false].iter().all(|goes| decided.cost(&|_| *goes) <= most), "{found:?}");
         }

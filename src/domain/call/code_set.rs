@@ -100,11 +100,13 @@ impl CodeSet {
         Self { id: self.candidates.iter().fold(fields, each).finish(), query, ..self }
     }
 
-    /// Records which of the offered symbols the plan admits. `is_sent` gets the keys of symbols.
-    pub fn record_sent(&mut self, is_sent: &dyn Fn(Hash) -> bool) {
+    /// Records which of the offered symbols the plan admits. `sent` returns the tokens of a symbol that is sent, by its
+    /// key.
+    pub fn record_sent(&mut self, sent: &dyn Fn(Hash) -> Option<u32>) {
         for one in self.candidates.iter_mut().filter(|one| one.outcome == CodeOutcome::Sent) {
-            if !is_sent(one.code.key()) {
-                one.outcome = CodeOutcome::NoRoom;
+            match sent(one.code.key()) {
+                Some(tokens) => one.tokens = tokens,
+                None => one.outcome = CodeOutcome::NoRoom,
             }
         }
     }
@@ -234,10 +236,10 @@ mod tests {
         let kept = all[1].code.key();
         let mut set = set(all.to_vec());
         set.candidates[2].outcome = CodeOutcome::Below;
-        set.record_sent(&|key| key == kept);
+        set.record_sent(&|key| (key == kept).then_some(7));
         let outcomes: Vec<CodeOutcome> = set.candidates.iter().map(|one| one.outcome).collect();
         assert_eq!(outcomes, [CodeOutcome::NoRoom, CodeOutcome::Sent, CodeOutcome::Below]);
-        assert_eq!((set.sent().count(), set.near().count()), (1, 2));
+        assert_eq!((set.sent().count(), set.near().count(), set.candidates[1].tokens), (1, 2, 7));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 named_enum! {
     /// The reason why nothing was retrieved.
@@ -185,10 +186,33 @@ impl RetrievalSet {
     /// order. Scores and times are not part of it, since one message elsewhere changes every BM25 score.
     #[must_use]
     pub fn new(query: String, filters: Hash, gate: Gate, items: Vec<Evidence>, near: Vec<NearMiss>) -> Self {
-        let start = Fields::new("retrieval set").text(&query).hash(filters).number(items.len() as u64);
-        let id = items.iter().fold(start, |fields, item| fields.hash(item.key).hash(item.content)).finish();
+        let id = id_of(&query, filters, &items);
         Self { id, query, filters, gate, cluster: None, items, near, embedder: None, elapsed_us: 0 }
     }
+
+    /// Keeps the items that are sent, and at most `most` near misses, of which those that are sent now are none. `sent`
+    /// returns the tokens of an item that is sent, `why` the reason of a near miss that lacked room.
+    pub fn record_sent(
+        &mut self,
+        sent: &dyn Fn(&Evidence) -> Option<u32>,
+        why: &dyn Fn(&NearMiss) -> MissReason,
+        most: usize,
+    ) {
+        self.items.retain_mut(|item| sent(item).map(|tokens| item.tokens = tokens).is_some());
+        let keys: HashSet<Hash> = self.items.iter().map(|item| item.key).collect();
+        let has_room = |near: &NearMiss| matches!(near.why, MissReason::NoRoom { .. });
+        self.near.retain(|near| !(has_room(near) && keys.contains(&near.key)));
+        self.near.truncate(most);
+        for near in self.near.iter_mut().filter(|near| has_room(near)) {
+            near.why = why(near);
+        }
+        self.id = id_of(&self.query, self.filters, &self.items);
+    }
+}
+
+fn id_of(query: &str, filters: Hash, items: &[Evidence]) -> Hash {
+    let start = Fields::new("retrieval set").text(query).hash(filters).number(items.len() as u64);
+    items.iter().fold(start, |fields, item| fields.hash(item.key).hash(item.content)).finish()
 }
 
 #[cfg(test)]

@@ -198,6 +198,9 @@ pub struct Touchpoint {
     pub signature: String,
     /// The sent text.
     pub text: String,
+    /// The sent text without documentation and excerpt: the line with the place and the signature.
+    #[serde(skip)]
+    pub brief: String,
     /// Tokens of the sent text. The first touchpoint of a file includes the line with the path.
     pub tokens: u32,
     /// The rank, from 1.

@@ -142,6 +142,18 @@ pub struct Offer {
     pub candidates: Vec<Candidate>,
     /// The tokens that all candidates with their heading may take.
     pub limit: OfferLimit,
+    /// Items that were found and are not candidates, best first. They get rows after the candidates that are left out.
+    pub others: Vec<OmittedItem>,
+    /// The maximum number of rows for items that are left out, best first; `None` for a row for each of them.
+    pub most_rows: Option<usize>,
+}
+
+impl Offer {
+    /// Creates an offer with a row for each candidate that is left out.
+    #[must_use]
+    pub fn new(heading: Option<Block>, candidates: Vec<Candidate>, limit: OfferLimit) -> Self {
+        Self { heading, candidates, limit, others: Vec::new(), most_rows: None }
+    }
 }
 
 /// The tokens that the candidates of an offer may take together.
@@ -171,11 +183,16 @@ pub struct Candidate {
     /// The block as sent between two other candidates.
     pub block: Block,
     /// The text's hash and tokens in each position; see [`Candidate::text`].
-    pub texts: [(Hash, u32); 4],
+    pub texts: [(Hash, u32); 6],
     /// The order in which the candidates of an offer are tried.
     pub order: u32,
     /// Candidates of an offer with the same number are admitted together or not at all.
     pub together: u32,
+    /// The stretch of the offer that the candidate is in, such as a day: only the first one sent of it names it.
+    pub stretch: u32,
+    /// Whether it contains the candidate before it in the offer and more. It is tried only if that one is admitted, and
+    /// is then sent in its place.
+    pub extends: bool,
     /// The turn with the same text. While that turn itself is sent, the candidate is left out.
     pub turn: Option<Atom>,
     /// The action that would include the item, and its effect.
@@ -187,20 +204,37 @@ impl Candidate {
     #[must_use]
     pub fn plain(block: Block, order: u32, remedy: (&str, &str)) -> Self {
         Self {
-            texts: [(block.text, block.tokens); 4],
+            texts: [(block.text, block.tokens); 6],
             order,
             together: order,
+            stretch: 0,
+            extends: false,
             turn: None,
             remedy: (remedy.0.to_owned(), remedy.1.to_owned()),
             block,
         }
     }
 
-    /// Returns the hash and the tokens of the text for a position: `alone` if the previous candidate is left out,
-    /// `last` if no candidate follows.
-    pub fn text(&self, alone: bool, last: bool) -> (Hash, u32) {
-        self.texts[2 * usize::from(alone) + usize::from(last)]
+    /// Returns the hash and the tokens of the text for a position; `last` if no candidate follows.
+    pub fn text(&self, after: After, last: bool) -> (Hash, u32) {
+        self.texts[2 * after as usize + usize::from(last)]
     }
+}
+
+/// What is sent before a candidate of the same offer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum After {
+    /// The candidate before it in the offer.
+    Previous,
+    /// An earlier candidate of its stretch.
+    Stretch,
+    /// None of its stretch.
+    Other,
+}
+
+impl After {
+    /// All values, in the order of a candidate's texts.
+    pub const ALL: [Self; 3] = [Self::Previous, Self::Stretch, Self::Other];
 }
 
 /// Why a message cannot be sent.

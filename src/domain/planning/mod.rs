@@ -30,7 +30,7 @@ pub use diff::{
 pub use draft::{Draft, DraftKind, Planned};
 pub use facts::{Flag, MessageFacts, Task, TaskRelation, TurnFacts};
 pub use input::{
-    Block, Candidate, CoveredTurn, Gap, InactiveMark, MessageInput, Offer, OfferLimit, OmittedItem, PartInput,
+    After, Block, Candidate, CoveredTurn, Gap, InactiveMark, MessageInput, Offer, OfferLimit, OmittedItem, PartInput,
     PlanInput, RequestShape, SendBarrier, SummaryInput, TurnBefore, TurnInput,
 };
 pub use level_use::LevelUse;

@@ -1,10 +1,10 @@
 //! Searches a branch's messages on request, in the same way as for a plan.
 //! Not for: plans (`plans::sources::retrieval`).
 
-use super::messages::PathIndex;
 use super::priority::Priority;
-use crate::domain::base::{Failure, NodeId, SessionId};
-use crate::domain::call::Encoding;
+use crate::context;
+use crate::domain::base::{Failure, SessionId};
+use crate::domain::call::{Encoding, Evidence, MissReason, NearMiss};
 use crate::engine::api::{Answer, PlanAnswer, Retrieved, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;
@@ -16,6 +16,7 @@ use crate::engine::plans::worker::WorkerTask;
 use crate::engine::sessions::library::load_session;
 use crate::engine::sessions::lookup::{named_branch, named_session};
 use crate::engine::sessions::path::PathView;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -82,8 +83,8 @@ fn look(builder: &mut InputBuilder, place: &SearchPlace, request: &RetrievalRequ
         out: Vec::new(),
         sent: Vec::new(),
         lane: None,
-        tokens: place.tokens,
         near: NEAR,
+        most: place.tokens,
         forced: request.anyway,
         priority: Priority::Asked,
         count: &count,
@@ -95,16 +96,17 @@ fn look(builder: &mut InputBuilder, place: &SearchPlace, request: &RetrievalRequ
     let path_index = builder.finder.path_index(place.session, path)?;
     let started = Instant::now();
     let result = retrieval::search_path(&path_index, &wanted)?;
+    let all = &result.composed.cards;
+    let (sent, left_out) = context::within(&result.composed.offer(), place.tokens);
     let mut set = cards::set(&result, &path_index, &place.tokens);
+    let tokens: HashMap<_, u32> = sent.iter().map(|one| ((all[one.at].key, all[one.at].span()), one.tokens)).collect();
+    let missing: HashMap<_, u32> = left_out.iter().map(|(at, missing)| (all[*at].key, *missing)).collect();
+    let why = |near: &NearMiss| missing.get(&near.key).map_or(near.why, |lacks| MissReason::NoRoom { missing: *lacks });
+    set.record_sent(&|item: &Evidence| tokens.get(&(item.key, item.span)).copied(), &why, NEAR);
     set.elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(Retrieved { items: items(&result, &path_index), set })
-}
-
-fn items(result: &retrieval::RetrievedCards, path_index: &PathIndex<'_>) -> Vec<(NodeId, Option<String>, String)> {
-    let cards = result.filled.cards.iter();
-    cards
-        .filter_map(|card| {
-            path_index.card_facts(&card.key).map(|facts| (facts.id, facts.external_id, card.text.clone()))
-        })
-        .collect()
+    let items = sent.iter().filter_map(|one| {
+        let facts = path_index.card_facts(&all[one.at].key)?;
+        Some((facts.id, facts.external_id, all[one.at].text(one.after).to_owned()))
+    });
+    Ok(Retrieved { items: items.collect(), set })
 }

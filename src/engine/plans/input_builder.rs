@@ -35,6 +35,8 @@ pub(crate) struct Contents {
     /// The settings for rendering each card from its message, by the hash of the card's text.
     pub(crate) card_settings: HashMap<Hash, CardSettings>,
     pub(crate) sets: Vec<RetrievalSet>,
+    /// The retrieval set of the search of older messages, until the plan is solved.
+    pub(crate) search: Option<RetrievalSet>,
     /// The retrieval set of the code search. Its id and sent items are filled in after the plan is solved.
     pub(crate) code_set: Option<Arc<CodeSet>>,
     /// The offers of the sources, for the next round of the turn.

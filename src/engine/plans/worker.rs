@@ -7,6 +7,7 @@
 use super::input_builder::{BuiltInput, Contents, InputBuilder};
 use super::snapshot::{RoundBefore, Snapshot};
 use super::sources::card_text::CardSettings;
+use super::sources::cards::record_search;
 use crate::context;
 use crate::context::render::Outline;
 use crate::domain::base::{BranchId, Failure, FailureKind, Hash, SessionId};
@@ -18,7 +19,7 @@ use crate::engine::calls::stored_runs::unwritable;
 use crate::engine::jobs::{self, guarded};
 use crate::engine::sessions::path::PathView;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -316,6 +317,7 @@ fn solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<(Result<Solv
 
 fn rendered(builder: &mut InputBuilder, built: BuiltInput, mut plan: ContextPlan) -> Result<Solved, Failure> {
     let BuiltInput { input, mut contents, .. } = built;
+    record_search(&mut contents, &mut plan, input.allowance);
     record_code_set(&mut contents, &mut plan);
     let marks = input.marks.iter().map(|mark| (mark.target, mark.revision)).collect();
     let mut made = HashMap::new();
@@ -360,9 +362,9 @@ fn has_own_text(kind: RowKind) -> bool {
 fn record_code_set(contents: &mut Contents, plan: &mut ContextPlan) {
     let Some(set) = contents.code_set.take() else { return };
     let mut set = Arc::unwrap_or_clone(set);
-    let keys: HashSet<Hash> =
-        plan.included().filter_map(|row| row.source.code.as_ref().map(|code| code.key())).collect();
-    set.record_sent(&|key| keys.contains(&key));
+    let sent: HashMap<Hash, u32> =
+        plan.included().filter_map(|row| Some((row.source.code.as_ref()?.key(), row.tokens))).collect();
+    set.record_sent(&|key| sent.get(&key).copied());
     let set = set.with_id();
     plan.retrieval_set_ids.push(set.id);
     contents.code_set = Some(Arc::new(set));

@@ -180,7 +180,9 @@ fn unused_card_room_goes_to_turns() {
     }
     let broad = "Which minutes did the staging proxy raise and settle?";
     let light = read(&home.ok(&["plan", broad, "--budget", "5000", "--json"]));
-    let near = rows(&light, "excluded", |row| row["kind"] == "card" && row["reason"] == "below_threshold");
+    let near = rows(&light, "excluded", |row| {
+        row["kind"] == "card" && (row["reason"] == "allowance" || row["reason"] == "budget")
+    });
     assert!(!near.is_empty() && near.iter().all(|row| row["tokens"].as_u64().unwrap() > 0), "{light}");
     // Turns that come into the room that is left are not quoted beside it.
     let plan = asked(broad, "heavy");

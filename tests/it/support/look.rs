@@ -110,7 +110,7 @@ impl Look<'_> {
                 candidates.push(Candidate::plain(block, order, ("include-once", "brings it in")));
             }
         }
-        input.offers.push(Offer { heading: None, candidates, limit: OfferLimit::Allowance(tokens / SHARE) });
+        input.offers.push(Offer::new(None, candidates, OfferLimit::Allowance(tokens / SHARE)));
     }
 
     /// Cards for matching messages that fit and are not sent in any case.
@@ -154,12 +154,12 @@ impl Look<'_> {
             });
             let blocks: Vec<Block> = texts.map(|text| self.block(RowKind::Card, reason.clone(), atom, text)).collect();
             let one = Candidate::plain(blocks[0].clone(), place, ("include-once", "brings it in"));
-            let texts = std::array::from_fn(|at| (blocks[at].text, blocks[at].tokens));
+            let texts = [0, 1, 2, 3, 2, 3].map(|at: usize| (blocks[at].text, blocks[at].tokens));
             candidates.push((*card, Candidate { texts, turn: Some(input.turns[card.0].atom), ..one }));
         }
         candidates.sort_by_key(|(card, _)| *card);
         let candidates = candidates.into_iter().map(|(_, candidate)| candidate).collect();
-        Offer { heading: Some(heading), candidates, limit: OfferLimit::Allowance(tokens) }
+        Offer::new(Some(heading), candidates, OfferLimit::Allowance(tokens))
     }
 
     fn suggested(&self, input: &mut PlanInput) {

@@ -1,13 +1,15 @@
 //! Search results for questions about a conversation: the terms of each question, the gate, the hits with the parts of
-//! their scores, and the cards that fit.
+//! their scores, and the cards that fit and those that do not.
 
 use super::{corpus, same};
+use pleach::context;
 use pleach::domain::base::Hash;
 use pleach::domain::call::Gate;
 use pleach::domain::call::tokens::approximate;
 use pleach::domain::conversation::Role;
+use pleach::domain::planning::After;
 use pleach::retrieval::cluster::{Clusters, QuestionVector};
-use pleach::retrieval::fill::{CardRoom, Filled, fill};
+use pleach::retrieval::compose::{CardRules, Composed, compose};
 use pleach::retrieval::floor::Floor;
 use pleach::retrieval::gate::{asks_something, gate, measure};
 use pleach::retrieval::hints::Hints;
@@ -88,8 +90,11 @@ fn hit(hit: &Hit) -> String {
     )
 }
 
-fn filled(out: &mut String, filled: &Filled) {
-    for card in &filled.cards {
+/// The cards that fit, in their forms, and what the best of the others lack.
+fn filled(out: &mut String, composed: &Composed, tokens: u32) {
+    let (sent, left_out) = context::within(&composed.offer(), tokens);
+    for one in &sent {
+        let card = &composed.cards[one.at];
         let _ = writeln!(
             out,
             "    card {} {:?} rank {} {:.3} {} tokens {:?} {:?}",
@@ -97,15 +102,19 @@ fn filled(out: &mut String, filled: &Filled) {
             card.spans,
             card.rank,
             card.score,
-            card.tokens,
-            card.text,
-            card.alone.chars().take(40).collect::<String>()
+            one.tokens,
+            card.text(one.after),
+            card.text(After::Other).chars().take(40).collect::<String>()
         );
     }
-    for near in &filled.near {
+    for (at, missing) in left_out.iter().take(3) {
+        let card = &composed.cards[*at];
+        let _ = writeln!(out, "    out {} {:?} {:.3} lacks {missing}", card.position, card.spans, card.score);
+    }
+    for near in &composed.near {
         let _ = writeln!(out, "    near {} {:?} {:.3} {:?}", near.position, near.span, near.score, near.why);
     }
-    let _ = writeln!(out, "    {} tokens", filled.tokens);
+    let _ = writeln!(out, "    {} tokens", sent.iter().map(|one| one.tokens).sum::<u32>());
 }
 
 /// Searches for a question under all settings.
@@ -123,11 +132,15 @@ fn look(talk: &Talk, scope: &Scope, question: &str, cosines: Option<&[(u32, f32)
     for one in hits.iter().take(5) {
         let _ = writeln!(out, "  {}", hit(one));
     }
-    let together = |at: usize| if at % 7 == 3 { at..at + 2 } else { at..at + 1 };
+    let together = |at: usize| match at % 7 {
+        3 => at..at + 2,
+        4 => at - 1..at + 1,
+        _ => at..at + 1,
+    };
     for (tokens, near, floor) in [(70, 3, Some(&floor)), (300, 2, None)] {
-        let room = CardRoom { tokens, count: &approximate, together: &together, near, floor };
-        let found = fill(&ask, &hits, &room);
-        filled(&mut out, &found);
+        let rules = CardRules { count: &approximate, together: &together, near, floor, most: tokens };
+        let found = compose(&ask, &hits, &rules);
+        filled(&mut out, &found, tokens);
         let record = found.record(
             Gate::Skipped(pleach::domain::call::retrieval_set::SkipReason::Faint),
             question,
@@ -137,7 +150,7 @@ fn look(talk: &Talk, scope: &Scope, question: &str, cosines: Option<&[(u32, f32)
         let _ = writeln!(
             out,
             "    record {:?}",
-            record.items.iter().map(|item| (item.span, item.rank, item.tokens)).collect::<Vec<_>>()
+            record.items.iter().take(5).map(|item| (item.span, item.rank, item.tokens)).collect::<Vec<_>>()
         );
     }
     out

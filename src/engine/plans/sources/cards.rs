@@ -1,19 +1,22 @@
 //! Converts retrieved messages to an offer and omitted items of a plan's input, and to the retrieval set that is
-//! stored.
+//! stored once it is known which messages the plan sends.
 //! Not for: the search (`retrieval`).
 
 use super::card_text::CardSettings;
-use super::retrieval::{RetrievedCards, nothing, turn_at};
+use super::retrieval::{NEAR, RetrievedCards, nothing, turn_at};
 use crate::context::render::render_forms;
 use crate::domain::base::{Fields, Hash};
-use crate::domain::call::{Gate, MissReason, RetrievalSet, ScoreParts, SkipReason};
+use crate::domain::call::{Evidence, Gate, MissReason, NearMiss, RetrievalSet, ScoreParts, SkipReason};
 use crate::domain::conversation::{Atom, NodeHead};
 use crate::domain::planning::plan::Reason;
-use crate::domain::planning::{Block, Candidate, Offer, OfferLimit, OmittedItem, RowKind, Scores, Section};
-use crate::engine::indexing::messages::{PathIndex, together};
-use crate::engine::plans::input_builder::BuiltInput;
+use crate::domain::planning::{
+    After, Block, Candidate, ContextPlan, Offer, OfferLimit, OmittedItem, Row, RowKind, Scores, Section,
+};
+use crate::engine::indexing::messages::PathIndex;
+use crate::engine::plans::input_builder::{BuiltInput, Contents};
 use crate::engine::plans::snapshot::Snapshot;
-use crate::retrieval::fill::Card;
+use crate::retrieval::compose::{Card, UnsentHit};
+use std::collections::HashMap;
 
 /// Converts retrieved messages to parts of a plan's input.
 pub(crate) struct Cards<'a> {
@@ -31,35 +34,25 @@ impl Cards<'_> {
         input.basis.frozen = frozen.finish();
         if let Gate::Skipped(why) = result.gate {
             input.near.push(nothing(Reason::NotSearched { because: why }, result.among as usize));
-        } else if result.filled.cards.is_empty() {
-            let is_cut = result.filled.near.iter().any(|near| matches!(near.why, MissReason::NoRoom { .. }));
-            let (tokens, (action, does)) = (input.allowance, input.budget.remedy());
-            let because = SkipReason::Faint;
-            let reason = if is_cut { Reason::Allowance { tokens } } else { Reason::NotSearched { because } };
-            let row = nothing(reason, result.among as usize);
-            let remedy = if is_cut { (action.to_owned(), does.to_owned()) } else { row.remedy.clone() };
-            input.near.push(OmittedItem { remedy, ..row });
+        } else if result.composed.cards.is_empty() {
+            input.near.push(nothing(Reason::NotSearched { because: SkipReason::Faint }, result.among as usize));
+            input.near.extend(result.composed.near.iter().filter_map(|near| self.near(near)));
         } else {
             let offer = self.offered(found, result);
             found.contents.round_parts.cards = Some(offer.clone());
             found.offer(offer);
         }
-        let input = &mut found.input;
-        let most = input.allowance;
-        input.near.extend(result.filled.near.iter().filter_map(|near| self.near(near, most)));
         if !matches!(result.gate, Gate::Skipped(_)) {
-            input.retrieval_set_ids.push(set.id);
-            found.contents.sets.push(set);
+            found.contents.search = Some(set);
         }
     }
 
     /// Returns the offer: the heading, then the cards, between delimiters that do not occur in them.
     fn offered(&self, found: &mut BuiltInput, result: &RetrievedCards) -> Offer {
-        let all: String = result.filled.cards.iter().map(|card| card.text.as_str()).collect();
+        let all: String = result.composed.cards.iter().map(|card| card.text(After::Other)).collect();
         let mark = render_forms::delimiter(&all);
         let heading = format!("## Earlier messages that may bear on this, quoted\n\n<<<{mark}\n");
-        let count = result.filled.cards.len();
-        let title = format!("{count} found among {} older messages", result.among);
+        let title = format!("found among {} older messages", result.among);
         let counted = found.contents.add_block(heading, self.count);
         let (title, scores) = super::subjects::heading_with_subject(title, found.contents.subject);
         let reason = Reason::Searched { among: result.among };
@@ -69,45 +62,39 @@ impl Cards<'_> {
             ..Block::new(Section::Retrieved, RowKind::Search, counted, &title, reason)
         };
         let tail = format!("{mark}>>>\n\n");
-        let cards = result.filled.cards.iter().filter_map(|card| self.card(found, card, &tail)).collect();
-        Offer { heading: Some(heading), candidates: cards, limit: OfferLimit::Allowance(found.input.allowance) }
+        let tail = (tail.as_str(), (self.count)(&tail));
+        let cards = result.composed.cards.iter().filter_map(|card| self.card(found, card, tail)).collect();
+        Offer {
+            others: result.composed.near.iter().filter_map(|near| self.near(near)).collect(),
+            most_rows: Some(NEAR),
+            ..Offer::new(Some(heading), cards, OfferLimit::Allowance(found.input.allowance))
+        }
     }
 
-    /// Returns a card as a candidate, with its text for each place: after another card of its group or alone, in the
-    /// middle or last.
-    fn card(&self, found: &mut BuiltInput, card: &Card, tail: &str) -> Option<Candidate> {
+    /// Returns a card as a candidate, with its text for each position.
+    fn card(&self, found: &mut BuiltInput, card: &Card, tail: (&str, u32)) -> Option<Candidate> {
         let facts = self.path_index.card_facts(&card.key)?;
-        let span = card.spans.first().zip(card.spans.last()).map(|(first, last)| (short(first.start), short(last.end)));
-        let first = card.spans.first().cloned().unwrap_or_default();
-        let texts =
-            [card.text.clone(), format!("{}{tail}", card.text), card.alone.clone(), format!("{}{tail}", card.alone)];
-        let texts = texts.map(|text| {
+        let one = card.candidate(tail, &mut |hash, text| {
             let settings = CardSettings::of(facts.id, card.key, &text, &facts.text, &card.spans);
-            let counted = found.contents.add_block(text, self.count);
-            found.contents.card_settings.insert(counted.0, settings);
-            counted
+            found.contents.card_settings.insert(hash, settings);
+            found.contents.blocks.insert(hash, text.into());
         });
-        let title = NodeHead::preview_of(facts.text.get(first).unwrap_or_default());
-        let reason = Reason::Retrieved { rank: card.rank };
+        let first = card.spans.first().cloned().unwrap_or_default();
         let block = Block {
-            atom: Some(Atom::Message { node: card.key }),
-            source: self.snapshot.source(card.position, facts.id, facts.external_id, span),
+            source: self.snapshot.source(card.position, facts.id, facts.external_id, Some(card.span())),
             scores: scores(card.score, &card.parts),
-            ..Block::new(Section::Retrieved, RowKind::Card, texts[0], &title, reason)
+            title: NodeHead::preview_of(facts.text.get(first).unwrap_or_default()),
+            ..one.block
         };
-        let run = together(&self.snapshot.path.nodes[..self.snapshot.open_at], card.position);
-        let turn = turn_at(self.snapshot, &found.input, card.position);
-        let one = Candidate::plain(block, card.rank, ("include-once", "includes its turn in the next request"));
-        Some(Candidate { texts, together: u32::try_from(run.start).unwrap_or(u32::MAX), turn, ..one })
+        Some(Candidate { block, turn: turn_at(self.snapshot, &found.input, card.position), ..one })
     }
 
-    fn near(&self, near: &crate::retrieval::fill::UnsentHit, most: u32) -> Option<OmittedItem> {
+    fn near(&self, near: &UnsentHit) -> Option<OmittedItem> {
         let facts = self.path_index.card_facts(&near.key)?;
         let passage = facts.text.get(near.span.clone()).unwrap_or_default();
         let reason = match near.why {
-            MissReason::NoRoom { .. } => Reason::Allowance { tokens: most },
             MissReason::Duplicate => Reason::Duplicate,
-            MissReason::Below => Reason::BelowThreshold,
+            MissReason::Below | MissReason::NoRoom { .. } => Reason::BelowThreshold,
             MissReason::Unrelated => Reason::Unrelated,
         };
         let span = Some((short(near.span.start), short(near.span.end)));
@@ -121,11 +108,33 @@ impl Cards<'_> {
     }
 }
 
+/// Records in the retrieval set of a search which messages the plan sends, and adds the id of the set to the plan.
+pub(crate) fn record_search(contents: &mut Contents, plan: &mut ContextPlan, allowance: u32) {
+    let Some(mut set) = contents.search.take() else { return };
+    let cards = |row: &&Row| row.kind == RowKind::Card && matches!(row.atom, Atom::Message { .. });
+    let sent = plan.included().filter(cards).filter(|row| row.section() == Some(Section::Retrieved));
+    let sent: HashMap<(Atom, Option<(u32, u32)>), u32> =
+        sent.map(|row| ((row.atom, row.source.span), row.tokens)).collect();
+    let reasons: HashMap<Atom, &Reason> = plan.excluded().filter(cards).map(|row| (row.atom, &row.reason)).collect();
+    let retrieved = plan.included().filter(|row| row.section() == Some(Section::Retrieved));
+    let left = allowance.saturating_sub(retrieved.map(|row| row.tokens).sum());
+    let why = |near: &NearMiss| match (reasons.get(&Atom::Message { node: near.key }), near.why) {
+        (Some(Reason::Duplicate), _) => MissReason::Duplicate,
+        (Some(Reason::Superseded { .. }), _) => MissReason::Below,
+        (_, MissReason::NoRoom { missing }) => MissReason::NoRoom { missing: missing.saturating_sub(left).max(1) },
+        (_, why) => why,
+    };
+    let sent = |item: &Evidence| sent.get(&(Atom::Message { node: item.key }, Some(item.span))).copied();
+    set.record_sent(&sent, &why, NEAR);
+    plan.retrieval_set_ids.push(set.id);
+    contents.sets.push(set);
+}
+
 fn short(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// Returns the retrieval set as it is stored.
+/// Returns the retrieval set before it is known which messages are sent.
 pub(crate) fn set(
     result: &RetrievedCards,
     path_index: &PathIndex<'_>,
@@ -133,7 +142,7 @@ pub(crate) fn set(
 ) -> RetrievalSet {
     let text = |key: &Hash| path_index.card_facts(key).map(|facts| Hash::of(facts.text.as_bytes())).unwrap_or_default();
     let filters = Fields::new("filters").json(filters).finish();
-    let set = result.filled.record(result.gate, &result.query, filters, &text);
+    let set = result.composed.record(result.gate, &result.query, filters, &text);
     RetrievalSet { embedder: result.embedder.clone(), ..set }
 }
 

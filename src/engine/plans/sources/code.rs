@@ -261,7 +261,7 @@ impl CodeWriter<'_> {
         }
         let block = self.block(Section::Orientation, text, &title, Reason::Oriented, Atom::code_map());
         let candidate = Candidate::plain(block, 0, ("budget-up", "raises the budget"));
-        let offer = Offer { heading: None, candidates: vec![candidate], limit: OfferLimit::Room };
+        let offer = Offer::new(None, vec![candidate], OfferLimit::Room);
         self.found.contents.round_parts.map = Some(offer.clone());
         self.found.offer(offer);
     }

@@ -29,8 +29,8 @@ use std::sync::Arc;
 const NEAR: usize = 8;
 /// Number of touchpoints that are sent regardless of score.
 const SURE: usize = 6;
-/// The maximum tokens of the heading and the delimiters around touchpoints.
-const FRAME: u32 = 64;
+/// Documentation and excerpts are tried after all signatures: this is added to a symbol's rank.
+const AFTER_SIGNATURES: u32 = 1_000;
 
 /// A request for symbols.
 pub(crate) struct SymbolRequest {
@@ -74,12 +74,12 @@ impl CodeWriter<'_> {
         let marked: HashSet<Hash> = decided.filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
         let Some(rules) = self.snapshot.rules.code.clone() else { return };
         let limits = Limits {
-            budget: most.saturating_sub(FRAME),
+            budget: u32::MAX,
             items: self.limits.items,
             sure: SURE,
             lines: if depth == Depth::Mentioned { 0 } else { self.limits.lines },
             tokens: self.limits.tokens,
-            excerpts: 50,
+            excerpts: 0,
         };
         let found_symbols = self.workspace.look(|loaded| {
             let wanted = Wanted {
@@ -162,35 +162,35 @@ impl CodeWriter<'_> {
     }
 
     fn add_rows(&mut self, found_symbols: &FoundSymbols, margin: &Margin, most: u32) {
-        if !found_symbols.items.is_empty() {
-            let offer = self.offered(found_symbols, margin, most);
-            self.replace_short_cards(&offer);
-            self.found.contents.round_parts.touchpoints = Some(offer.clone());
-            self.found.offer(offer);
+        let others = self.other_rows(found_symbols, most);
+        if found_symbols.items.is_empty() {
+            if others.is_empty() {
+                let because = match found_symbols.gate {
+                    Gate::Inherited(why) => why,
+                    Gate::Pass(_) | Gate::Skipped(_) => SkipReason::Faint,
+                };
+                self.near(nothing(Reason::NoCode { because }, found_symbols.among));
+            }
+            return others.into_iter().for_each(|row| self.near(row));
         }
-        let is_cut = |(near, _): &(NearSymbol, CodeRef)| matches!(near.why, NearSymbolReason::NoRoom { .. });
-        if found_symbols.items.is_empty() && found_symbols.near.iter().any(is_cut) {
-            let (action, does) = self.found.input.budget.remedy();
-            let row = nothing(Reason::Allowance { tokens: most }, found_symbols.among);
-            self.near(OmittedItem { remedy: (action.to_owned(), does.to_owned()), ..row });
-        } else if found_symbols.items.is_empty() && found_symbols.near.is_empty() {
-            let because = match found_symbols.gate {
-                Gate::Inherited(why) => why,
-                Gate::Pass(_) | Gate::Skipped(_) => SkipReason::Faint,
-            };
-            self.near(nothing(Reason::NoCode { because }, found_symbols.among));
-        }
+        let offer = Offer { others, most_rows: Some(NEAR), ..self.offered(found_symbols, margin, most) };
+        self.replace_short_cards(&offer);
+        self.found.contents.round_parts.touchpoints = Some(offer.clone());
+        self.found.offer(offer);
+    }
+
+    /// Returns the rows of symbols that are no candidates.
+    fn other_rows(&self, found_symbols: &FoundSymbols, most: u32) -> Vec<OmittedItem> {
         let remedy = ("include-once", "includes it in the next request");
-        let listed: HashSet<Atom> = {
-            let input = &self.found.input;
-            let blocks = input.blocks.iter().filter_map(|block| block.atom);
-            blocks.chain(input.near.iter().map(|near| near.atom)).collect()
-        };
+        let input = &self.found.input;
+        let blocks = input.blocks.iter().filter_map(|block| block.atom);
+        let listed: HashSet<Atom> = blocks.chain(input.near.iter().map(|near| near.atom)).collect();
         let other = |near: &&(NearSymbol, CodeRef)| !listed.contains(&atom_of(&near.1));
-        for (near, code) in found_symbols.near.iter().filter(other).take(NEAR) {
+        let row = |(near, code): &(NearSymbol, CodeRef)| {
             let (tokens, reason) = omission(near.why, most);
-            self.near(near_row(code.clone(), tokens, reason, remedy, in_thousandths(near.score, &[])));
-        }
+            near_row(code.clone(), tokens, reason, remedy, in_thousandths(near.score, &[]))
+        };
+        found_symbols.near.iter().filter(other).take(NEAR).map(row).collect()
     }
 
     /// Returns the offer: the heading, then the touchpoints by file, between delimiters that do not occur in them. A
@@ -204,36 +204,54 @@ impl CodeWriter<'_> {
         let heading = format!("## Code of {name} that may bear on this, as it is now\n\n<<<{mark}\n");
         let among = u32::try_from(*among).unwrap_or(u32::MAX);
         let (title, reason) = if kept {
-            (format!("{} kept from {name}", items.len()), Reason::KeptCode { rank: 0 })
+            (format!("kept from {name}"), Reason::KeptCode { rank: 0 })
         } else {
-            let title = format!("{} found in {name} among {} symbols", items.len(), grouped(u64::from(among)));
+            let title = format!("found in {name} among {} symbols", grouped(u64::from(among)));
             (title, Reason::CodeSearched { among })
         };
         let heading = self.block(Section::Retrieved, heading, &title, reason, Atom::code_search());
         let heading = Block { kind: RowKind::Search, ..heading };
         let tail = format!("{mark}>>>\n\n");
-        let mut candidates = Vec::with_capacity(items.len());
+        let mut candidates = Vec::with_capacity(2 * items.len());
+        let mut files: Vec<&str> = Vec::new();
         for ((item, code), text) in items.iter().zip(masked) {
-            let named = format!("## {}\n", item.path);
-            let alone = if text.starts_with(&named) { text.clone() } else { format!("{named}{text}") };
-            let texts = [text.clone(), format!("{text}{tail}"), alone.clone(), format!("{alone}{tail}")];
-            let texts = texts.map(|text| self.found.contents.add_block(text, self.count));
-            let reason = if kept {
-                Reason::KeptCode { rank: item.rank }
-            } else {
-                Reason::Touchpoint { rank: item.rank, because: item.why.clone() }
-            };
-            let block = Block {
-                atom: Some(atom_of(code)),
-                source: Source { code: Some(Box::new(code.clone())), ..Source::default() },
-                scores: scores(item.score, &item.score_parts),
-                ..Block::new(Section::Retrieved, RowKind::Code, texts[0], &code.title(), reason)
-            };
-            let turn = margin.iter().find(|(_, lines)| lines.first_in(&item.path, item.span).is_some());
-            let one = Candidate::plain(block, item.rank, ("include-once", "includes it in the next request"));
-            candidates.push(Candidate { texts, turn: turn.map(|(turn, _)| *turn), ..one });
+            if !files.contains(&item.path.as_str()) {
+                files.push(&item.path);
+            }
+            let brief = secrets::mask(&item.brief).0.into_owned();
+            let more = (text != brief).then_some(text);
+            for (text, extends) in std::iter::once((brief, false)).chain(more.map(|text| (text, true))) {
+                let texts = self.texts(&item.path, &text, &tail);
+                let reason = if kept {
+                    Reason::KeptCode { rank: item.rank }
+                } else {
+                    Reason::Touchpoint { rank: item.rank, because: item.why.clone() }
+                };
+                let block = Block {
+                    atom: Some(atom_of(code)),
+                    source: Source { code: Some(Box::new(code.clone())), ..Source::default() },
+                    scores: scores(item.score, &item.score_parts),
+                    ..Block::new(Section::Retrieved, RowKind::Code, texts[0], &code.title(), reason)
+                };
+                let turn = margin.iter().find(|(_, lines)| lines.first_in(&item.path, item.span).is_some());
+                let order = item.rank + if extends { AFTER_SIGNATURES } else { 0 };
+                let one = Candidate::plain(block, order, ("include-once", "includes it in the next request"));
+                let (turn, stretch) = (turn.map(|(turn, _)| *turn), u32::try_from(files.len()).unwrap_or(u32::MAX));
+                candidates.push(Candidate { texts, turn, stretch, extends, ..one });
+            }
         }
-        Offer { heading: Some(heading), candidates, limit: OfferLimit::Allowance(most) }
+        Offer::new(Some(heading), candidates, OfferLimit::Allowance(most))
+    }
+
+    /// Returns the text of a touchpoint for each position: the path comes before the first touchpoint of a file.
+    fn texts(&mut self, path: &str, text: &str, tail: &str) -> [(Hash, u32); 6] {
+        let named = format!("## {path}\n");
+        let body = text.strip_prefix(&named).unwrap_or(text);
+        let texts = [text.to_owned(), body.to_owned(), format!("{named}{body}")].map(|text| {
+            let last = format!("{text}{tail}");
+            [text, last].map(|text| self.found.contents.add_block(text, self.count))
+        });
+        std::array::from_fn(|at| texts[at / 2][at % 2])
     }
 }
 

@@ -2,7 +2,7 @@
 //! Not for: scores (`code`), or the rows of a plan (`plans::sources::code`).
 
 use super::code_meaning::Meaning;
-use crate::code::find::cards::{Found, Limits, SentLines, fill_beside, why};
+use crate::code::find::cards::{Found, Limits, SentLines, compose, why};
 use crate::code::find::choose::{self, Scope};
 use crate::code::find::query::{self, Query};
 use crate::code::find::rank::{self, Hit};
@@ -148,7 +148,7 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
     });
     let files = WorkspaceFiles(&loaded.root);
-    let filled = fill_beside(index, &hits, &files, wanted.count, limits, wanted.taken);
+    let filled = compose(index, &hits, &files, wanted.count, limits, wanted.taken);
     let code = |path: &str, qualified: &str, line: u32| {
         names::at(index, path, qualified, line).and_then(|id| names::reference(index, id))
     };

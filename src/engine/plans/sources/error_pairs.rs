@@ -149,7 +149,7 @@ fn put(
         let one = Candidate::plain(block, 0, ("include-once", "includes its turn in the next request"));
         candidates.push(Candidate { turn, ..one });
     }
-    let offer = Offer { heading: None, candidates, limit: OfferLimit::Allowance(most) };
+    let offer = Offer::new(None, candidates, OfferLimit::Allowance(most));
     found.contents.round_parts.error_pairs.push(offer.clone());
     found.offer(offer);
     Ok(())

@@ -149,7 +149,7 @@ impl MemoryWriter<'_> {
         let candidates: Vec<Candidate> = candidates.collect();
         if !candidates.is_empty() {
             let limit = OfferLimit::Allowance(limits.retrieval_tokens / SHARE);
-            self.found.offer(Offer { heading: None, candidates, limit });
+            self.found.offer(Offer::new(None, candidates, limit));
         }
         beyond.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::BelowThreshold));
     }

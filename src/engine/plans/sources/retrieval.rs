@@ -15,7 +15,7 @@ use crate::engine::indexing::priority::Priority;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::{Snapshot, TurnHeads};
 use crate::engine::sessions::path::PathNode;
-use crate::retrieval::fill::{CardRoom, Filled, fill};
+use crate::retrieval::compose::{CardRules, Composed, compose};
 use crate::retrieval::floor::Floor;
 use crate::retrieval::gate;
 use crate::retrieval::query::Query;
@@ -25,14 +25,12 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 /// The maximum number of rows for near misses.
-const NEAR: usize = 8;
-/// The maximum tokens of the heading and the delimiters around the cards.
-const FRAME: u32 = 48;
+pub(crate) const NEAR: usize = 8;
 
 /// The similarity of passages to a query, by their numbers.
 type Cosines = Vec<(u32, f32)>;
 
-/// A search: the query, its scope, and its token budget.
+/// A search: the query and its scope.
 pub(crate) struct RetrievalQuery<'a> {
     pub(crate) path: &'a [PathNode],
     pub(crate) query: &'a str,
@@ -40,8 +38,9 @@ pub(crate) struct RetrievalQuery<'a> {
     /// Ranges of `out` whose scores count for the others.
     pub(crate) sent: Vec<Range<usize>>,
     pub(crate) lane: Option<String>,
-    pub(crate) tokens: u32,
     pub(crate) near: usize,
+    /// The most tokens that cards may ever take under the mode, in any budget.
+    pub(crate) most: u32,
     pub(crate) forced: bool,
     /// Whether a remote embedder may be asked.
     pub(crate) priority: Priority,
@@ -54,7 +53,7 @@ pub(crate) struct RetrievedCards {
     /// The text of the query.
     pub(crate) query: String,
     pub(crate) among: u32,
-    pub(crate) filled: Filled,
+    pub(crate) composed: Composed,
     /// The embedder whose vectors were compared; `None` without vectors.
     pub(crate) embedder: Option<String>,
 }
@@ -79,7 +78,7 @@ pub(crate) fn search_path(path_index: &PathIndex<'_>, wanted: &RetrievalQuery<'_
         gate: Gate::Skipped(SkipReason::NothingToFind),
         query: wanted.query.to_owned(),
         among: u32::try_from(among).unwrap_or(u32::MAX),
-        filled: Filled::default(),
+        composed: Composed::default(),
         embedder: None,
     };
     if among == 0 {
@@ -101,14 +100,9 @@ pub(crate) fn search_path(path_index: &PathIndex<'_>, wanted: &RetrievalQuery<'_
     let floor =
         (!wanted.forced).then(|| Floor::new(&ask, &result.query)).transpose().map_err(|error| unreadable(&error))?;
     let run = |at: usize| together(wanted.path, at);
-    let room = CardRoom {
-        tokens: wanted.tokens,
-        count: wanted.count,
-        together: &run,
-        near: wanted.near,
-        floor: floor.as_ref(),
-    };
-    result.filled = fill(&ask, &hits, &room);
+    let rules =
+        CardRules { count: wanted.count, together: &run, near: wanted.near, floor: floor.as_ref(), most: wanted.most };
+    result.composed = compose(&ask, &hits, &rules);
     Ok(result)
 }
 
@@ -241,8 +235,8 @@ fn search_older(
         out,
         sent,
         lane: snapshot.lane_searched().map(str::to_owned),
-        tokens: found.input.allowance.saturating_sub(FRAME),
         near: NEAR,
+        most: searched_mode(snapshot).limits(u32::MAX).retrieval_tokens,
         forced: snapshot.search == SearchChoice::Anyway,
         priority: snapshot.priority,
         count: &count,
@@ -272,14 +266,18 @@ fn not_searched(search: SearchChoice, among: usize, found: &mut BuiltInput) {
 
 /// Returns the limits that result from the mode, the policy, and the person's choice for this call.
 pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
+    searched_mode(snapshot).limits(snapshot.rules.budget.prompt)
+}
+
+/// Returns the mode whose limits apply to retrieved items.
+fn searched_mode(snapshot: &Snapshot) -> Mode {
     let rules = &snapshot.rules;
-    let mode = match (snapshot.search, rules.mode) {
+    match (snapshot.search, rules.mode) {
         (SearchChoice::Never, _) => Mode::Off,
         (SearchChoice::Anyway, Mode::Off) => Mode::Light,
         (SearchChoice::Auto, _) if !rules.policy.retrieval => Mode::Off,
         (SearchChoice::Anyway | SearchChoice::Auto, mode) => mode,
-    };
-    mode.limits(rules.budget.prompt)
+    }
 }
 
 /// Returns the question of the open turn: the draft, or its last user message.

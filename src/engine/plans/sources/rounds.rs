@@ -8,10 +8,13 @@ use crate::code::find::cards::Sources as _;
 use crate::domain::base::{Hash, NodeId};
 use crate::domain::conversation::{Actor, Atom};
 use crate::domain::planning::plan::Reason;
-use crate::domain::planning::{Block, Candidate, Form, Item, Offer, OmittedItem, Row, Section, TurnBefore, Verdict};
+use crate::domain::planning::{
+    After, Block, Candidate, Form, Item, Offer, OmittedItem, Row, RowKind, Section, TurnBefore, Verdict,
+};
 use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
 use crate::engine::plans::input_builder::BuiltInput;
 use crate::engine::plans::snapshot::{RoundBefore, Snapshot};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -91,8 +94,10 @@ pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, workspace: &
         found.contents.round_parts.touchpoints = Some(touchpoints.clone());
         offer(round, as_noted(touchpoints, workspace), found);
     }
-    let left = |near: &&OmittedItem| !is_marked(snapshot, Some(near.atom));
-    let near: Vec<OmittedItem> = parts.near.iter().filter(left).cloned().collect();
+    let left = |near: &OmittedItem| !is_marked(snapshot, Some(near.atom));
+    let near = parts.near.iter().cloned();
+    let near = near.chain(parts.touchpoints.as_ref().map(|offer| left_out(round, offer)).unwrap_or_default());
+    let near: Vec<OmittedItem> = near.filter(left).collect();
     found.input.near.extend(near.iter().cloned());
     found.contents.round_parts.near = near;
     found.contents.code_set.clone_from(&round.contents.code_set);
@@ -102,13 +107,14 @@ pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, workspace: &
 /// marks decide about messages that a person marked since then.
 pub(crate) fn repeat_cards(round: &RoundBefore, snapshot: &Snapshot, found: &mut BuiltInput) {
     let parts = &round.contents.round_parts;
-    if let Some(cards) = parts.cards.as_ref().and_then(|cards| sent_again(round, cards, &|one| is_free(snapshot, one)))
-    {
+    let cards = parts.cards.as_ref();
+    if let Some(cards) = cards.and_then(|cards| sent_again(round, cards, &|one| is_free(snapshot, one))) {
         found.contents.round_parts.cards = Some(cards.clone());
         offer(round, cards, found);
     }
-    let left = |near: &&OmittedItem| !is_marked(snapshot, Some(near.atom));
-    let near: Vec<OmittedItem> = parts.near_cards.iter().filter(left).cloned().collect();
+    let left = |near: &OmittedItem| !is_marked(snapshot, Some(near.atom));
+    let near = parts.near_cards.iter().cloned().chain(cards.map(|cards| left_out(round, cards)).unwrap_or_default());
+    let near: Vec<OmittedItem> = near.filter(left).collect();
     found.input.near.extend(near.iter().cloned());
     found.contents.round_parts.near_cards = near;
     found.input.retrieval_set_ids.extend(round.contents.sets.iter().map(|set| set.id));
@@ -146,7 +152,31 @@ fn is_free(snapshot: &Snapshot, one: &Candidate) -> bool {
 fn sent_again(round: &RoundBefore, offer: &Offer, stays: &dyn Fn(&Candidate) -> bool) -> Option<Offer> {
     let stay = offer.candidates.iter().filter(|one| stays(one));
     let candidates: Vec<Candidate> = stay.filter_map(|one| as_sent(round, one)).collect();
-    (!candidates.is_empty()).then(|| Offer { candidates, ..offer.clone() })
+    (!candidates.is_empty()).then(|| Offer { candidates, others: Vec::new(), ..offer.clone() })
+}
+
+/// Returns the rows of an offer's items that the previous round left out.
+fn left_out(round: &RoundBefore, offer: &Offer) -> Vec<OmittedItem> {
+    let remedy = |row: &Row| match &row.verdict {
+        Verdict::Out { remedy: Some(remedy), .. } => (remedy.action.clone(), remedy.does.clone()),
+        Verdict::Out { remedy: None, .. } | Verdict::In { .. } | Verdict::Suggested => Default::default(),
+    };
+    let blocks = offer.candidates.iter().filter(|one| !one.extends).map(|one| &one.block);
+    let of_blocks = offer.heading.iter().chain(blocks).filter_map(|block| Some((block.atom?, block.kind)));
+    let of_others = offer.others.iter().map(|other| (other.atom, other.kind));
+    let items: HashSet<(Atom, RowKind)> = of_blocks.chain(of_others).collect();
+    let rows = round.plan.excluded().filter(|row| items.contains(&(row.atom, row.kind)));
+    let item = |row: &Row| OmittedItem {
+        atom: row.atom,
+        kind: row.kind,
+        title: row.title.clone(),
+        tokens: row.tokens,
+        reason: row.reason.clone(),
+        remedy: remedy(row),
+        source: row.source.clone(),
+        scores: row.scores.clone(),
+    };
+    rows.map(item).collect()
 }
 
 /// Returns an offer of code that is sent regardless of which turns are sent, with notes on files that have changed.
@@ -189,12 +219,12 @@ fn as_sent(round: &RoundBefore, one: &Candidate) -> Option<Candidate> {
         .plan
         .included()
         .find(|row| Some(row.atom) == one.block.atom && row.section() == Some(one.block.section))?;
-    let is_text = |alone: bool| [false, true].iter().any(|last| Some(one.text(alone, *last).0) == row.text);
-    let alone = !is_text(false) && is_text(true);
-    let [between, last] = [one.text(alone, false), one.text(alone, true)];
-    let texts = [between, last, one.text(true, false), one.text(true, true)];
+    let is_text = |after: &After| [false, true].iter().any(|last| Some(one.text(*after, *last).0) == row.text);
+    let after = After::ALL.into_iter().find(is_text)?;
+    let [between, last] = [one.text(after, false), one.text(after, true)];
+    let texts = [between, last, between, last, between, last];
     let block = Block { text: between.0, tokens: between.1, ..one.block.clone() };
-    Some(Candidate { block, texts, ..one.clone() })
+    Some(Candidate { block, texts, extends: false, ..one.clone() })
 }
 
 /// Notes in a row's title that its file changed after it was sent.

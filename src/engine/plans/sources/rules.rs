@@ -305,7 +305,7 @@ impl RulesWriter<'_> {
             });
             let candidates: Vec<Offered> = candidates.collect();
             if !candidates.is_empty() {
-                self.found.offer(Offer { heading: None, candidates, limit });
+                self.found.offer(Offer::new(None, candidates, limit));
             }
         }
     }

@@ -1,8 +1,9 @@
-//! Turns hits into cards: the best hits that fit, together with the messages that they must not be separated from,
-//! without near duplicates, in the order of the path.
-//! Not for: scores (`search`) or the text of a card (`cards`).
+//! Composes cards of hits: the best hits together with the messages that they must not be separated from, without near
+//! duplicates, in the order of the path, each with its text in every position. How many of them are sent is not decided
+//! here.
+//! Not for: scores (`search`), the text of a card (`cards`), or choosing cards within a budget (`context::admission`).
 
-use super::cards::{CardList, Piece, PiecePlace, day, label};
+use super::cards::{CardWriter, Piece, day, label};
 use super::floor::Floor;
 use super::index::passages::{estimate, passages};
 use super::index::words::Term;
@@ -10,7 +11,8 @@ use super::search::{Hit, SearchOptions};
 use super::tuning::Tuning;
 use crate::domain::base::Hash;
 use crate::domain::call::{MissReason, ScoreParts};
-use std::collections::HashMap;
+use crate::domain::planning::After;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -19,28 +21,29 @@ use std::rc::Rc;
 const DUPLICATE_PERCENT: usize = 85;
 /// Passages with fewer word trigrams are never duplicates.
 const MIN_TRIGRAMS: usize = 8;
-/// Filling stops after this many consecutive hits that do not fit.
-const MAX_MISFITS: usize = 60;
-/// Filling stops when fewer tokens than this are left.
-const MIN_ROOM: u32 = 8;
+/// At least half more than this many tokens are composed: as for the smallest mode that searches.
+const MIN_COMPOSED: u32 = 1_000;
+/// The approximate tokens of a line in addition to its passage.
+const LINE_TOKENS: u32 = 4;
 
-/// The limits for cards.
+/// The rules for cards.
 #[derive(Clone, Copy)]
-pub struct CardRoom<'a> {
-    /// Maximum tokens of all cards together.
-    pub tokens: u32,
+pub struct CardRules<'a> {
     /// Counts the tokens of a text.
     pub count: &'a dyn Fn(&str) -> u32,
     /// Returns the positions that must not be separated from a position (an atom's call and results): a range that
     /// contains it.
     pub together: &'a dyn Fn(usize) -> Range<usize>,
-    /// Maximum number of near misses returned.
+    /// Maximum number of hits returned that are no cards.
     pub near: usize,
-    /// The minimum that a hit must reach to be included; `None` for no minimum.
+    /// The minimum that a hit must reach to be a card; `None` for no minimum.
     pub floor: Option<&'a Floor>,
+    /// The most tokens that cards may ever take under the mode, in any budget. Half more are composed, so that admission
+    /// can choose.
+    pub most: u32,
 }
 
-/// An included message, or passages of it.
+/// A message, or passages of it, as it may be sent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Card {
     /// Position of the message on the path.
@@ -48,20 +51,29 @@ pub struct Card {
     pub key: Hash,
     /// Byte ranges of its passages in the text.
     pub spans: Vec<Range<usize>>,
-    /// Its lines as sent, following the previous card.
-    pub text: String,
-    /// Its lines if the previous card is not sent.
-    pub alone: String,
-    /// Tokens of its lines.
-    pub tokens: u32,
-    /// Score of its best passage; for a message that is included only with another, the other message's score.
+    /// Its lines in each position, in the order of [`After::ALL`], with their tokens.
+    pub texts: [(String, u32); 3],
+    /// Score of its best passage; for a message that is a card only with another, the other message's score.
     pub score: f32,
     pub parts: ScoreParts,
     /// Its rank among the hits, from 1.
     pub rank: u32,
+    /// The order in which it is tried. Cards with the same number must not be separated.
+    pub order: u32,
+    /// The number of its day among the days of all cards.
+    pub day: u32,
+    /// Whether it is the card before it with one more passage.
+    pub extends: bool,
 }
 
-/// A hit that was not included.
+impl Card {
+    /// Returns its lines after other cards.
+    pub fn text(&self, after: After) -> &str {
+        &self.texts[after as usize].0
+    }
+}
+
+/// A hit that is no card, or that is not sent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UnsentHit {
     /// Position of the message on the path.
@@ -71,51 +83,41 @@ pub struct UnsentHit {
     pub span: Range<usize>,
     pub score: f32,
     pub parts: ScoreParts,
-    /// Why it was not included.
+    /// Why it is not sent.
     pub why: MissReason,
 }
 
-/// Cards in the order of the path, and near misses.
+/// Cards in the order of the path, and hits that are no cards.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Filled {
+pub struct Composed {
     pub cards: Vec<Card>,
-    /// The sum of their tokens, which equals the count of their joined text.
-    pub tokens: u32,
-    /// Near misses, best first.
+    /// Hits that are no cards, best first.
     pub near: Vec<UnsentHit>,
 }
 
-/// Fills the room with the best hits.
-pub fn fill(options: &SearchOptions<'_>, hits: &[Hit], room: &CardRoom<'_>) -> Filled {
-    let mut filler = CardFiller {
+/// Composes cards of the best hits.
+pub fn compose(options: &SearchOptions<'_>, hits: &[Hit], rules: &CardRules<'_>) -> Composed {
+    let mut composer = Composer {
         options,
-        room,
-        list: CardList::new(room.count),
+        rules,
+        messages: BTreeMap::new(),
+        tokens: 0,
+        groups: 0,
         runs: TrigramIndex::default(),
-        taken: HashMap::new(),
         near: Vec::new(),
         cache: HashMap::new(),
     };
-    let is_above = |at: &usize| room.floor.is_none_or(|floor| floor.passes(options, &hits[*at]));
+    let is_above = |at: &usize| rules.floor.is_none_or(|floor| floor.passes(options, &hits[*at]));
     let (above, below_floor): (Vec<usize>, Vec<usize>) = ranked(options, hits).into_iter().partition(is_above);
-    let mut misfits = 0;
+    let most = rules.most.max(MIN_COMPOSED);
     for at in above {
-        let (rank, hit) = (at + 1, &hits[at]);
-        // Without any card, the room is too small for every hit, and nothing better filled it.
-        let is_full = filler.list.tokens() > 0 && filler.remaining() < MIN_ROOM;
-        if misfits >= MAX_MISFITS || is_full {
-            if filler.near.len() >= room.near {
-                break;
-            }
-            filler.record_miss(hit, MissReason::Below);
-        } else if filler.add_hit(rank, hit) {
-            misfits = 0;
-        } else {
-            misfits += 1;
+        if composer.tokens >= most.saturating_add(most / 2) {
+            break;
         }
+        composer.add_hit(at + 1, &hits[at]);
     }
-    below_floor.into_iter().take(room.near).for_each(|at| filler.record_miss(&hits[at], MissReason::Unrelated));
-    filler.into_filled()
+    below_floor.into_iter().take(rules.near).for_each(|at| composer.record_miss(&hits[at], MissReason::Unrelated));
+    composer.into_composed()
 }
 
 /// Returns the indices of the hits in the order in which they are tried: score per token, weighted by the tuning's
@@ -132,13 +134,16 @@ fn ranked(options: &SearchOptions<'_>, hits: &[Hit]) -> Vec<usize> {
     ranked.into_iter().map(|(at, _)| at).collect()
 }
 
-struct CardFiller<'a> {
+struct Composer<'a> {
     options: &'a SearchOptions<'a>,
-    room: &'a CardRoom<'a>,
-    list: CardList<'a>,
+    rules: &'a CardRules<'a>,
+    /// Chosen messages by position.
+    messages: BTreeMap<usize, ChosenMessage>,
+    /// The approximate tokens of all passages.
+    tokens: u32,
+    /// Number of hits that added passages.
+    groups: u32,
     runs: TrigramIndex,
-    /// For each included place, the hit that included it, and its rank.
-    taken: HashMap<PiecePlace, (usize, Hit)>,
     near: Vec<UnsentHit>,
     /// Messages read so far.
     cache: HashMap<usize, Rc<MessagePassages>>,
@@ -150,53 +155,42 @@ struct MessagePassages {
     spans: Vec<Range<usize>>,
 }
 
-impl CardFiller<'_> {
-    /// Adds a hit and the messages it must not be separated from. Returns false if there is no room for them.
-    fn add_hit(&mut self, rank: usize, hit: &Hit) -> bool {
-        if self.list.contains((hit.position, hit.passage)) {
-            return true;
-        }
-        let pieces = self.pieces(hit);
-        let Some((_, own)) = pieces.iter().find(|(place, _)| *place == (hit.position, hit.passage)) else {
-            return false;
+/// A message with its chosen passages.
+#[derive(Default)]
+struct ChosenMessage {
+    pieces: BTreeMap<usize, Piece>,
+    /// Its passages in the order in which they were chosen, each with the hit, its rank, and its number.
+    steps: Vec<(usize, Hit, usize, u32)>,
+}
+
+impl Composer<'_> {
+    /// Adds a hit and the messages it must not be separated from.
+    fn add_hit(&mut self, rank: usize, hit: &Hit) {
+        let is_chosen = |(position, passage): (usize, usize), messages: &BTreeMap<usize, ChosenMessage>| {
+            messages.get(&position).is_some_and(|message| message.pieces.contains_key(&passage))
         };
+        if is_chosen((hit.position, hit.passage), &self.messages) {
+            return;
+        }
+        let Some(own) = self.piece(hit.position, hit) else { return };
         let runs = TrigramIndex::of(&self.options.index.analyzer().terms(&own.text));
         if self.runs.has_duplicate(&runs) {
-            self.record_miss(hit, MissReason::Duplicate);
-            return true;
+            return self.record_miss(hit, MissReason::Duplicate);
         }
-        let estimated: u32 = pieces.iter().map(|(_, piece)| estimate(&piece.text)).sum();
-        if estimated / 2 > self.remaining() {
-            // It is far too long even by a generous estimate, so it is not counted exactly.
-            self.record_miss(hit, MissReason::NoRoom { missing: estimated - self.remaining() });
-            return false;
-        }
-        let places: Vec<PiecePlace> = pieces.iter().map(|(place, _)| *place).collect();
-        match self.list.add(pieces, self.room.tokens) {
-            Ok(()) => {
-                self.runs.add(runs);
-                for place in places {
-                    self.taken.entry(place).or_insert((rank, *hit));
-                }
-                true
-            }
-            Err(needed) => {
-                self.record_miss(hit, MissReason::NoRoom { missing: needed - self.room.tokens });
-                false
-            }
-        }
-    }
-
-    fn remaining(&self) -> u32 {
-        self.room.tokens.saturating_sub(self.list.tokens())
-    }
-
-    /// Returns the pieces of a hit and of the messages it must not be separated from.
-    fn pieces(&mut self, hit: &Hit) -> Vec<(PiecePlace, Piece)> {
-        let run = (self.room.together)(hit.position);
+        self.runs.add(runs);
+        let run = (self.rules.together)(hit.position);
         let (start, end) =
             (run.start.min(hit.position), run.end.max(hit.position + 1).min(self.options.scope.messages()));
-        (start..end).filter_map(|position| self.piece(position, hit)).collect()
+        for position in start..end {
+            let passage = if position == hit.position { hit.passage } else { 0 };
+            let is_known = position != hit.position && self.messages.contains_key(&position);
+            let Some(piece) = (!is_known).then(|| self.piece(position, hit)).flatten() else { continue };
+            self.tokens = self.tokens.saturating_add(estimate(&piece.text) + LINE_TOKENS);
+            let message = self.messages.entry(position).or_default();
+            message.pieces.insert(passage, piece);
+            message.steps.push((passage, *hit, rank, self.groups));
+        }
+        self.groups += 1;
     }
 
     /// Returns a message's text and the ranges of its passages; each message is read once.
@@ -212,18 +206,18 @@ impl CardFiller<'_> {
     }
 
     /// Returns the passage of the hit, or the first one of a message that only accompanies the hit.
-    fn piece(&mut self, position: usize, hit: &Hit) -> Option<(PiecePlace, Piece)> {
+    fn piece(&mut self, position: usize, hit: &Hit) -> Option<Piece> {
         let known = self.options.index.known(self.options.scope.number(position))?;
         let message = self.read_message(position);
         let at = if position == hit.position { hit.passage } else { 0 };
         let text = message.text[message.spans.get(at)?.clone()].to_owned();
         let name = self.options.texts.speaker(&known.key);
         let speaker = label(name.as_deref().unwrap_or_default(), known.role.name());
-        Some(((position, at), Piece { text, speaker, day: day(known.at), last: at + 1 == message.spans.len() }))
+        Some(Piece { text, speaker, day: day(known.at), last: at + 1 == message.spans.len() })
     }
 
     fn record_miss(&mut self, hit: &Hit, why: MissReason) {
-        if self.near.len() >= self.room.near {
+        if self.near.len() >= self.rules.near {
             return;
         }
         let Some(known) = self.options.index.known(self.options.scope.number(hit.position)) else { return };
@@ -238,38 +232,43 @@ impl CardFiller<'_> {
         });
     }
 
-    fn into_filled(mut self) -> Filled {
-        let mut cards: Vec<Card> = Vec::new();
-        let list = std::mem::replace(&mut self.list, CardList::new(self.room.count));
-        for ((position, passage), line, tokens) in list.lines() {
+    fn into_composed(mut self) -> Composed {
+        let mut writer = CardWriter::new(self.rules.count);
+        let mut days: HashMap<Option<String>, u32> = HashMap::new();
+        let mut before: Option<(usize, u32)> = None;
+        let mut cards = Vec::new();
+        for (position, message) in std::mem::take(&mut self.messages) {
             let Some(known) = self.options.index.known(self.options.scope.number(position)) else { continue };
-            let Some((rank, hit)) = self.taken.get(&(position, passage)).copied() else { continue };
-            let rank = u32::try_from(rank).unwrap_or(u32::MAX);
-            let span = self.read_message(position).spans.get(passage).cloned().unwrap_or_default();
-            match cards.last_mut().filter(|card| card.position == position) {
-                Some(card) => {
-                    card.spans.push(span);
-                    card.text.push_str(&line);
-                    card.alone.push_str(&line);
-                    card.tokens += tokens;
-                    if rank < card.rank {
-                        (card.rank, card.score, card.parts) = (rank, hit.score, hit.parts);
-                    }
-                }
-                None => cards.push(Card {
+            let spans = self.read_message(position);
+            let number = u32::try_from(days.len()).unwrap_or(u32::MAX);
+            let day = *days.entry(message.pieces.values().next().and_then(|piece| piece.day.clone())).or_insert(number);
+            // Without another card before it, it is written as after any other.
+            let (dated, gap) = before.map_or((true, position > 0), |(last, of)| (of != day, last + 1 < position));
+            let mut chosen: BTreeMap<usize, &Piece> = BTreeMap::new();
+            let mut best: Option<(usize, Hit)> = None;
+            for (nth, (passage, hit, rank, order)) in message.steps.iter().enumerate() {
+                chosen.extend(message.pieces.get(passage).map(|piece| (*passage, piece)));
+                let pieces: Vec<(usize, &Piece)> = chosen.iter().map(|(at, piece)| (*at, *piece)).collect();
+                let mut lines = |dated: bool, gap: bool| writer.lines(&pieces, dated, gap);
+                let texts = [lines(dated, gap), lines(false, true), lines(true, position > 0)];
+                let (rank, hit) = best.filter(|(before, _)| before < rank).unwrap_or((*rank, *hit));
+                best = Some((rank, hit));
+                cards.push(Card {
                     position,
                     key: known.key,
-                    spans: vec![span],
-                    text: line,
-                    alone: list.line_alone((position, passage)),
-                    tokens,
+                    spans: chosen.keys().filter_map(|at| spans.spans.get(*at).cloned()).collect(),
+                    texts,
                     score: hit.score,
                     parts: hit.parts,
-                    rank,
-                }),
+                    rank: u32::try_from(rank).unwrap_or(u32::MAX),
+                    order: *order,
+                    day,
+                    extends: nth > 0,
+                });
             }
+            before = Some((position, day));
         }
-        Filled { cards, tokens: list.tokens(), near: self.near }
+        Composed { cards, near: self.near }
     }
 }
 
