@@ -267,7 +267,6 @@ pub(super) use expect_answer;
 /// Returns the failure for an answer of an unexpected kind.
 pub(super) fn unexpected(answer: &Answer) -> Stop {
     let kind = format!("{answer:?}");
-    let names = kind.split(['(', '{', ' ']).take(2).filter(|name| name.starts_with(char::is_alphabetic));
-    let kind = names.last().unwrap_or_default();
+    let kind = kind.split(['(', '{', ' ']).next().unwrap_or_default();
     Failure::new(FailureKind::Internal, format!("The engine returned an unexpected answer ({kind}).")).into()
 }
