@@ -415,10 +415,12 @@ fn cards_take_the_form_of_their_place() {
     assert_eq!(written(&offer, 1), "assistant: the oven is mentioned as number 1|");
     assert_eq!(written(&offer, 20), "[2023-11-15]|user: the oven is mentioned as number 20|");
     let huge = |one: &mut Candidate| one.texts.iter_mut().for_each(|(_, tokens)| *tokens = 9_999);
-    [3, 19].into_iter().for_each(|at| huge(&mut offer.candidates[at]));
+    for at in [3, 19] {
+        huge(&mut offer.candidates[at]);
+    }
     assert_eq!(written(&offer, 4), "… user: the oven is mentioned as number 4|");
     assert_eq!(written(&offer, 20), "[2023-11-15]|… user: the oven is mentioned as number 20|");
-    (0..4).for_each(|at| huge(&mut offer.candidates[at]));
+    offer.candidates[..4].iter_mut().for_each(huge);
     assert_eq!(written(&offer, 4), "[2023-11-14]|… user: the oven is mentioned as number 4|");
 }
 

@@ -221,7 +221,7 @@ impl<'a> OfferDecision<'a> {
             if !self.may_fit(&companions, most - taken) {
                 continue;
             }
-            let cost = self.with(&companions, |decided| decided.max_cost());
+            let cost = self.with(&companions, Self::max_cost);
             let covered: Vec<bool> =
                 companions.iter().filter_map(|at| self.summed[*at].as_ref()).map(|(_, lacks)| *lacks).collect();
             let allowed = covered.iter().all(|lacks| *lacks && cost.saturating_sub(taken) <= *spare);
@@ -399,10 +399,8 @@ impl<'a> OfferDecision<'a> {
     }
 
     fn omitted(&self, is_sent: &dyn Fn(usize) -> bool) -> Vec<OmittedItem> {
-        let reason = |at: usize| match self.is_repeated(at, is_sent) {
-            true => Some(Reason::Duplicate),
-            false => self.out[at].clone(),
-        };
+        let is_repeated = |at: usize| self.is_repeated(at, is_sent).then_some(Reason::Duplicate);
+        let reason = |at: usize| is_repeated(at).or_else(|| self.out[at].clone());
         let all = &self.offer.candidates;
         let mut order: Vec<usize> = (0..all.len()).filter(|at| !all[*at].extends).collect();
         if self.offer.most_rows.is_some() {

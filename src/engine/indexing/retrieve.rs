@@ -97,14 +97,15 @@ fn look(builder: &mut InputBuilder, place: &SearchPlace, request: &RetrievalRequ
     let started = Instant::now();
     let result = retrieval::search_path(&path_index, &wanted)?;
     let all = &result.composed.cards;
-    let (sent, left_out) = context::within(&result.composed.offer(), place.tokens);
+    let (admitted, left_out) = context::within(&result.composed.offer(), place.tokens);
     let mut set = cards::set(&result, &path_index, &place.tokens);
-    let tokens: HashMap<_, u32> = sent.iter().map(|one| ((all[one.at].key, all[one.at].span()), one.tokens)).collect();
+    let tokens: HashMap<_, u32> =
+        admitted.iter().map(|one| ((all[one.at].key, all[one.at].span()), one.tokens)).collect();
     let missing: HashMap<_, u32> = left_out.iter().map(|(at, missing)| (all[*at].key, *missing)).collect();
     let why = |near: &NearMiss| missing.get(&near.key).map_or(near.why, |lacks| MissReason::NoRoom { missing: *lacks });
     set.record_sent(&|item: &Evidence| tokens.get(&(item.key, item.span)).copied(), &why, NEAR);
     set.elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-    let items = sent.iter().filter_map(|one| {
+    let items = admitted.iter().filter_map(|one| {
         let facts = path_index.card_facts(&all[one.at].key)?;
         Some((facts.id, facts.external_id, all[one.at].text(one.after).to_owned()))
     });

@@ -362,9 +362,9 @@ fn has_own_text(kind: RowKind) -> bool {
 fn record_code_set(contents: &mut Contents, plan: &mut ContextPlan) {
     let Some(set) = contents.code_set.take() else { return };
     let mut set = Arc::unwrap_or_clone(set);
-    let sent: HashMap<Hash, u32> =
+    let tokens: HashMap<Hash, u32> =
         plan.included().filter_map(|row| Some((row.source.code.as_ref()?.key(), row.tokens))).collect();
-    set.record_sent(&|key| sent.get(&key).copied());
+    set.record_sent(&|key| tokens.get(&key).copied());
     let set = set.with_id();
     plan.retrieval_set_ids.push(set.id);
     contents.code_set = Some(Arc::new(set));

@@ -112,9 +112,9 @@ impl Cards<'_> {
 pub(crate) fn record_search(contents: &mut Contents, plan: &mut ContextPlan, allowance: u32) {
     let Some(mut set) = contents.search.take() else { return };
     let cards = |row: &&Row| row.kind == RowKind::Card && matches!(row.atom, Atom::Message { .. });
-    let sent = plan.included().filter(cards).filter(|row| row.section() == Some(Section::Retrieved));
-    let sent: HashMap<(Atom, Option<(u32, u32)>), u32> =
-        sent.map(|row| ((row.atom, row.source.span), row.tokens)).collect();
+    let included = plan.included().filter(cards).filter(|row| row.section() == Some(Section::Retrieved));
+    let tokens: HashMap<(Atom, Option<(u32, u32)>), u32> =
+        included.map(|row| ((row.atom, row.source.span), row.tokens)).collect();
     let reasons: HashMap<Atom, &Reason> = plan.excluded().filter(cards).map(|row| (row.atom, &row.reason)).collect();
     let retrieved = plan.included().filter(|row| row.section() == Some(Section::Retrieved));
     let left = allowance.saturating_sub(retrieved.map(|row| row.tokens).sum());
@@ -124,8 +124,8 @@ pub(crate) fn record_search(contents: &mut Contents, plan: &mut ContextPlan, all
         (_, MissReason::NoRoom { missing }) => MissReason::NoRoom { missing: missing.saturating_sub(left).max(1) },
         (_, why) => why,
     };
-    let sent = |item: &Evidence| sent.get(&(Atom::Message { node: item.key }, Some(item.span))).copied();
-    set.record_sent(&sent, &why, NEAR);
+    let of_item = |item: &Evidence| tokens.get(&(Atom::Message { node: item.key }, Some(item.span))).copied();
+    set.record_sent(&of_item, &why, NEAR);
     plan.retrieval_set_ids.push(set.id);
     contents.sets.push(set);
 }

@@ -237,7 +237,7 @@ impl CodeWriter<'_> {
                 let order = item.rank + if extends { AFTER_SIGNATURES } else { 0 };
                 let one = Candidate::plain(block, order, ("include-once", "includes it in the next request"));
                 let (turn, stretch) = (turn.map(|(turn, _)| *turn), u32::try_from(files.len()).unwrap_or(u32::MAX));
-                candidates.push(Candidate { texts, turn, stretch, extends, ..one });
+                candidates.push(Candidate { texts, stretch, extends, turn, ..one });
             }
         }
         Offer::new(Some(heading), candidates, OfferLimit::Allowance(most))
