@@ -75,6 +75,7 @@ impl BlockBuilder<'_> {
             if self.opened(head) {
                 block.body(self.body(head, cache));
             }
+            block.own(self.stop(at, head));
         } else {
             block.own(vec![self.header(at, slot, head, mark)]);
             block.body(self.body(head, cache));
@@ -301,6 +302,23 @@ impl BlockBuilder<'_> {
             End::Interrupted => "interrupted: pleach ended during the answer",
             End::Errored => "failed; the text received so far is kept",
         };
+        rows.push(self.unfinished(at, what));
+        rows
+    }
+
+    /// Says below the last tool result that the turn ended without an answer.
+    fn stop(&self, at: usize, head: &NodeHead) -> Vec<Line> {
+        let is_last = at + 1 == self.model.conversation.path.len();
+        if !is_last || self.model.live.contains_key(&self.session.current) {
+            return Vec::new();
+        }
+        let trace = self.session.trace_of(head.id);
+        let is_stopped = trace.is_some_and(|trace| trace.status == Some(ToolStatus::Cancelled));
+        vec![self.unfinished(at, if is_stopped { "stopped" } else { "no answer to this result yet" })]
+    }
+
+    /// `✕ stopped · c continue · R regenerate`; the keys only below the last message.
+    fn unfinished(&self, at: usize, what: &str) -> Line {
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
         if at + 1 == self.model.conversation.path.len() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
@@ -313,8 +331,7 @@ impl BlockBuilder<'_> {
                 line.push(Ink::Dim, &hint);
             }
         }
-        rows.push(line);
-        rows
+        line
     }
 
     /// Why an answer is not complete although no call failed, by the finish reason that the server gave.
