@@ -10,7 +10,8 @@ use pleach::domain::tool::{
     ToolOutput, ToolSpec, ToolStatus, Verdict,
 };
 use pleach::engine::api::{
-    Answer, BranchRequest, DraftKind, Event, ItemName, Request, RuleAct, SessionRequest, ToolEvent, ToolRequest, TurnRequest,
+    Answer, BranchRequest, DraftKind, Event, ItemName, Request, RuleAct, SessionRequest, ToolEvent, ToolRequest,
+    TurnRequest,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -8,6 +8,7 @@ use crate::domain::base::{BranchId, Fields, time};
 use crate::domain::call::{Certainty, RunCard, StopCause, Usage};
 use crate::domain::conversation::state;
 use crate::domain::conversation::{Content, End, MarkKind, NodeHead, Part, Role, Slot};
+use crate::domain::planning::blocked::RETURNED;
 use crate::domain::tool::ToolStatus;
 use crate::domain::tool::resolution::argument;
 use crate::tui::chat::model::live::Live;
@@ -368,7 +369,11 @@ impl BlockBuilder<'_> {
         if let Some(failure) = self.model.conversation.failed.get(&branch) {
             let width = usize::from(self.width);
             let mut rows = TextRows::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
-            for (text, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
+            let composer = &self.model.composer;
+            let is_taken = failure.kept == RETURNED && (composer.is_empty() || composer.commanding());
+            let key = self.model.keys.key_of(Action::HistoryUp).unwrap_or_default();
+            let kept = if is_taken { format!("{key} brings your message back.") } else { failure.kept.clone() };
+            for (text, ink) in [(&kept, Ink::Text), (&failure.todo, Ink::Accent)] {
                 if !text.is_empty() {
                     rows.extend(TextRows::plain(&with_bound_keys(&self.model.keys, IN_CONVERSATION, text), width, ink));
                 }
@@ -459,7 +464,11 @@ impl BlockBuilder<'_> {
             (false, false) => "answering",
         };
         let (dot, sign, seconds) = (self.dot(), self.theme.glyphs.running, live.seconds(self.model.now));
-        header.push(Ink::Accent, &format!("{dot}{sign} {doing} {seconds} s"));
+        if live.asks.is_some() && !live.stopping {
+            header.push(Ink::Warn, &format!("{dot}{sign} waiting for approval"));
+        } else {
+            header.push(Ink::Accent, &format!("{dot}{sign} {doing} {seconds} s"));
+        }
         if live.tokens > 0 {
             let counted = live.certainty == Some(Certainty::Actual);
             let about = if counted { String::new() } else { format!("{} ", self.theme.glyphs.about) };
