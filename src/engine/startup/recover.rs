@@ -254,7 +254,7 @@ fn recover_run(setup: &Setup, store: &Store, run: &OpenRun) -> Result<String, Fa
     }
     writes.push(Write::CloseRun(Box::new(card)));
     store.write(writes)?;
-    let what = if arrived.is_empty() { "no text was received" } else { "the part that arrived is kept" };
+    let what = if arrived.is_empty() { "no text arrived" } else { "its text is kept" };
     let title = beginning(&session.card.title);
     Ok(format!(
         "An answer on {} (\"{title}\") was interrupted; {what}. Nothing was sent again: R regenerates, c continues.",
@@ -264,7 +264,7 @@ fn recover_run(setup: &Setup, store: &Store, run: &OpenRun) -> Result<String, Fa
 
 /// The beginning of a title, up to the end of a word if it has several.
 fn beginning(title: &str) -> Cow<'_, str> {
-    const MOST: usize = 24;
+    const MOST: usize = 18;
     let Some((end, _)) = title.char_indices().nth(MOST) else { return title.into() };
     let cut = title[..end].rsplit_once(char::is_whitespace).map_or(&title[..end], |(words, _)| words);
     format!("{}…", cut.trim_end_matches(|c: char| c.is_whitespace() || c == '\u{200d}')).into()
@@ -322,8 +322,8 @@ mod tests {
         let joined = family.repeat(9);
         for (title, expected) in [
             ("Why does login fail?", "Why does login fail?".to_owned()),
-            ("Why does the login fail after the refresh?", "Why does the login fail…".to_owned()),
-            (joined.as_str(), format!("{}\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}…", family.repeat(4))),
+            ("Why does the login fail after the refresh?", "Why does the…".to_owned()),
+            (joined.as_str(), format!("{}\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}…", family.repeat(3))),
         ] {
             assert_eq!(beginning(title), expected);
         }

@@ -456,7 +456,7 @@ pub(crate) fn notice_rows(model: &Model, width: u16, height: u16) -> u16 {
 }
 
 fn notice_room(model: &Model, width: u16) -> usize {
-    usize::from(width).saturating_sub(notice_tail(model, width).len() + 4).max(1)
+    usize::from(width).saturating_sub(text::width(&notice_tail(model, width)) + 4).max(1)
 }
 
 /// The number of other notices, and the key that dismisses this one.

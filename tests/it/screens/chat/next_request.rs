@@ -10,6 +10,7 @@ use pleach::domain::conversation::{Atom, Node};
 use pleach::domain::planning::plan::{BlockedRemedy, Reason, Warning};
 use pleach::domain::planning::{Blocked, ContextPlan, Milli, Row, RowKind, Section, Task};
 use pleach::engine::api::{Answer, Event, PlanRequest, Planned, Request, TurnEvent, TurnRequest};
+use pleach::tui::theme::Theme;
 use std::sync::Arc;
 
 #[test]
@@ -25,6 +26,17 @@ fn plans_are_requested_after_a_pause() {
     old.est_total = 1;
     stage.event(Event::Planned { branch: MAIN, generation: generation - 1, planned: fixture::planned(old) });
     assert!(stage.screen(120, 30).contains("5,213 of 8,000"), "an older generation changes nothing");
+}
+
+/// Without Unicode, an item that is included and one that is left out have the signs of the request screen.
+#[test]
+fn ascii_signs_tell_included_from_left_out() {
+    let mut stage = fixture::opened();
+    stage.theme = Theme::built_in("none", true);
+    let screen = stage.screen(200, 50);
+    let row = |words: &str| screen.lines().find(|line| line.contains(words)).map(str::to_owned).unwrap_or_default();
+    assert!(row("You are a helpful assistant").contains(". You are a helpful"), "{screen}");
+    assert!(!screen.contains("- You are a helpful"), "{screen}");
 }
 
 #[test]
