@@ -48,11 +48,14 @@ impl TypedLine {
 
     /// Handles a key as the composer does: it types, deletes, or moves the cursor. Returns whether the text changed.
     pub fn input(&mut self, input: Input) -> bool {
-        let is_known = match input.key {
-            Key::Char(c) if input.ctrl || input.alt => !matches!(c, 'm' | 'j'),
-            Key::Char(c) => !c.is_control() && self.text.len() < MAX_BYTES,
-            Key::Backspace | Key::Delete | Key::Left | Key::Right | Key::Home | Key::End => true,
-            _ => false,
+        let is_known = if let Key::Char(c) = input.key {
+            if input.ctrl || input.alt {
+                !matches!(c, 'm' | 'j')
+            } else {
+                !c.is_control() && self.text.len() < MAX_BYTES
+            }
+        } else {
+            matches!(input.key, Key::Backspace | Key::Delete | Key::Left | Key::Right | Key::Home | Key::End)
         };
         if !is_known {
             return false;

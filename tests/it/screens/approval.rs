@@ -197,9 +197,7 @@ fn the_conversation_shows_the_effect_and_the_footer_the_key() {
     let mut stage = asks("run", run("cargo test --lib"));
     stage.type_text("y and more");
     let screen = stage.screen(100, 30);
-    for words in
-        ["cargo test --lib", "Sandboxed: writes only", "waiting for approval", "y and more"]
-    {
+    for words in ["cargo test --lib", "Sandboxed: writes only", "waiting for approval", "y and more"] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
     let footer = screen.lines().last().unwrap().trim();

@@ -8,11 +8,9 @@ use crate::domain::base::{BranchId, Fields, time};
 use crate::domain::call::{Certainty, RunCard, StopCause, Usage};
 use crate::domain::conversation::state;
 use crate::domain::conversation::{Content, End, MarkKind, NodeHead, Part, Role, Slot};
-use crate::domain::planning::blocked::RETURNED;
 use crate::domain::tool::ToolStatus;
 use crate::domain::tool::resolution::argument;
 use crate::tui::chat::model::live::Live;
-use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::session::Session;
@@ -366,53 +364,9 @@ impl BlockBuilder<'_> {
         if let Some(live) = self.model.live.get(&branch) {
             self.live(live, &mut block, cache);
         }
-        if let Some(failure) = self.model.conversation.failed.get(&branch) {
-            let width = usize::from(self.width);
-            let mut rows = TextRows::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
-            let composer = &self.model.composer;
-            let is_taken = failure.kept == RETURNED && (composer.is_empty() || composer.commanding());
-            let key = self.model.keys.key_of(Action::HistoryUp).unwrap_or_default();
-            let kept = if is_taken { format!("{key} brings your message back.") } else { failure.kept.clone() };
-            for (text, ink) in [(&kept, Ink::Text), (&failure.todo, Ink::Accent)] {
-                if !text.is_empty() {
-                    rows.extend(TextRows::plain(&with_bound_keys(&self.model.keys, IN_CONVERSATION, text), width, ink));
-                }
-            }
-            block.own(rows);
-        }
+        self.failure(branch, &mut block);
         self.queued(branch, &mut block);
         block
-    }
-
-    /// The queued messages.
-    fn queued(&self, branch: BranchId, block: &mut Block) {
-        let width = usize::from(self.width);
-        let all = self.model.queue.of(branch);
-        for (at, queued) in all.iter().enumerate() {
-            let (ink, what) = match queued.state {
-                QueueState::Waiting => (Ink::Accent, "queued"),
-                QueueState::Sending => (Ink::Accent, "sending"),
-                QueueState::Held => (Ink::Warn, "queued"),
-            };
-            let mut line = Line::of(ink, &format!("{} {what} {}: ", self.theme.glyphs.folded, at + 1));
-            let room = width.saturating_sub(line.width());
-            line.push(Ink::Text, &text::fit(queued.draft.text.trim(), room, self.theme.glyphs.ellipsis));
-            block.own(vec![line]);
-        }
-        if !all.is_empty() {
-            let key = |action| self.model.keys.key_of(action).unwrap_or_default();
-            let last = format!("{} edits the last", key(Action::TakeQueued));
-            let keys = match self.model.queue.held(branch) {
-                Some(why) => {
-                    block.own(TextRows::plain(&format!("Not sent: {why}."), width, Ink::Warn));
-                    let (send, enter) = (key(Action::SendQueued), key(Action::Send));
-                    let them = if all.len() == 1 { "it" } else { "them in this order" };
-                    format!("{send}, or {enter} with an empty composer, sends {them}; {last}")
-                }
-                None => last,
-            };
-            block.own(TextRows::plain(&keys, width, Ink::Dim));
-        }
     }
 
     fn live(&self, live: &Live, block: &mut Block, cache: &mut Cache) {

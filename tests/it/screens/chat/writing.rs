@@ -133,7 +133,10 @@ fn a_failure_says_where_the_message_is_now() {
     stage.press("ctrl-c");
     let screen = stage.screen(100, 30);
     assert!(!screen.contains("back in the composer"), "{screen}");
-    assert!(screen.contains("Up brings your message back.") || screen.contains("↑ brings your message back."), "{screen}");
+    assert!(
+        screen.contains("Up brings your message back.") || screen.contains("↑ brings your message back."),
+        "{screen}"
+    );
     stage.press("up");
     assert_eq!(&*stage.model.composer.text(), "Why?");
     assert!(stage.screen(100, 30).contains("Your message is back in the composer."));
