@@ -275,7 +275,7 @@ fn the_command_comes_before_the_sandbox() {
     let screen = stage.screen(80, 24);
     let places = ["git status", "Sandboxed:"].map(|words| screen.find(words).unwrap());
     assert!(places[0] < places[1] && !screen.contains("limit 0"), "{screen}");
-    assert!(screen.contains("v details") && screen.contains("And with two tabs"), "the chat stays: {screen}");
+    assert!(screen.contains("v details") && screen.contains("With two tabs both"), "the chat stays: {screen}");
     stage.press("v");
     let screen = stage.screen(80, 24);
     assert!(screen.contains("limit 0") && screen.contains("v fewer details"), "{screen}");
