@@ -311,7 +311,7 @@ pub fn in_commands(text: &str) -> String {
         ("U redoes it", "`pleach redo` redoes it"),
         ("h in the messages shows the earlier version", "the workbench shows the earlier version"),
         ("/compress N summarizes", "`pleach compress --up-to N` summarizes"),
-        ("R regenerates the answer, c continues", "`pleach regenerate` sends the message again"),
+        ("R regenerates, c continues", "`pleach regenerate` sends the message again"),
         ("/memories lists the", "`pleach memory list` lists the"),
         ("your draft is kept", "the conversation is unchanged"),
         ("/mcp shows its output and restarts it", "`pleach mcp test` shows its output"),

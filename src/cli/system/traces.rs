@@ -10,6 +10,7 @@ use crate::config::commands::system::{Traces, TracesCommand};
 use crate::domain::base::Failure;
 use crate::domain::conversation::memory::one_line;
 use crate::domain::tool::resolution;
+use crate::domain::tool::trace::UNDECIDED;
 use crate::domain::tool::{FileChange, Link, Rerun, RerunState, ToolTrace, TraceFilter};
 use crate::engine::api::{Event, SessionView, ToolAnswer, ToolEvent, ToolRequest, TraceAct, TraceWhole};
 use serde_json::{Value, json};
@@ -118,7 +119,9 @@ fn line(trace_list: &TraceList, at: usize) -> String {
     if let Some(exit) = trace.exit {
         let _ = write!(line, "  exit {exit}");
     }
-    if let Some(word) = &trace.word {
+    if trace.word.as_deref() == Some(UNDECIDED) {
+        line.push_str("  stopped before a decision");
+    } else if let Some(word) = &trace.word {
         let _ = write!(line, "  decided by {word}");
     }
     if trace.truncated_from.is_some() {

@@ -312,6 +312,16 @@ impl Keymap {
         bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
     }
 
+    /// Returns the places where an action works if all of them are on screens and none is in `here`.
+    pub fn elsewhere(&self, action: Action, here: &[When]) -> Vec<When> {
+        let mut places: Vec<When> = self.bindings.iter().filter(|b| b.run == action).map(|b| b.when).collect();
+        places.dedup();
+        if places.iter().any(|place| !place.is_on_screen() || here.contains(place)) {
+            places.clear();
+        }
+        places
+    }
+
     /// Returns the key of the action with this name, or the name itself if the action has no key.
     pub fn key_named(&self, name: &str) -> String {
         Action::from_name(name).and_then(|action| self.key_of(action)).unwrap_or_else(|| name.to_owned())

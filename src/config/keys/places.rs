@@ -18,6 +18,12 @@ macro_rules! places {
             pub fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title,)* }
             }
+
+            /// Whether the place is on a screen over the chat.
+            pub fn is_on_screen(self) -> bool {
+                let chat = [Self::Always, Self::Composer, Self::Panel, Self::Conversation, Self::Branches];
+                !chat.contains(&self) && !matches!(self, Self::Picker | Self::Editor)
+            }
         }
     };
 }

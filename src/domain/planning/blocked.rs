@@ -9,6 +9,9 @@ use crate::domain::call::tokens::{Encoding, counted};
 use crate::domain::conversation::mark::Atom;
 use serde::{Deserialize, Serialize};
 
+/// Says that the message of a call that failed before the server answered is in the composer.
+pub const RETURNED: &str = "Your message is back in the composer.";
+
 /// `1 token`, `1,200 tokens`.
 fn in_tokens(n: u32) -> String {
     counted(n.into(), "token")

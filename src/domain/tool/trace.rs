@@ -9,6 +9,9 @@ use crate::domain::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+/// Stands in [`ToolTrace::word`] for a call that waited for approval and was stopped before anyone decided.
+pub const UNDECIDED: &str = "undecided";
+
 /// A tool offered to the model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolSpec {
@@ -82,7 +85,8 @@ pub struct ToolTrace {
     pub at: i64,
     /// The first line of the result, at most 100 characters, unsanitized.
     pub preview: String,
-    /// Who allowed or denied the call, in a few words; `None` if the call only read.
+    /// Who allowed or denied the call, in a few words; [`UNDECIDED`] if it was stopped before that; `None` if the call
+    /// only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<String>,
     /// The exit code, for a command that ended by itself.

@@ -14,6 +14,7 @@ use crate::engine::startup::setup::Setup;
 use crate::engine::turns::stream::restore;
 use crate::store::Store;
 use crate::store::types::{OpenRun, Write};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 
@@ -162,7 +163,7 @@ impl Core {
     /// Removes a session that another window deleted.
     fn drop_session(&mut self, id: SessionId) {
         let Some(old) = self.close_session(id) else { return };
-        self.notify(format!("The session {:?} was deleted in another window.", old.card.title));
+        self.notify(format!("The session \"{}\" was deleted in another window.", old.card.title));
     }
 
     /// Reads a session again and sends the differences to the screen.
@@ -253,12 +254,20 @@ fn recover_run(setup: &Setup, store: &Store, run: &OpenRun) -> Result<String, Fa
     }
     writes.push(Write::CloseRun(Box::new(card)));
     store.write(writes)?;
-    let what = if arrived.is_empty() { "no text was received" } else { "the part that arrived is kept" };
+    let what = if arrived.is_empty() { "no text arrived" } else { "its text is kept" };
+    let title = beginning(&session.card.title);
     Ok(format!(
-        "An answer on {} in {:?} was interrupted when pleach ended; {what}. Nothing was sent again: R \
-            regenerates the answer, c continues.",
-        branch.name, session.card.title
+        "An answer on {} (\"{title}\") was interrupted; {what}. Nothing was sent again: R regenerates, c continues.",
+        branch.name
     ))
+}
+
+/// The beginning of a title, up to the end of a word if it has several.
+fn beginning(title: &str) -> Cow<'_, str> {
+    const MOST: usize = 18;
+    let Some((end, _)) = title.char_indices().nth(MOST) else { return title.into() };
+    let cut = title[..end].rsplit_once(char::is_whitespace).map_or(&title[..end], |(words, _)| words);
+    format!("{}…", cut.trim_end_matches(|c: char| c.is_whitespace() || c == '\u{200d}')).into()
 }
 
 /// Whether a session in the store differs from the session in memory. Compares everything except the messages,
@@ -300,5 +309,23 @@ fn interrupted(session: &Session, tip: Option<NodeId>, content: &Content, card: 
             above.map_or(card.at, |head| head.at + 1),
             &above.map_or_else(String::new, |head| head.lane.clone()),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_title_ends_after_a_word() {
+        let family = "\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}";
+        let joined = family.repeat(9);
+        for (title, expected) in [
+            ("Why does login fail?", "Why does login fail?".to_owned()),
+            ("Why does the login fail after the refresh?", "Why does the…".to_owned()),
+            (joined.as_str(), format!("{}\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}…", family.repeat(3))),
+        ] {
+            assert_eq!(beginning(title), expected);
+        }
     }
 }

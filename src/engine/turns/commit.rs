@@ -9,6 +9,7 @@ use super::state::LiveTurn;
 use crate::domain::base::{BranchId, Failure, FailureKind, NodeId};
 use crate::domain::call::{CallEnd, RunCard, RunStatus, UsageReport};
 use crate::domain::conversation::{Change, Content, End, Node, NodeHead, Operation, Role, StateVersion};
+use crate::domain::planning::blocked::RETURNED;
 use crate::domain::planning::{Reason, StateBlock};
 use crate::engine::api::{DraftKind, Event, SessionEvent, ToolEvent, TurnEvent};
 use crate::engine::branches::mark_state::MarkUpdate;
@@ -282,7 +283,7 @@ impl Core {
         let draft = draft_back.then(|| live.draft.clone());
         let failure = live.failure.take().map(|failure| {
             let kept = match &draft {
-                Some(_) => "Your message is back in the composer.",
+                Some(_) => RETURNED,
                 None => "The text received so far is kept in the tree.",
             };
             if failure.kept.is_empty() { failure.kept(kept) } else { failure }

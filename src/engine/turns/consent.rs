@@ -8,6 +8,7 @@ use crate::domain::base::{BranchId, Failure, FailureKind, Hash, NodeId, SessionI
 use crate::domain::conversation::{Change, End};
 use crate::domain::tool::consent::decide;
 use crate::domain::tool::resolution::files;
+use crate::domain::tool::trace::UNDECIDED;
 use crate::domain::tool::{
     Consent, FileChange, FileVisibility, PendingApproval, Rule, RuleScope, ToolEffect, ToolStatus, Verdict,
 };
@@ -99,6 +100,9 @@ impl Core {
     pub(crate) fn close_approval(&mut self, branch: BranchId, index: usize) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         if live.asks.take_if(|waiting| waiting.asking.index == index).is_some() {
+            if let Some(trace) = live.traces.get_mut(index) {
+                trace.word = Some(UNDECIDED.into());
+            }
             self.emit(Event::Tool(ToolEvent::Approval { branch, pending: None }));
         }
     }

@@ -17,6 +17,12 @@ use std::time::{Duration, Instant};
 /// How often a waiting call checks whether it was stopped.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
+/// Tells the model that a call was stopped before it started.
+const NOT_STARTED: &str = "The person stopped this turn before the call started. Nothing was done.";
+
+/// Tells the model that a call was stopped while it waited for approval.
+const UNDECIDED: &str = "The person stopped this turn before deciding on the call. Nothing was done.";
+
 /// The decision on a call.
 pub(crate) struct CallDecision {
     pub(crate) consent: Consent,
@@ -111,7 +117,7 @@ impl SingleCall<'_> {
     /// tool starts.
     pub(crate) fn run(&self, began: &mut Instant) -> ToolOutcome {
         if self.cancel.is_canceled() {
-            return outcome(ToolStatus::Cancelled, CANCELED.into());
+            return outcome(ToolStatus::Cancelled, format!("{CANCELED} {NOT_STARTED}"));
         }
         let Some(tools) = self.runner else {
             return outcome(ToolStatus::Refused, "[refused] Tools are off: the folder is not trusted.".into());
@@ -137,7 +143,7 @@ impl SingleCall<'_> {
         // The time that a person needs to decide is not part of the call's duration.
         *began = Instant::now();
         let (hunks, sight) = match decision {
-            None => return outcome(ToolStatus::Cancelled, format!("{CANCELED} Nothing was done.")),
+            None => return outcome(ToolStatus::Cancelled, format!("{CANCELED} {UNDECIDED}")),
             Some(CallDecision { consent: Consent::Unasked, .. }) => {
                 return outcome(
                     ToolStatus::Refused,

@@ -16,7 +16,7 @@ const PHRASES: [(&str, &str, Action, When); 10] = [
     ("U", "restores", Action::Redo, When::Panel),
     ("h", "in the messages shows the earlier version", Action::PrevSibling, When::Conversation),
     ("c", "continues", Action::Continue, When::Conversation),
-    ("R", "regenerates the answer", Action::Regenerate, When::Conversation),
+    ("R", "regenerates", Action::Regenerate, When::Conversation),
     ("a", "adds it to the message", Action::UsePolicy, When::Editors),
     ("F5", "shows it", Action::Draft, When::Always),
 ];

@@ -13,6 +13,7 @@ pub mod pointer;
 pub mod session;
 pub mod status;
 pub mod title;
+pub mod typed_line;
 
 use crate::config::settings::Screen;
 use crate::domain::base::{BranchId, Finding, NodeId, SessionId};

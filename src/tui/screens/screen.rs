@@ -3,10 +3,12 @@
 
 use crate::domain::base::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;
+use crate::tui::chat::update::typing::text_input;
 use crate::tui::model::Model;
-use crate::tui::model::keys::{Chord, Key, When};
+use crate::tui::model::keys::{Chord, When};
 use crate::tui::model::list::{ListCursor, Scroll};
 use crate::tui::model::session::Session;
+use crate::tui::model::typed_line::TypedLine;
 use crate::tui::msg::Cmd;
 use crate::tui::view::ViewContext;
 use crate::tui::view::cache::Cache;
@@ -151,7 +153,7 @@ pub trait Screen: Any + Debug {
     }
 
     /// The line of text that is being typed, if any.
-    fn line(&mut self) -> Option<&mut String> {
+    fn line(&mut self) -> Option<&mut TypedLine> {
         None
     }
 
@@ -163,21 +165,13 @@ pub trait Screen: Any + Debug {
     /// Handles a key that has no action.
     fn type_in(&mut self, chord: Chord) -> Outcome {
         let Some(line) = self.line() else { return Outcome::Pass };
-        let before = line.clone();
-        if let Some(c) = chord.typed().filter(|c| !c.is_control()) {
-            line.extend((line.len() < 2_000).then_some(c));
-        } else if chord.key == Key::Backspace {
-            line.pop();
-        } else if chord.ctrl && chord.key == Key::Char('u') {
-            line.clear();
-        }
-        if *line == before { Outcome::Done } else { self.line_changed() }
+        if line.input(text_input(chord)) { self.line_changed() } else { Outcome::Done }
     }
 
     /// Handles a paste; only its first line is used.
     fn paste(&mut self, text: &str) -> Outcome {
         let Some(line) = self.line() else { return Outcome::Pass };
-        line.extend(text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).take(500));
+        line.paste(text);
         self.line_changed()
     }
 
@@ -316,6 +310,7 @@ pub(crate) mod prelude {
     pub(crate) use super::{Copied, ListEdit, MissingContents, Outcome, PANEL, Run, Screen, Stride, TYPING, by, half};
     pub(crate) use crate::tui::model::keys::{Chord, When};
     pub(crate) use crate::tui::model::list::{ListCursor, Scroll, shift};
+    pub(crate) use crate::tui::model::typed_line::TypedLine;
     pub(crate) use crate::tui::view::{ViewContext, cache::Cache};
     pub(crate) use ratatui::{buffer::Buffer, layout::Rect};
 }

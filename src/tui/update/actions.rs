@@ -46,6 +46,9 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         return;
     }
     let trigger = (action, chord);
+    // Without a key, an action of another screen may do nothing.
+    let is_far = chord.is_none() && !model.keys.elsewhere(action, model.places()).is_empty();
+    let before = is_far.then(|| shared::visible(model, out));
     match action {
         Action::Message(action) => message(model, action, trigger, out),
         Action::Context(action) => context(model, action, trigger, out),
@@ -54,6 +57,9 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         Action::Session(action) => session(model, action, trigger, out),
         Action::Call(action) => call(model, action, trigger, out),
         Action::Tool(action) => tool(model, action, trigger, out),
+    }
+    if before.is_some_and(|before| before == shared::visible(model, out)) {
+        shared::elsewhere(model, trigger);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Letters in a pane beside an unsent message: whether a letter asks for a second press, and what the notice says.
 //! Not for: the guard's state (`model::letter_guard`), or the effect of the actions (`actions`).
 
-use crate::domain::conversation::{Atom, End, Role};
+use crate::domain::conversation::Atom;
 use crate::engine::api::ItemName;
 use crate::tui::chat::update::acts;
 use crate::tui::model::Model;
@@ -69,9 +69,7 @@ fn can_act(model: &Model, run: Action) -> bool {
         return upto.iter().any(|slot| session.tree.place(*slot).1 > 1);
     }
     if run == A::Continue {
-        let head = model.conversation.path.last().map(|slot| session.tree.head(*slot));
-        return head
-            .is_some_and(|head| head.role == Role::Assistant && !matches!(head.end, End::Complete | End::Removed));
+        return model.conversation.unfinished(&session.tree).is_some();
     }
     if run == A::Archive {
         let selected = model.panel.selected().filter(|_| model.focus == Focus::Branches);

@@ -50,7 +50,13 @@ pub(super) fn only<S: Screen>(model: &mut Model, trigger: Trigger, run: Run, out
     }
 }
 
-fn elsewhere(model: &mut Model, (action, chord): Trigger) {
+/// Requests, screens, and notices; they change with every action that does something on another screen.
+pub(super) fn visible(model: &Model, out: &[Cmd]) -> (usize, usize, Option<String>) {
+    (out.len(), model.layers.len(), model.status.shown().map(|notice| notice.text.clone()))
+}
+
+/// Says that an action does nothing on the topmost screen, and where it works.
+pub(super) fn elsewhere(model: &mut Model, (action, chord): Trigger) {
     let name = chord.map_or_else(|| format!("/{}", action.name()), |chord| chord.to_string());
     let list = match model.focus {
         Focus::Context => Some(Action::NextRequest),
@@ -58,8 +64,12 @@ fn elsewhere(model: &mut Model, (action, chord): Trigger) {
         Focus::Branches => Some(Action::Tree),
         Focus::Composer | Focus::Conversation => None,
     };
+    let places: Vec<&str> = model.keys.elsewhere(action, model.places()).into_iter().map(When::title).collect();
     let text = match list.filter(|_| model.layers.is_empty()) {
         Some(list) => format!("This works in the list; {} opens it.", model.keys.key(list)),
+        None if chord.is_none() && !places.is_empty() => {
+            format!("{name} does nothing here. It works on another screen: {}.", places.join(", "))
+        }
         None => format!("{name} does nothing here; {} shows all keys.", model.keys.key(Action::Help)),
     };
     model.status.report(ELSEWHERE, text, model.now);

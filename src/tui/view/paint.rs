@@ -3,6 +3,7 @@
 
 use super::cache::Cache;
 use crate::domain::conversation::Tag;
+use crate::tui::model::typed_line::TypedLine;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
@@ -104,6 +105,14 @@ pub(crate) fn right(theme: &Theme, text: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(text.width()).unwrap_or(u16::MAX).min(area.width);
     let area = Rect { x: area.right() - wide, width: wide, ..area };
     line(theme, text, area, buf);
+}
+
+/// Appends a text that is being typed, with its cursor, in at most `room` columns: of a long text the end before the
+/// cursor.
+pub(crate) fn typed(line: Line, typed: &TypedLine, room: usize) -> Line {
+    let before = text::fit_end(typed.before(), room.saturating_sub(1));
+    let left = room.saturating_sub(text::width(&before) + 1);
+    line.with(Ink::Text, &before).with(Ink::Accent, "_").with(Ink::Text, &text::fit(typed.behind(), left, ""))
 }
 
 /// Appends a message's star and name to a line.

@@ -197,13 +197,13 @@ fn the_conversation_shows_the_effect_and_the_footer_the_key() {
     let mut stage = asks("run", run("cargo test --lib"));
     stage.type_text("y and more");
     let screen = stage.screen(100, 30);
-    for words in
-        ["cargo test --lib", "Sandboxed: writes only", "Alt+Y or Tab to answer: y approve  n deny", "y and more"]
-    {
+    for words in ["cargo test --lib", "Sandboxed: writes only", "waiting for approval", "y and more"] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
     let footer = screen.lines().last().unwrap().trim();
-    assert!(footer.starts_with("Alt+Y answer  Esc stop"), "{screen}");
+    assert!(footer.starts_with("Alt+Y approve or deny  Esc stop"), "{screen}");
+    assert_eq!(screen.matches("needs approval").count(), 1, "the chat announces it, and no notice does: {screen}");
+    assert!(!screen.contains("waiting for approval 0 s") && !screen.contains("answering"), "{screen}");
     assert!(consents(&stage).is_empty(), "typed letters go to the composer");
     let long = (0..60).map(|at| format!("echo line {at}")).collect::<Vec<_>>().join("\n");
     let screen = asks("run", run(&long)).screen(100, 30);
@@ -214,7 +214,7 @@ fn the_conversation_shows_the_effect_and_the_footer_the_key() {
     for size in [(80, 24), (120, 35)] {
         let screen = asks("edit_file", change()).screen(size.0, size.1);
         assert!(
-            screen.contains("src/auth/refresh.rs  (+3 -3)") && screen.contains("Alt+Y or Tab to answer: y"),
+            screen.contains("src/auth/refresh.rs  (+3 -3)") && screen.contains("Alt+Y approve or deny"),
             "{screen}"
         );
         assert!(screen.contains("+const GRACE: u64 = 1_500;"), "changed lines before unchanged ones: {screen}");
@@ -261,6 +261,45 @@ fn tab_goes_from_the_composer_to_the_approval() {
     let mut stage = asks("run", run("make all"));
     stage.press("tab shift-tab").type_text("y");
     assert!(consents(&stage).is_empty() && stage.screen(80, 24).contains("> y"), "back in the composer");
+}
+
+/// The sandbox is one line until a key shows its details, so that a command is seen without scrolling.
+#[test]
+fn the_command_comes_before_the_sandbox() {
+    let mut effect = run("git status && cargo build --release --workspace");
+    if let ToolEffect::Run(command) = &mut effect {
+        command.protection.extend((0..9).map(|at| format!("limit {at}: {}", "words ".repeat(20))));
+    }
+    let mut stage = asks("run", effect);
+    stage.press("alt-y");
+    let screen = stage.screen(80, 24);
+    let places = ["git status", "Sandboxed:"].map(|words| screen.find(words).unwrap());
+    assert!(places[0] < places[1] && !screen.contains("limit 0"), "{screen}");
+    assert!(screen.contains("v details") && screen.contains("With two tabs both"), "the chat stays: {screen}");
+    stage.press("v");
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("limit 0") && screen.contains("v fewer details"), "{screen}");
+    stage.press("y");
+    assert_eq!(consents(&stage).len(), 1, "the command was on the screen, although the details end below it");
+}
+
+/// A bare word that looks like an answer is not queued without a second Enter, and never approves.
+#[test]
+fn a_typed_yes_says_which_key_approves() {
+    for (word, verb) in [("yes", "approve"), ("Ok!", "approve"), ("n", "deny")] {
+        let mut stage = asks("run", run("make"));
+        stage.type_text(word).press("enter");
+        let screen = stage.screen(100, 30);
+        let notice = format!("To {verb}, press Alt+Y first; Enter again sends this as a message.");
+        assert!(screen.contains(&notice) && screen.contains(&format!("> {word}")), "{screen}");
+        assert!(consents(&stage).is_empty() && stage.model.queue.of(MAIN).is_empty());
+        stage.press("enter");
+        assert!(consents(&stage).is_empty() && stage.model.queue.of(MAIN).len() == 1);
+        assert!(stage.model.composer.is_empty());
+    }
+    let mut stage = asks("run", run("make"));
+    stage.type_text("yes, and then run the tests").press("enter");
+    assert_eq!(stage.model.queue.of(MAIN).len(), 1, "a sentence is a message");
 }
 
 /// Beside an approval, a notice has two rows and ends with a sign where it is cut.

@@ -9,6 +9,7 @@ use pleach::domain::base::BranchId;
 use pleach::domain::conversation::compare::Turn;
 use pleach::domain::conversation::{Ancestor, Branch, ComparedMessage, Comparison, Role, Side};
 use pleach::engine::api::{Answer, BranchAnswer, BranchRequest, ItemName, Request};
+use pleach::tui::model::status::Severity;
 use uuid::Uuid;
 
 fn side(branch: pleach::domain::base::ids::BranchId, name: &str, words: &[&str]) -> Side {
@@ -73,6 +74,24 @@ fn branches_side_by_side_and_picking() {
     assert!(stage.screen(120, 35).contains("What changed"), "compare plans");
     stage.press("esc esc").type_text("/compare nobody").press("enter");
     assert!(stage.screen(120, 35).contains("There is no branch"));
+}
+
+/// A notice has rows of its own, so that no heading shows through it.
+#[test]
+fn a_notice_covers_no_part_of_the_comparison() {
+    for size in [(80, 24), (120, 35), (200, 50)] {
+        let mut stage = fixture::opened();
+        stage.type_text("/compare retry").press("enter");
+        let answer = BranchAnswer::Compared(compared("words"));
+        stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { .. })), answer);
+        let lines = |screen: &str| screen.lines().take(8).map(str::to_owned).collect::<Vec<_>>();
+        let bare = lines(&stage.screen(size.0, size.1));
+        let words = "You kept main-2 of the race; the others are archived. Ctrl+B lists them, and u returns to it. ";
+        stage.model.status.say(Severity::Notice, words.repeat(2), stage.model.now);
+        let screen = stage.screen(size.0, size.1);
+        assert!(screen.contains("You kept main-2"), "{screen}");
+        assert_eq!(lines(&screen), bare, "{screen}");
+    }
 }
 
 #[test]

@@ -89,6 +89,18 @@ fn asked(stage: &Stage, wanted: impl Fn(&TraceAct) -> bool) -> usize {
 }
 
 #[test]
+fn call_that_was_stopped_before_a_decision_says_so() {
+    let mut stage = fixture::opened();
+    let line = serde_json::json!({ "line": "make" });
+    let stopped = ToolTrace { word: Some("undecided".into()), ..trace("w1", "run", &line, ToolStatus::Cancelled) };
+    stage.event(Event::Tool(ToolEvent::Trace(Box::new(stopped))));
+    stage.press("ctrl-t");
+    let screen = stage.screen(160, 45);
+    assert!(screen.contains("It waited for approval and was stopped before anyone decided."), "{screen}");
+    assert!(!screen.contains("No approval was needed"), "{screen}");
+}
+
+#[test]
 fn calls_and_their_links() {
     let mut stage = opened();
     stage.press("ctrl-t");

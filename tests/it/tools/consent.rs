@@ -10,8 +10,8 @@ use pleach::domain::tool::{
     ToolOutput, ToolSpec, ToolStatus, Verdict,
 };
 use pleach::engine::api::{
-    Answer, BranchRequest, Event, ItemName, Request, RuleAct, SessionRequest, ToolAnswer, ToolEvent, ToolRequest,
-    TurnRequest,
+    Answer, BranchRequest, DraftKind, Event, ItemName, Request, RuleAct, SessionRequest, ToolAnswer, ToolEvent,
+    ToolRequest, TurnRequest,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -328,6 +328,12 @@ fn stopping_a_turn_that_asks_changes_nothing() {
             .any(|event| matches!(event, Event::Tool(ToolEvent::Approval { pending: None, .. })))
     );
     assert_eq!(setup.model.bodies().len(), 1, "the model is not called again");
+    assert_eq!(setup.client.last_trace().word.as_deref(), Some("undecided"));
+    let last = setup.client.open().nodes.iter().max_by_key(|node| node.at).unwrap().id;
+    let draft = crate::support::bench::draft("", DraftKind::Continue(last));
+    assert!(setup.client.turn(setup.branch, &draft).failure.is_none());
+    let body = String::from_utf8(setup.model.bodies()[1].clone()).unwrap();
+    assert!(body.contains("The person stopped this turn before deciding on the call. Nothing was done."), "{body}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::search::ConversationSearch;
 use crate::domain::base::{BranchId, Failure, Hash, NodeId};
-use crate::domain::conversation::{Atom, Branch, Mark, MarkKind, Role, Slot, Tree};
+use crate::domain::conversation::{Atom, Branch, End, Mark, MarkKind, Role, Slot, Tree};
 use crate::tui::model::list::nearest;
 use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};
@@ -157,6 +157,18 @@ impl Conversation {
     pub fn after(&self, tree: &Tree, node: NodeId) -> usize {
         let Some(at) = self.path.iter().position(|slot| tree.head(*slot).id == node) else { return 0 };
         self.path[at + 1..].iter().filter(|slot| tree.head(**slot).role != Role::Tool).count()
+    }
+
+    /// The last message, if its turn ended without a complete answer: an answer that was cut off, or the result of a tool
+    /// call.
+    pub fn unfinished(&self, tree: &Tree) -> Option<NodeId> {
+        let head = tree.head(*self.path.last()?);
+        let is_cut = match head.role {
+            Role::Assistant => !matches!(head.end, End::Complete | End::Removed),
+            Role::Tool => true,
+            Role::User | Role::System => false,
+        };
+        is_cut.then_some(head.id)
     }
 
     /// Selects a message and scrolls to it.

@@ -48,6 +48,8 @@ pub struct Live {
     pub stopping: bool,
     /// The tool call that needs approval.
     pub asks: Option<Arc<PendingApproval>>,
+    /// The message that looked like an answer to that call when a person pressed Enter.
+    pub likely_answer: Option<Arc<str>>,
     /// The latest output of the running tool.
     pub tool_output: String,
 }

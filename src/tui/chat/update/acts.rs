@@ -4,7 +4,7 @@
 use super::{ask, questions};
 use crate::domain::base::{BranchId, NodeId};
 use crate::domain::call::tokens::counted;
-use crate::domain::conversation::{Atom, End, MarkKind, Role};
+use crate::domain::conversation::{Atom, MarkKind, Role};
 use crate::domain::planning::Row;
 use crate::domain::tool::ToolCost;
 use crate::engine::api::{Act, BranchRequest, Draft, DraftKind, ItemName, ServerAct, SessionRequest, ToolRequest};
@@ -269,12 +269,10 @@ pub(crate) fn report_moved_head(model: &mut Model, branch: BranchId, before: Opt
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Continues the last answer if it was cut off.
+/// Continues the last answer if it was cut off, or the turn if it stopped after a tool call.
 pub(crate) fn continue_answer(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
-    let head = model.conversation.path.last().map(|slot| session.tree.head(*slot));
-    let cut = head.filter(|head| head.role == Role::Assistant && !matches!(head.end, End::Complete | End::Removed));
-    match cut.map(|head| head.id) {
+    match model.conversation.unfinished(&session.tree) {
         Some(id) => ask::ask_kind(model, DraftKind::Continue(id), out),
         None => {
             model.status.say(Severity::Notice, "The last answer is complete; there is nothing to continue.", model.now);

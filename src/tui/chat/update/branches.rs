@@ -115,7 +115,7 @@ pub(crate) fn rename_prompt(model: &mut Model, id: BranchId) {
     let name = model.session.as_ref().and_then(|session| session.find(id)).map(|branch| branch.name.clone());
     let Some(text) = name else { return };
     let title = "Rename the branch".to_owned();
-    model.layers.push(Prompt { title, text, purpose: Purpose::RenameBranch(id) });
+    model.layers.push(Prompt { title, text: text.into(), purpose: Purpose::RenameBranch(id) });
 }
 
 /// Asks for a new title of the session.
@@ -123,7 +123,7 @@ pub(crate) fn title_prompt(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let (title, text) = ("Rename the session".to_owned(), session.card.title.clone());
     let purpose = Purpose::RenameSession(Some(session.card.id));
-    model.layers.push(Prompt { title, text, purpose });
+    model.layers.push(Prompt { title, text: text.into(), purpose });
 }
 
 /// Archives the selected branch, or restores it.

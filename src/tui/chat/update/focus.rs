@@ -10,7 +10,7 @@ use crate::tui::update::prelude::*;
 pub(crate) fn prompt(model: &mut Model) {
     let Some(text) = model.branch().map(|branch| branch.overrides.focus.join(" ")) else { return };
     let title = "Files, folders, or symbols to focus on (empty: all code)".to_owned();
-    model.layers.push(Prompt { title, text, purpose: Purpose::Focus });
+    model.layers.push(Prompt { title, text: text.into(), purpose: Purpose::Focus });
 }
 
 /// Shows the focus as a notice.

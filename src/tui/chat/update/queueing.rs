@@ -6,18 +6,44 @@ use crate::domain::base::{BranchId, Failure};
 use crate::engine::api::{Answer, BranchRequest, Draft, DraftKind, TurnRequest};
 use crate::tui::chat::model::pending::{ComposerPending, TurnPending};
 use crate::tui::chat::model::queue::QueueState;
+use crate::tui::model::status::ASKING;
 use crate::tui::update::prelude::*;
+use std::sync::Arc;
 
 /// Handles Enter during an answer: queues the message. Returns false if the message cannot wait or nothing is running.
 pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
     let may = draft.kind == DraftKind::Message && model.live.contains_key(&branch);
-    if may {
+    if may && !asks_whether_answer(model, branch, &draft.text) {
         model.queue.push(branch, draft.clone());
         model.composer.sent(&draft.text);
         model.plan.touch(model.now);
         model.conversation.follow();
     }
     may
+}
+
+/// Words that approve a call when they are the whole message.
+const YES: &[&str] = &["y", "yes", "yep", "yeah", "ok", "okay", "sure", "approve", "approved", "allow", "go"];
+/// Words that deny a call when they are the whole message.
+const NO: &[&str] = &["n", "no", "nope", "deny", "denied", "stop", "don't"];
+
+/// If a call needs approval and the message is a bare yes or no, says which key answers the call. Returns false if the
+/// message is no such word, or if Enter is pressed on it again.
+fn asks_whether_answer(model: &mut Model, branch: BranchId, text: &Arc<str>) -> bool {
+    let word = text.trim().trim_end_matches(['.', '!']).to_lowercase();
+    let verb = match () {
+        () if YES.contains(&word.as_str()) => "approve",
+        () if NO.contains(&word.as_str()) => "deny",
+        () => return false,
+    };
+    let Some(live) = model.live.get_mut(&branch).filter(|live| live.asks.is_some()) else { return false };
+    if live.likely_answer.replace(text.clone()).is_some_and(|before| before == *text) {
+        return false;
+    }
+    let (answer, enter) = (model.keys.key(Action::AnswerTool), model.keys.key_in(Action::Send, When::Composer));
+    let words = format!("To {verb}, press {answer} first; {enter} again sends this as a message.");
+    model.status.report(ASKING, words, model.now);
+    true
 }
 
 /// Queues a message until another program has ended its call on the branch. A draft that cannot be queued is sent again

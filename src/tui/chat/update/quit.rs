@@ -41,7 +41,7 @@ pub(crate) fn quit(model: &mut Model) {
 pub(crate) fn save(model: &mut Model) {
     let text = model.facts.save_to.clone();
     let title = "Save the unwritten messages to this file, and quit".to_owned();
-    model.layers.push(Prompt { title, text, purpose: Purpose::SaveUnsaved });
+    model.layers.push(Prompt { title, text: text.into(), purpose: Purpose::SaveUnsaved });
 }
 
 /// Writes the text to the file, in lines that `pleach import` reads.
@@ -60,7 +60,7 @@ pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>)
         Err(why) => {
             let key = model.keys.key(Action::Leave);
             let title = format!("That file could not be written: {why}. Type another path, or press {key}");
-            model.layers.push(Prompt { title, text: path, purpose: Purpose::SaveUnsaved });
+            model.layers.push(Prompt { title, text: path.into(), purpose: Purpose::SaveUnsaved });
         }
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn prompt(model: &mut Model) {
     let tag = session.tree.get(node).and_then(|head| session.tag(head));
     let text = tag.map(|tag| tag.label.clone()).unwrap_or_default();
     let title = "Label of the message (empty removes the label)".to_owned();
-    model.layers.push(Prompt { title, text, purpose: Purpose::Label(node) });
+    model.layers.push(Prompt { title, text: text.into(), purpose: Purpose::Label(node) });
 }
 
 /// Opens the list of all labeled and starred messages, oldest first.

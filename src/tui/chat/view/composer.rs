@@ -261,7 +261,7 @@ fn hints(view: &ViewContext<'_>, width: usize) -> Line {
         return line;
     }
     let waits = view.model.live.values().any(|live| live.asks.is_some());
-    let first = waits.then_some(&(Action::AnswerTool, "answer"));
+    let first = waits.then_some(&(Action::AnswerTool, "approve or deny"));
     for (action, word) in first.into_iter().chain(hint_words(view)).take(MAX_HINTS) {
         let Some(key) = hint_key(view, *action) else { continue };
         let sep = if line.pieces.is_empty() { "" } else { "  " };
@@ -473,7 +473,7 @@ pub(crate) fn notice_rows(model: &Model, width: u16, height: u16) -> u16 {
 }
 
 fn notice_room(model: &Model, width: u16) -> usize {
-    usize::from(width).saturating_sub(notice_tail(model, width).len() + 4).max(1)
+    usize::from(width).saturating_sub(text::width(&notice_tail(model, width)) + 4).max(1)
 }
 
 /// The number of other notices, and the key that dismisses this one.
@@ -481,7 +481,7 @@ fn notice_tail(model: &Model, width: u16) -> String {
     let key = model.keys.key(Action::Leave);
     match model.status.more() {
         0 => String::new(),
-        more if width < MIN_WIDTH_NOTICE_TAIL => format!(" ({more} more, {key})"),
+        more if width < MIN_WIDTH_NOTICE_TAIL => format!(" (+{} · {key})", text::counted(more as u64, "notice")),
         more => format!(" ({}, {key} closes)", text::counted(more as u64, "more notice")),
     }
 }

@@ -11,7 +11,6 @@ use crate::domain::conversation::{Content, End, MarkKind, NodeHead, Part, Role, 
 use crate::domain::tool::ToolStatus;
 use crate::domain::tool::resolution::argument;
 use crate::tui::chat::model::live::Live;
-use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::session::Session;
@@ -75,6 +74,7 @@ impl BlockBuilder<'_> {
             if self.opened(head) {
                 block.body(self.body(head, cache));
             }
+            block.own(self.stop(at, head));
         } else {
             block.own(vec![self.header(at, slot, head, mark)]);
             block.body(self.body(head, cache));
@@ -301,6 +301,23 @@ impl BlockBuilder<'_> {
             End::Interrupted => "interrupted: pleach ended during the answer",
             End::Errored => "failed; the text received so far is kept",
         };
+        rows.push(self.unfinished(at, what));
+        rows
+    }
+
+    /// Says below the last tool result that the turn ended without an answer.
+    fn stop(&self, at: usize, head: &NodeHead) -> Vec<Line> {
+        let is_last = at + 1 == self.model.conversation.path.len();
+        if !is_last || self.model.live.contains_key(&self.session.current) {
+            return Vec::new();
+        }
+        let trace = self.session.trace_of(head.id);
+        let is_stopped = trace.is_some_and(|trace| trace.status == Some(ToolStatus::Cancelled));
+        vec![self.unfinished(at, if is_stopped { "stopped" } else { "no answer to this result yet" })]
+    }
+
+    /// `✕ stopped · c continue · R regenerate`; the keys only below the last message.
+    fn unfinished(&self, at: usize, what: &str) -> Line {
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
         if at + 1 == self.model.conversation.path.len() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
@@ -313,8 +330,7 @@ impl BlockBuilder<'_> {
                 line.push(Ink::Dim, &hint);
             }
         }
-        rows.push(line);
-        rows
+        line
     }
 
     /// Why an answer is not complete although no call failed, by the finish reason that the server gave.
@@ -348,49 +364,9 @@ impl BlockBuilder<'_> {
         if let Some(live) = self.model.live.get(&branch) {
             self.live(live, &mut block, cache);
         }
-        if let Some(failure) = self.model.conversation.failed.get(&branch) {
-            let width = usize::from(self.width);
-            let mut rows = TextRows::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
-            for (text, ink) in [(&failure.kept, Ink::Text), (&failure.todo, Ink::Accent)] {
-                if !text.is_empty() {
-                    rows.extend(TextRows::plain(&with_bound_keys(&self.model.keys, IN_CONVERSATION, text), width, ink));
-                }
-            }
-            block.own(rows);
-        }
+        self.failure(branch, &mut block);
         self.queued(branch, &mut block);
         block
-    }
-
-    /// The queued messages.
-    fn queued(&self, branch: BranchId, block: &mut Block) {
-        let width = usize::from(self.width);
-        let all = self.model.queue.of(branch);
-        for (at, queued) in all.iter().enumerate() {
-            let (ink, what) = match queued.state {
-                QueueState::Waiting => (Ink::Accent, "queued"),
-                QueueState::Sending => (Ink::Accent, "sending"),
-                QueueState::Held => (Ink::Warn, "queued"),
-            };
-            let mut line = Line::of(ink, &format!("{} {what} {}: ", self.theme.glyphs.folded, at + 1));
-            let room = width.saturating_sub(line.width());
-            line.push(Ink::Text, &text::fit(queued.draft.text.trim(), room, self.theme.glyphs.ellipsis));
-            block.own(vec![line]);
-        }
-        if !all.is_empty() {
-            let key = |action| self.model.keys.key_of(action).unwrap_or_default();
-            let last = format!("{} edits the last", key(Action::TakeQueued));
-            let keys = match self.model.queue.held(branch) {
-                Some(why) => {
-                    block.own(TextRows::plain(&format!("Not sent: {why}."), width, Ink::Warn));
-                    let (send, enter) = (key(Action::SendQueued), key(Action::Send));
-                    let them = if all.len() == 1 { "it" } else { "them in this order" };
-                    format!("{send}, or {enter} with an empty composer, sends {them}; {last}")
-                }
-                None => last,
-            };
-            block.own(TextRows::plain(&keys, width, Ink::Dim));
-        }
     }
 
     fn live(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
@@ -442,7 +418,11 @@ impl BlockBuilder<'_> {
             (false, false) => "answering",
         };
         let (dot, sign, seconds) = (self.dot(), self.theme.glyphs.running, live.seconds(self.model.now));
-        header.push(Ink::Accent, &format!("{dot}{sign} {doing} {seconds} s"));
+        if live.asks.is_some() && !live.stopping {
+            header.push(Ink::Warn, &format!("{dot}{sign} waiting for approval"));
+        } else {
+            header.push(Ink::Accent, &format!("{dot}{sign} {doing} {seconds} s"));
+        }
         if live.tokens > 0 {
             let counted = live.certainty == Some(Certainty::Actual);
             let about = if counted { String::new() } else { format!("{} ", self.theme.glyphs.about) };

@@ -1,6 +1,7 @@
 //! Draws the chat: messages, composer, panels, and meter.
 //! Not for: updates (`update`).
 
+mod below;
 pub(crate) mod block;
 pub(crate) mod branches;
 pub(crate) mod composer;

@@ -163,7 +163,7 @@ fn item(view: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => (Ink::Excluded, glyphs.out),
         None if is_forced_out(row) => (Ink::Warn, "!"),
         None if matches!(row.verdict, Verdict::Out { .. }) => (Ink::Dim, LEFT_OUT),
-        None => (Ink::Dim, glyphs.dot),
+        None => (Ink::Dim, glyphs.kept),
     };
     let value = Line::of(Ink::Dim, &text::short(u64::from(row.tokens)));
     let title = match (row.title.trim(), row.turns) {

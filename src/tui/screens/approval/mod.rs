@@ -27,8 +27,8 @@ impl Screen for ApprovalScreen {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        let (seen, starts) = view::draw(view, self, cache, area, buf);
-        self.drawn(seen, starts);
+        let (seen, end, starts) = view::draw(view, self, cache, area, buf);
+        self.drawn(seen, end, starts);
         Vec::new()
     }
 
@@ -47,7 +47,12 @@ impl Screen for ApprovalScreen {
         self.scroll.by(half(self.scroll.seen.1) * way);
     }
 
-    fn line(&mut self) -> Option<&mut String> {
+    fn details(&mut self) -> Outcome {
+        self.details = !self.details;
+        Outcome::Done
+    }
+
+    fn line(&mut self) -> Option<&mut TypedLine> {
         self.reason.as_mut()
     }
 

@@ -7,6 +7,7 @@ use crate::domain::tool::indirect_commands::indirect;
 use crate::domain::tool::mcp::PREFIX;
 use crate::domain::tool::{PendingApproval, Rule, ToolEffect, Verdict};
 use crate::tui::model::list::{Scroll, shift};
+use crate::tui::model::typed_line::TypedLine;
 use std::sync::Arc;
 
 /// A hunk of a file and whether it is selected.
@@ -33,14 +34,16 @@ pub struct ApprovalScreen {
     pub cursor: usize,
     /// The scroll position.
     pub scroll: Scroll,
-    /// Whether the end of the change has been on the screen.
+    /// Whether the end of the command or the change has been on the screen.
     pub ended: bool,
+    /// Whether all sentences about the protection are shown instead of the first.
+    pub details: bool,
     /// The first row of each change, as last drawn.
     pub starts: Vec<usize>,
     /// Why the last key had no effect.
     pub note: Option<String>,
     /// The message to the model that is being typed for denying the call; None if no message is being typed.
-    pub reason: Option<String>,
+    pub reason: Option<TypedLine>,
     /// When the screen opened by itself; None if a key opened it.
     pub appeared_at: Option<u64>,
 }
@@ -68,6 +71,7 @@ impl ApprovalScreen {
             cursor: 0,
             scroll: Scroll::default(),
             ended: false,
+            details: false,
             starts: Vec::new(),
             note: None,
             reason: None,
@@ -75,10 +79,11 @@ impl ApprovalScreen {
         }
     }
 
-    /// Records the measurements of the frame: number of rows and height of the view, and the first row of each hunk.
-    pub fn drawn(&mut self, seen: (usize, usize), starts: Vec<usize>) {
+    /// Records the measurements of the frame: number of rows and height of the view, the number of rows after which the
+    /// effect is complete, and the first row of each hunk.
+    pub fn drawn(&mut self, seen: (usize, usize), end: usize, starts: Vec<usize>) {
         (self.scroll.seen, self.starts) = (seen, starts);
-        if !self.ended && self.scroll.top >= self.scroll.last() {
+        if !self.ended && self.scroll.top.min(self.scroll.last()) + seen.1 >= end {
             (self.ended, self.note) = (true, None);
         }
     }

@@ -8,6 +8,7 @@ use crate::domain::tool::{Consent, PendingApproval, RerunState, Rule, RuleScope,
 use crate::engine::api::{Answer, Request, RuleAct, ToolAnswer, ToolRequest, TraceAct, TurnRequest};
 use crate::tui::chat::update::questions;
 use crate::tui::model::status::ASKING;
+use crate::tui::model::typed_line::TypedLine;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::effects::show_answer;
@@ -27,9 +28,12 @@ pub(crate) fn arrived(model: &mut Model, branch: BranchId, pending: Option<Arc<P
         model.layers.close::<ApprovalScreen>(|ask| ask.branch == branch && ask.pending.index != BESIDE);
         return;
     };
-    let key = model.keys.key(Action::AnswerTool);
-    let text = format!("{} needs approval: {key} answers.", mcp::display_name(&pending.tool));
-    model.status.report(ASKING, text, model.now);
+    // The chat shows a call of the current branch, and the footer names the key.
+    if !model.is_current(branch) || !model.layers.is_empty() {
+        let key = model.keys.key(Action::AnswerTool);
+        let text = format!("{} needs approval: {key} answers.", mcp::display_name(&pending.tool));
+        model.status.report(ASKING, text, model.now);
+    }
 }
 
 /// Appends a piece of a running command's output; the oldest half is dropped when it gets too long.
@@ -102,7 +106,7 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
             give(model, to, Consent::Yes { hunks }, None, out);
         }
         Deny => give(model, to, Consent::No { why: None }, None, out),
-        DenyWithReason => ask.reason = Some(String::new()),
+        DenyWithReason => ask.reason = Some(TypedLine::default()),
         AllowAlways if ask.pending.effect.config_change().is_some() => {
             ask.note =
                 Some("This file controls pleach: no rule allows changing it; each change needs approval.".into());

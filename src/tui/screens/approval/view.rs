@@ -15,8 +15,9 @@ const LEAST_HEIGHT: u16 = 14;
 /// Rows of the conversation that stay visible above the screen.
 const ABOVE: u16 = 2;
 
-/// The measurements for scrolling: number of rows and height of the view, and the first row of each hunk.
-pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
+/// The measurements for scrolling: number of rows and height of the view, the number of rows after which the effect is
+/// complete, and the first row of each hunk.
+pub(crate) type FrameRows = ((usize, usize), usize, Vec<usize>);
 
 pub(crate) fn draw(
     view: &ViewContext<'_>,
@@ -37,7 +38,7 @@ pub(crate) fn draw(
     };
     let (rows, end, starts) = rows(view, ask, cache, inside.width);
     let inside = tail(view, &rows[..end], rows.len(), ask.scroll.top, inside, buf);
-    (view.scrolled(&rows, ask.scroll.top, inside, buf), starts)
+    (view.scrolled(&rows, ask.scroll.top, inside, buf), end, starts)
 }
 
 /// Clears the area, and draws the title on a rule above and the keys below. Returns the area between.
@@ -60,8 +61,8 @@ fn last_line(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Opti
         return ask.note.as_ref().map(|note| paint::cut(view.theme, Ink::Warn, note, width));
     };
     let lead = Line::of(Ink::Heading, "Deny, and tell the model why: ");
-    let shown = text::fit_end(reason, width.saturating_sub(lead.width() + 1));
-    Some(lead.with(Ink::Text, &shown).with(Ink::Accent, "_"))
+    let room = width.saturating_sub(lead.width());
+    Some(paint::typed(lead, reason, room))
 }
 
 /// Height at the bottom of the conversation: as many rows as needed, at most all but a few rows of the conversation, or
@@ -126,10 +127,14 @@ fn hints(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     }
     let more = [(Action::RefuseWhy, "deny with a message"), (Action::AllowAlways, "always"), (Action::Leave, "later")];
     words.extend(more);
+    if matches!(&ask.pending.effect, ToolEffect::Run(command) if command.protection.len() > 1) {
+        words.push((Action::Details, if ask.details { "fewer details" } else { "details" }));
+    }
     view.keys_line(When::Approval, &words, width)
 }
 
-/// The rows above the hunks (for a command, all rows), and the number of rows after which the effect is complete.
+/// The rows above the hunks (for a command, all rows; of its protection only the first sentence, unless the details are
+/// shown), and the number of rows after which the effect is complete.
 fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut end) = (Vec::new(), None);
     if let Some(rule) = &ask.pending.rule {
@@ -139,15 +144,14 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     match &ask.pending.effect {
         ToolEffect::Run(command) => {
             rows.extend(TextRows::plain(&headed("Run this command", &command.line), width, Ink::Dim));
-            rows.push(Line::new());
             rows.extend(whole(&command.line, width));
             end = Some(rows.len());
             rows.push(Line::new());
             let folder = if command.folder.is_empty() { "the workspace root" } else { &command.folder };
             let place = format!("In {folder}, for at most {} seconds.", command.seconds);
             rows.extend(TextRows::plain(&place, width, Ink::Text));
-            rows.push(Line::new());
-            for line in &command.protection {
+            let shown = if ask.details { command.protection.len() } else { 1 };
+            for line in command.protection.iter().take(shown) {
                 rows.extend(TextRows::plain(line, width, Ink::Dim));
             }
         }

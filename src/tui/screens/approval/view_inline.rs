@@ -1,4 +1,4 @@
-//! Draws a pending tool call within the conversation: its effect, its protection, and the keys that answer.
+//! Draws a pending tool call within the conversation: its effect and its protection. The footer names the key that answers.
 //! Not for: the screen that takes the answer (`view`).
 
 use super::model::ApprovalScreen;
@@ -6,7 +6,6 @@ use super::view;
 use crate::domain::base::Fields;
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
 use crate::domain::tool::{FileChange, PendingApproval, ToolEffect};
-use crate::tui::model::focus::Focus;
 use crate::tui::screens::traces::view::{AROUND, pretty};
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
@@ -56,7 +55,6 @@ pub(crate) fn rows(
         let one = || vec![paint::cut(view.theme, ink, &words, width)];
         rows.extend(if low { one() } else { TextRows::plain(&words, width, ink) });
     }
-    rows.push(keys(view, &key, width));
     rows
 }
 
@@ -104,21 +102,4 @@ fn protection(pending: &PendingApproval) -> Option<(Ink, String)> {
             None => (Ink::Dim, "Changes nothing but these lines; undo reverts the change.".to_owned()),
         }),
     }
-}
-
-/// `Alt+Y to answer: y approve  n deny  …`; from the composer, `Alt+Y or Tab`.
-fn keys(view: &ViewContext<'_>, key: &str, width: usize) -> Line {
-    let after = Line::of(Ink::Dim, " to answer: ");
-    let words = [
-        (Action::AllowTool, "approve"),
-        (Action::RefuseTool, "deny"),
-        (Action::RefuseWhy, "deny with a message"),
-        (Action::AllowAlways, "always"),
-    ];
-    let one = Line::of(Ink::Accent, key);
-    let both = one.clone().with(Ink::Dim, " or ").with(Ink::Accent, &view.key_in(Action::Complete, When::Composer));
-    let keys = view.keys_line(When::Approval, &words, width.saturating_sub(one.width() + after.width()));
-    let fits = both.width() + after.width() + keys.width() <= width;
-    let lead = if fits && view.model.focus == Focus::Composer { both } else { one };
-    lead.and(after).and(keys)
 }

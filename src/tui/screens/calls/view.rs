@@ -5,7 +5,6 @@ use super::model::Calls;
 use crate::domain::base::money::money;
 use crate::domain::base::time;
 use crate::domain::call::{RunCard, RunStatus};
-use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// Returns the scroll position of the detail, at most to its last row.
@@ -20,6 +19,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
     let words = if calls.cards.is_empty() { &words[3..] } else { &words };
     let keys = view.keys_line(When::Calls, words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, "Call history"), keys, area, buf);
+    let inside = view.above_notice(inside, buf);
     if calls.cards.is_empty() {
         let none = "No calls in this session yet. Each call is recorded here with its plan before it is sent.";
         let words = if calls.loading { "Loading the calls." } else { none };
@@ -41,8 +41,6 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
     if let (Some(card), true) = (calls.selected(), below > 1) {
         let rule = Rect { y: list.bottom(), height: 1, ..inside };
         paint::rule(view.theme, rule, buf);
-        let rows = composer::notice_rows_on_screen(view.model, rule.width);
-        composer::notice(view, Rect { y: rule.y + 1 - rows, height: rows, ..rule }, buf);
         let room = Rect { y: rule.y + 1, height: below - 1, ..inside };
         let rows = detail(view, card, usize::from(room.width).max(1));
         let scroll = calls.scroll.min(rows.len().saturating_sub(usize::from(room.height)));

@@ -16,7 +16,6 @@ use crate::domain::base::time;
 use crate::domain::planning::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
-use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// How many spans of an item's history the request overlay shows, newest first.
@@ -46,6 +45,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &DiffView, area: Rect, buf: &
         paint::line(view.theme, &Line::of(Ink::Dim, "Comparing the two plans."), inside, buf);
         return 0;
     };
+    let inside = view.above_notice(inside, buf);
     head(view, diff, inside, buf);
     let (list, detail) = split(inside);
     if screen.entries.is_empty() {
@@ -111,8 +111,6 @@ fn head(view: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     paint::lines(view.theme, &[sum, Line::of(Ink::Dim, &same)], area, buf);
     if area.height > 2 {
         paint::right(view.theme, &Line::of(Ink::Dim, "tokens"), Rect { width: split(area).0.width, ..last }, buf);
-        let rows = composer::notice_rows_on_screen(view.model, area.width);
-        composer::notice(view, Rect { y: area.y + 1, height: rows, ..area }, buf);
     }
 }
 

@@ -14,7 +14,6 @@
 use super::model::CompareView;
 use crate::domain::base::money::money;
 use crate::domain::conversation::{Comparison, Role, Side};
-use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 use std::fmt::Write as _;
 
@@ -34,12 +33,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
     let Some(compared) = &screen.compared else {
         return paint::line(view.theme, &Line::of(Ink::Dim, "Loading both branches."), inside, buf);
     };
+    let inside = view.above_notice(inside, buf);
     let head = head(view, compared, usize::from(inside.width));
     paint::lines(view.theme, &head, inside, buf);
-    if inside.height > 1 {
-        let rows = composer::notice_rows_on_screen(view.model, inside.width).min(inside.height - 1);
-        composer::notice(view, Rect { y: inside.y + 1, height: rows, ..inside }, buf);
-    }
     let used = inside.height.min(u16::try_from(head.len()).unwrap_or(2));
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
     if body.width >= MIN_WIDTH_BESIDE {

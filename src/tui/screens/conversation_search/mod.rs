@@ -28,7 +28,7 @@ impl Screen for ConversationSearchScreen {
         Vec::new()
     }
 
-    fn line(&mut self) -> Option<&mut String> {
+    fn line(&mut self) -> Option<&mut TypedLine> {
         Some(&mut self.text)
     }
 

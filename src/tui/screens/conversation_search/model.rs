@@ -1,9 +1,11 @@
 //! The search text while it is typed.
 //! Not for: its matches (`chat::model::search`).
 
+use crate::tui::model::typed_line::TypedLine;
+
 /// The search line.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationSearchScreen {
     /// The typed text.
-    pub text: String,
+    pub text: TypedLine,
 }

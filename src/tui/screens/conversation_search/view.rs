@@ -27,6 +27,5 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &ConversationSearchScreen, ar
 
 /// The typed text, or the end of a long text.
 fn typed(screen: &ConversationSearchScreen, width: usize) -> Line {
-    let tail = text::fit_end(&screen.text, width.saturating_sub(5));
-    Line::of(Ink::Accent, " / ").with(Ink::Text, &tail).with(Ink::Accent, "_")
+    paint::typed(Line::of(Ink::Accent, " / "), &screen.text, width.saturating_sub(4))
 }

@@ -31,7 +31,7 @@ impl Screen for Picker {
         self.travel(Stride::Row, rows.signum());
     }
 
-    fn line(&mut self) -> Option<&mut String> {
+    fn line(&mut self) -> Option<&mut TypedLine> {
         Some(&mut self.filter)
     }
 

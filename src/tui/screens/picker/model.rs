@@ -7,7 +7,8 @@ use crate::domain::conversation::Atom;
 use crate::domain::tool::{Rule, RuleScope};
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::fuzzy::{Fuzzy, Literal, Score, Words};
-use crate::tui::model::keys::Action;
+use crate::tui::model::keys::{Action, Keymap, When};
+use crate::tui::model::typed_line::TypedLine;
 use std::sync::Arc;
 
 /// The kind of a list, by its contents.
@@ -142,7 +143,7 @@ pub struct Picker {
     /// All entries.
     pub entries: Vec<Entry>,
     /// The typed filter.
-    pub filter: String,
+    pub filter: TypedLine,
     /// Indices of the matching entries, best match first.
     pub shown: Vec<usize>,
     /// For each of `shown`, the character positions of its label that match; may be shorter than `shown`.
@@ -154,6 +155,8 @@ pub struct Picker {
     /// For each entry, the columns between its label and its end, if the list has columns; otherwise, or for an entry
     /// without columns, empty.
     pub columns: Vec<Columns>,
+    /// The index of the first action that works only on another screen; such actions are last.
+    pub elsewhere: Option<usize>,
     /// Whether an answer is pending.
     pub loading: bool,
     /// Ticket of the newest request.
@@ -167,22 +170,23 @@ impl Picker {
         Self {
             kind,
             entries: Vec::new(),
-            filter: String::new(),
+            filter: TypedLine::default(),
             shown: Vec::new(),
             marks: Vec::new(),
             cursor: 0,
             headings: Vec::new(),
             columns: Vec::new(),
+            elsewhere: None,
             loading: false,
             ticket: 0,
         }
     }
 
     /// Creates the list of all actions: `recent` ones first, then the others by group, then the commands that have no
-    /// action of the same name. Each is shown as it is typed after a slash. The action `clear` is shown without one,
+    /// action of the same name, then the actions that work only on other screens than `here`. Each is shown as it is typed after a slash. The action `clear` is shown without one,
     /// because `/clear` begins a session.
     #[must_use]
-    pub fn palette(keys: &crate::tui::model::keys::Keymap, recent: &[Action]) -> Self {
+    pub fn palette(keys: &Keymap, recent: &[Action], here: &[When]) -> Self {
         let commands = slash::names()
             .iter()
             .filter(|row| Action::from_name(&row.name).is_none_or(|action| action == Action::Clear));
@@ -193,7 +197,9 @@ impl Picker {
             detail: keys.key_of(*action).unwrap_or_default(),
             choice: Choice::Action(*action),
         };
-        let mut others: Vec<Action> = Action::ALL.iter().filter(|action| !recent.contains(action)).copied().collect();
+        let others = Action::ALL.iter().filter(|action| !recent.contains(action)).copied();
+        let (mut others, far): (Vec<Action>, Vec<Action>) =
+            others.partition(|action| keys.elsewhere(*action, here).is_empty());
         others.sort_by_key(|action| action.group());
         let mut picker = Self::new(Kind::Palette);
         picker.headings.extend((!recent.is_empty()).then_some((0, "Recent")));
@@ -208,6 +214,12 @@ impl Picker {
             label: format!("{:<wide$}  {}", format!("/{}", row.name), row.short()),
             detail: String::new(),
             choice: Choice::Command(row),
+        }));
+        picker.elsewhere = Some(entries.len()).filter(|_| !far.is_empty());
+        picker.headings.extend(picker.elsewhere.map(|at| (at, "On other screens")));
+        entries.extend(far.iter().map(|action| {
+            let places: Vec<&str> = keys.elsewhere(*action, here).into_iter().map(When::title).collect();
+            Entry { detail: format!("{}: {}", places.join(", "), keys.key(*action)), ..entry(action) }
         }));
         picker.fill(entries);
         picker
@@ -257,7 +269,7 @@ impl Picker {
         let late = |found: &Match| match found.rank {
             Rank::Exact => !is_command(found.at),
             Rank::Scattered => false,
-            Rank::Name | Rank::Label | Rank::Sentence | Rank::Inside => is_command(found.at),
+            Rank::Name | Rank::Label | Rank::Sentence | Rank::Inside => is_command(found.at) || self.is_far(found.at),
         };
         found.sort_by_key(|one| (one.rank, late(one), std::cmp::Reverse(one.score), length(one.at), one.at));
         // Scattered letters match most long sentences, so they count only if no entry contains the words, and matches
@@ -268,6 +280,11 @@ impl Picker {
             if best.0 == Rank::Scattered { !far() } else { found.rank != Rank::Scattered }
         });
         found
+    }
+
+    /// Whether an entry is an action that works only on another screen.
+    pub fn is_far(&self, entry: usize) -> bool {
+        self.elsewhere.is_some_and(|first| entry >= first)
     }
 
     /// The entry under the cursor.
@@ -354,12 +371,11 @@ pub enum PickerPending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::model::keys::Keymap;
     use std::collections::HashSet;
 
     fn first(wanted: &str) -> (String, usize) {
-        let mut picker = Picker::palette(&Keymap::built_in(), &[]);
-        picker.filter = wanted.to_owned();
+        let mut picker = Picker::palette(&Keymap::built_in(), &[], When::ALL);
+        picker.filter = wanted.into();
         picker.apply_filter();
         let label = picker.selected().map_or_else(String::new, |entry| entry.label.clone());
         (label.split_whitespace().next().unwrap_or_default().to_owned(), picker.shown.len())
@@ -401,7 +417,7 @@ mod tests {
         ] {
             assert_eq!(first(wanted).0, name, "for {wanted:?}");
         }
-        let mut picker = Picker::palette(&Keymap::built_in(), &[]);
+        let mut picker = Picker::palette(&Keymap::built_in(), &[], When::ALL);
         picker.filter = "export".into();
         picker.apply_filter();
         for at in &picker.shown {
@@ -415,7 +431,7 @@ mod tests {
     #[test]
     fn every_action_is_listed_once_under_its_group_after_recent_ones() {
         let recent = [Action::Zen, Action::Fork];
-        let mut picker = Picker::palette(&Keymap::built_in(), &recent);
+        let mut picker = Picker::palette(&Keymap::built_in(), &recent, When::ALL);
         let rows = picker.rows();
         assert_eq!(
             rows[..4],
@@ -451,6 +467,25 @@ mod tests {
     }
 
     #[test]
+    fn actions_of_other_screens_are_last() {
+        let keys = Keymap::built_in();
+        let picker = Picker::palette(&keys, &[], &[When::Composer, When::Always]);
+        let position = |action| picker.entries.iter().position(|entry| entry.choice == Choice::Action(action)).unwrap();
+        let first = picker.elsewhere.unwrap();
+        for action in [Action::SendEdited, Action::TakeRow, Action::EditJson] {
+            assert!(position(action) >= first, "{action:?}");
+        }
+        for action in [Action::Fork, Action::Undo, Action::Zen, Action::Pin] {
+            assert!(position(action) < first, "{action:?}");
+        }
+        assert_eq!(picker.entries[position(Action::SendEdited)].detail, "exact request: S");
+        assert!(picker.headings.contains(&(first, "On other screens")));
+        let there = Picker::palette(&keys, &[], &[When::Request, When::Panel, When::Always]);
+        let at = there.entries.iter().position(|entry| entry.choice == Choice::Action(Action::SendEdited)).unwrap();
+        assert!(!there.is_far(at), "it works on the screen below");
+    }
+
+    #[test]
     fn columns_are_left_out_whole() {
         let wanted = [7, 6, 6, 6, 8, 10];
         assert_eq!(fitting(30, wanted, 120), (30, wanted));
@@ -468,7 +503,7 @@ mod tests {
 
     #[test]
     fn matching_letters_are_recorded() {
-        let mut picker = Picker::palette(&Keymap::built_in(), &[]);
+        let mut picker = Picker::palette(&Keymap::built_in(), &[], When::ALL);
         picker.filter = "zen".into();
         picker.apply_filter();
         assert_eq!(picker.marks[0], [1, 2, 3]);

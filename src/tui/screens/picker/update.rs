@@ -35,7 +35,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, r
 /// Opens the list of sessions, filtered by `words`.
 pub(crate) fn sessions(model: &mut Model, words: String, out: &mut Vec<Cmd>) {
     let mut picker = Picker::new(Kind::Sessions);
-    picker.filter = words;
+    picker.filter = words.into();
     model.layers.push(picker);
     filter_changed(model, out);
 }
@@ -51,7 +51,7 @@ pub(crate) fn models(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Opens the list of all actions.
 pub(crate) fn palette(model: &mut Model) {
-    let picker = Picker::palette(&model.keys, &model.input.recent_actions);
+    let picker = Picker::palette(&model.keys, &model.input.recent_actions, model.places());
     model.layers.push(picker);
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     if inside.is_empty() {
         return;
     }
-    let mut line = Line::of(Ink::Accent, "/ ").with(Ink::Text, &picker.filter).with(Ink::Accent, "_");
+    let mut line = paint::typed(Line::of(Ink::Accent, "/ "), &picker.filter, usize::MAX);
     if picker.filter.is_empty() {
         line.push(Ink::Dim, &format!(" {}", invitation(picker.kind)));
     }
@@ -65,7 +65,9 @@ fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
             PickerRow::Entry(at) => *at,
         };
         let Some(entry) = picker.shown.get(at).and_then(|entry| picker.entries.get(*entry)) else { continue };
-        let ink = if matches!(entry.choice, Choice::Explain(_)) { Ink::Dim } else { Ink::Text };
+        let is_far = picker.shown.get(at).is_some_and(|entry| picker.is_far(*entry));
+        let is_dim = is_far || matches!(entry.choice, Choice::Explain(_));
+        let ink = if is_dim { Ink::Dim } else { Ink::Text };
         // One column of padding on the right.
         let padded = Rect { width: row.width.saturating_sub(1), ..row };
         let label = entry.label.replace('●', view.theme.glyphs.branch);

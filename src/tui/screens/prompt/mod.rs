@@ -22,7 +22,7 @@ impl Screen for Prompt {
         false
     }
 
-    fn line(&mut self) -> Option<&mut String> {
+    fn line(&mut self) -> Option<&mut TypedLine> {
         Some(&mut self.text)
     }
 

@@ -3,6 +3,7 @@
 
 use crate::domain::base::ids::MemoryId;
 use crate::domain::base::{BranchId, NodeId, SessionId};
+use crate::tui::model::typed_line::TypedLine;
 
 /// The purpose of a typed line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,7 +33,7 @@ pub enum Purpose {
 pub struct Prompt {
     pub title: String,
     /// The typed text.
-    pub text: String,
+    pub text: TypedLine,
     /// The purpose of the text.
     pub purpose: Purpose,
 }
@@ -40,7 +41,7 @@ pub struct Prompt {
 impl Prompt {
     /// Creates a prompt with a text to begin with.
     #[must_use]
-    pub fn new(title: impl Into<String>, text: impl Into<String>, purpose: Purpose) -> Self {
+    pub fn new(title: impl Into<String>, text: impl Into<TypedLine>, purpose: Purpose) -> Self {
         Self { title: title.into(), text: text.into(), purpose }
     }
 }

@@ -10,7 +10,6 @@ pub(crate) fn draw(view: &ViewContext<'_>, prompt: &Prompt, area: Rect, buf: &mu
     let keys = [(Action::Open, "confirm"), (Action::Leave, "cancel")];
     let keys = view.keys_line(When::Picker, &keys, usize::from(place.width));
     let inside = view.screen(title, keys, place, buf);
-    let shown = text::fit_end(&prompt.text, usize::from(inside.width).saturating_sub(1));
-    let line = Line::of(Ink::Text, &shown).with(Ink::Accent, "_");
+    let line = paint::typed(Line::new(), &prompt.text, usize::from(inside.width));
     paint::line(view.theme, &line, inside, buf);
 }

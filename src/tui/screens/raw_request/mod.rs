@@ -27,7 +27,7 @@ impl Screen for RawRequestScreen {
         Some(ListCursor::new(&mut self.cursor, self.rows.len()))
     }
 
-    fn line(&mut self) -> Option<&mut String> {
+    fn line(&mut self) -> Option<&mut TypedLine> {
         self.searching.then_some(&mut self.search)
     }
 

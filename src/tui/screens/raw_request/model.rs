@@ -5,6 +5,7 @@ use crate::domain::base::{BranchId, Hash};
 use crate::domain::call::request;
 use crate::domain::call::{Block, BlockKind, RawPart, RawRequest};
 use crate::domain::planning::Draft;
+use crate::tui::model::typed_line::TypedLine;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -77,7 +78,7 @@ pub struct RawRequestScreen {
     /// Height of the list when last drawn, in rows.
     pub page: usize,
     /// The search text.
-    pub search: String,
+    pub search: TypedLine,
     /// Whether the search text is being typed.
     pub searching: bool,
     /// Byte offsets of the matches.
@@ -109,7 +110,7 @@ impl RawRequestScreen {
             state: 1,
             cursor: 0,
             page: 1,
-            search: String::new(),
+            search: TypedLine::default(),
             searching: false,
             hits: Vec::new(),
             hit: 0,

@@ -4,7 +4,6 @@
 
 use super::model::{RawRequestScreen, Row};
 use crate::domain::base::Safe;
-use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
@@ -144,6 +143,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
     if inside.is_empty() {
         return;
     }
+    let inside = view.above_notice(inside, buf);
     let top = Rect { height: 1, ..inside };
     paint::line(view.theme, &figures(view, raw, usize::from(top.width)), top, buf);
     let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
@@ -161,10 +161,6 @@ pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
         view.entry(place, at, at == raw.cursor, buf);
     }
     paint::thumb(view.theme, from, raw.rows.len(), page, list, buf);
-    if inside.height > 3 {
-        let rows = composer::notice_rows_on_screen(view.model, inside.width);
-        composer::notice(view, Rect { y: inside.bottom() - rows, height: rows, ..inside }, buf);
-    }
 }
 
 fn title(raw: &RawRequestScreen) -> Line {
@@ -176,7 +172,8 @@ fn title(raw: &RawRequestScreen) -> Line {
     };
     let mut line = Line::of(Ink::Heading, words);
     if raw.searching || !raw.search.is_empty() {
-        line.push(Ink::Accent, &format!("  / {}", raw.search));
+        let typed = if raw.searching { raw.search.with_cursor() } else { raw.search.to_string() };
+        line.push(Ink::Accent, &format!("  / {typed}"));
         let found = match raw.hits.len() {
             0 if raw.search.is_empty() => String::new(),
             0 => "  no matches".to_owned(),

@@ -48,7 +48,7 @@ impl Screen for RequestScreen {
         self.detail_scroll = shift(self.detail_scroll, half(self.page.into()) * way, 4_000);
     }
 
-    fn line(&mut self) -> Option<&mut String> {
+    fn line(&mut self) -> Option<&mut TypedLine> {
         self.filtering.then_some(&mut self.filter)
     }
 

@@ -13,6 +13,7 @@ use crate::domain::planning::plan::Blocked;
 use crate::domain::planning::{ContextPlan, Item, ItemHistory, Row, RowKind, Section, Verdict};
 use crate::domain::tool::ToolCost;
 use crate::tui::model::list::ListCursor;
+use crate::tui::model::typed_line::TypedLine;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -107,7 +108,7 @@ pub struct RequestScreen {
     /// Whether the tools are listed one by one.
     pub tools_opened: bool,
     /// Text of the filter, in the syntax of `RowFilter`.
-    pub filter: String,
+    pub filter: TypedLine,
     /// Whether the filter is being typed.
     pub filtering: bool,
     /// Texts of rows and messages that were requested, by the atom's key.

@@ -12,7 +12,7 @@ use crate::domain::planning::plan::Blocked;
 use crate::domain::planning::{ContextPlan, Form, Item, Planned};
 use crate::domain::tool::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
-use crate::tui::chat::view::{composer, next_request};
+use crate::tui::chat::view::next_request;
 use crate::tui::view::prelude::*;
 
 /// Minimum height at which warnings and the budget each have a line.
@@ -55,6 +55,7 @@ pub(crate) fn draw(
     if inside.is_empty() {
         return 0;
     }
+    let inside = view.above_notice(inside, buf);
     head(view, overlay, inside, buf);
     let (list, pane) = split(overlay, inside);
     if let Some(found) = overlay.call().filter(|found| found.plan.is_err()) {
@@ -70,12 +71,6 @@ pub(crate) fn draw(
     paint::colored_lines(view.theme, &rows[overlay.detail_scroll.min(most)..], cache, room, buf);
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
     paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
-    let head = head_height(overlay, inside.height);
-    if inside.height >= head {
-        // A notice is above the list, so that the keys stay visible.
-        let rows = composer::notice_rows_on_screen(view.model, inside.width);
-        composer::notice(view, Rect { y: inside.y + head - rows, height: rows, ..inside }, buf);
-    }
     most
 }
 
@@ -111,7 +106,8 @@ fn title(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Line {
     };
     parts.extend(cost.map(|cost| dot(3, Ink::Text, &cost)));
     if overlay.filtering || !overlay.filter.is_empty() {
-        parts.push((0, Line::of(Ink::Accent, &format!("  / {}", overlay.filter))));
+        let typed = if overlay.filtering { overlay.filter.with_cursor() } else { overlay.filter.to_string() };
+        parts.push((0, Line::of(Ink::Accent, &format!("  / {typed}"))));
     }
     if !overlay.selection.is_empty() {
         let (count, tokens) = (overlay.selection.len() as u64, text::short_tokens(overlay.selected_tokens()));

@@ -30,7 +30,7 @@ impl Screen for SearchScreen {
         self.travel(Stride::Row, rows.signum());
     }
 
-    fn line(&mut self) -> Option<&mut String> {
+    fn line(&mut self) -> Option<&mut TypedLine> {
         Some(&mut self.line)
     }
 

@@ -4,6 +4,7 @@
 use crate::domain::base::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::{FoundMessage, FoundMessages};
 use crate::tui::chat::model::conversation::ScrollAnchor;
+use crate::tui::model::typed_line::TypedLine;
 
 /// How many places are kept.
 const MAX_PLACES: usize = 50;
@@ -33,7 +34,7 @@ pub fn remember(places: &mut Vec<ReturnPoint>, spot: ReturnPoint) {
 #[derive(Clone, Debug, Default)]
 pub struct SearchScreen {
     /// The typed query.
-    pub line: String,
+    pub line: TypedLine,
     pub found: FoundMessages,
     /// Index of the message under the cursor.
     pub cursor: usize,

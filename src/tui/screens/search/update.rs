@@ -47,7 +47,7 @@ pub(crate) fn open(model: &mut Model, line: String, out: &mut Vec<Cmd>) {
         model.layers.pop();
         return;
     }
-    model.layers.push(SearchScreen { line, ..SearchScreen::default() });
+    model.layers.push(SearchScreen { line: line.into(), ..SearchScreen::default() });
     changed(model, out);
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
         (screen.loading, screen.ticket) = (false, 0);
         return;
     }
-    let line = screen.line.clone();
+    let line = screen.line.to_string();
     let ticket = send(model, SessionRequest::Find { line, limit: MAX_RESULTS }, SearchPending::Find, out);
     if let Some(screen) = model.layers.top_mut::<SearchScreen>() {
         (screen.loading, screen.ticket) = (true, ticket);

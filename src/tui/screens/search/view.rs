@@ -54,8 +54,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &SearchScreen, area: Rect, bu
 }
 
 fn typed(screen: &SearchScreen, width: usize) -> Line {
-    let room = width.saturating_sub(20).max(10);
-    Line::of(Ink::Accent, " / ").with(Ink::Text, &text::fit_end(&screen.line, room)).with(Ink::Accent, "_")
+    paint::typed(Line::of(Ink::Accent, " / "), &screen.line, width.saturating_sub(20).max(10) + 1)
 }
 
 fn count(view: &ViewContext<'_>, screen: &SearchScreen) -> Line {

@@ -61,7 +61,7 @@ impl Screen for Traces {
         Outcome::Then(update::to_message)
     }
 
-    fn line(&mut self) -> Option<&mut String> {
+    fn line(&mut self) -> Option<&mut TypedLine> {
         self.filtering.then_some(&mut self.filter)
     }
 

@@ -7,6 +7,7 @@ use crate::domain::tool::{FileChange, Link, LinkKind, ToolTrace, TraceFilter};
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::model::list::{Scroll, nearest, shift};
 use crate::tui::model::session::Session;
+use crate::tui::model::typed_line::TypedLine;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub struct Traces {
     /// Whether failures are listed in groups.
     pub grouped: bool,
     /// The typed filter.
-    pub filter: String,
+    pub filter: TypedLine,
     /// Whether the filter is being typed.
     pub filtering: bool,
     /// Lines of the list.
@@ -86,7 +87,7 @@ impl Traces {
     /// Rebuilds the list if any of its inputs changed.
     pub fn sync(&mut self, session: &Session, conversation: &Conversation, live: Option<RunId>) {
         let tip = conversation.path.last().map(|slot| session.tree.head(*slot).id);
-        let (whole, grouped, filter) = (self.whole, self.grouped, self.filter.clone());
+        let (whole, grouped, filter) = (self.whole, self.grouped, self.filter.to_string());
         let list_basis = ListBasis { revision: session.trace_revision, tip, live, whole, grouped, filter };
         if self.list_basis.as_ref() == Some(&list_basis) {
             return;

@@ -7,6 +7,7 @@ use crate::domain::base::time;
 use crate::domain::base::{Fields, Hash, NodeId};
 use crate::domain::conversation::{Atom, LeaseTurns, MarkKind};
 use crate::domain::tool::mcp::display_name;
+use crate::domain::tool::trace::UNDECIDED;
 use crate::domain::tool::{FileChange, Rerun, RerunState, ToolTrace, resolution};
 use crate::tui::chat::view::{composer, tools};
 use crate::tui::model::session::Session;
@@ -117,8 +118,8 @@ fn title(view: &ViewContext<'_>, screen: &Traces, room: usize) -> Line {
         part(1, Ink::Dim, &format!(" {dot} {failed} failed{fixed}"));
     }
     if screen.filtering || !screen.filter.is_empty() {
-        let cursor = if screen.filtering { "_" } else { "" };
-        part(0, Ink::Accent, &format!(" {dot} / {}{cursor}", screen.filter));
+        let typed = if screen.filtering { screen.filter.with_cursor() } else { screen.filter.to_string() };
+        part(0, Ink::Accent, &format!(" {dot} / {typed}"));
     }
     if all > 0 {
         part(3, Ink::Dim, &format!(" {dot} tokens (estimated)"));
@@ -237,7 +238,11 @@ fn one(view: &ViewContext<'_>, screen: &Traces, trace: &ToolTrace, number: usize
         if let Some(exit) = trace.exit.filter(|exit| *exit != 0) {
             value.push(Ink::Danger, &format!("exit {exit} "));
         }
-        let by = trace.word.as_deref().map_or("", |word| word.split(' ').next().unwrap_or_default());
+        let by = trace
+            .word
+            .as_deref()
+            .filter(|word| *word != UNDECIDED)
+            .map_or("", |word| word.split(' ').next().unwrap_or_default());
         value.push(Ink::Dim, &format!("{by:>4} "));
     }
     let time = tools::duration_or_state(view.model, trace);
@@ -326,6 +331,7 @@ impl CallDetail<'_> {
                 Some("You reran the call; no message contains the result.".to_owned())
             }
             Some("you") => Some("Decided by you.".to_owned()),
+            Some(UNDECIDED) => Some("It waited for approval and was stopped before anyone decided.".to_owned()),
             Some("nobody") => Some("No terminal to ask on, so it was denied.".to_owned()),
             Some(word) => Some(format!("Decided by a rule: {}.", word.strip_prefix("rule ").unwrap_or(word))),
         };

@@ -42,7 +42,7 @@ impl Screen for TreeScreen {
         }
     }
 
-    fn line(&mut self) -> Option<&mut String> {
+    fn line(&mut self) -> Option<&mut TypedLine> {
         self.filtering.then_some(&mut self.filter)
     }
 

@@ -8,6 +8,7 @@ use crate::domain::base::plain_text;
 use crate::domain::conversation::{Role, Slot, TagFilter, Tree};
 use crate::tui::model::list::ListCursor;
 use crate::tui::model::session::Session;
+use crate::tui::model::typed_line::TypedLine;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -45,7 +46,7 @@ pub struct TreeScreen {
     /// First messages of the folded segments.
     pub folded: HashSet<NodeId>,
     /// The typed filter.
-    pub filter: String,
+    pub filter: TypedLine,
     /// Whether the filter is being typed.
     pub filtering: bool,
     /// Height of the list when last drawn, in rows.

@@ -88,8 +88,8 @@ fn filter(view: &ViewContext<'_>, session: &Session, screen: &TreeScreen) -> Lin
     if !screen.filtering && screen.filter.is_empty() {
         return Line::of(Ink::Dim, " A line is a run of messages; forks are indented.");
     }
-    let line = Line::of(Ink::Accent, " / ").with(Ink::Text, &screen.filter);
-    if screen.filtering { line.with(Ink::Accent, "_") } else { line }
+    let line = Line::of(Ink::Accent, " / ");
+    if screen.filtering { paint::typed(line, &screen.filter, usize::MAX) } else { line.with(Ink::Text, &screen.filter) }
 }
 
 fn facts(session: &Session, screen: &TreeScreen) -> Line {

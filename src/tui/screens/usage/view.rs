@@ -17,7 +17,6 @@ use crate::domain::base::money::money;
 use crate::domain::base::named_enum::named_enum;
 use crate::domain::call::ledger::{lean_words, percent, signed_percent};
 use crate::domain::call::{CallCost, Ledger, RunStatus, Sum, Totals};
-use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// Height of the selected call's figures with the rule above, in rows.
@@ -156,6 +155,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
     words.extend(known.then_some((Action::Details, "items used")));
     words.push((Action::Leave, "close"));
     let inside = view.screen(title, view.keys_line(When::Usage, &words, usize::from(area.width)), area, buf);
+    let inside = view.above_notice(inside, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     match &screen.ledger {
         None => paint::line(view.theme, &Line::of(Ink::Dim, "Loading the calls."), room, buf),
@@ -274,8 +274,6 @@ fn selected(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area:
     let mark = Rect { x: area.x.saturating_add(at + wide / 2), width: 1, height: 1, ..area }.intersection(area);
     paint::line(view.theme, &Line::of(Ink::Accent, "^"), mark, buf);
     let room = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    let rows = composer::notice_rows_on_screen(view.model, area.width).min(area.height);
-    composer::notice(view, Rect { height: rows, ..area }, buf);
     let Some(call) = screen.selected() else { return };
     let dot = format!(" {} ", glyphs.dot);
     let number = |n: u32| text::number(u64::from(n));

@@ -8,6 +8,7 @@ use crate::screens::fixture::{self, MAIN, RETRY, node_id, run_id};
 use crate::screens::pictures::pictures;
 use pleach::domain::conversation::MarkKind;
 use pleach::domain::planning::Mode;
+use pleach::domain::tool::ToolStatus;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, DraftKind, Event, FileList, ItemName, PlanRequest, Request, ToolAnswer, ToolRequest,
     TurnEvent, TurnRequest,
@@ -223,6 +224,23 @@ fn leader_key_works_everywhere() {
         stage.press(place).press("ctrl-x T");
         let list = stage.model.layers.top::<Picker>();
         assert!(list.is_some_and(|picker| picker.kind == Kind::Themes), "from {place}");
+    }
+}
+
+/// A turn that was stopped while a tool call waited for approval ends with the call's result.
+#[test]
+fn a_turn_stopped_after_a_tool_call_continues() {
+    for (status, words) in [(ToolStatus::Cancelled, "stopped"), (ToolStatus::Ok, "no answer to this result yet")] {
+        let nodes = fixture::story()[..3].to_vec();
+        let mut view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", Some(&nodes[2]), None)]);
+        view.traces.push(fixture::trace(&nodes[2], Some(status)));
+        let mut stage = fixture::open(nodes, view);
+        let screen = stage.screen(100, 30);
+        assert!(screen.contains(&format!("✕ {words} · c continue · R regenerate")), "{screen}");
+        stage.press("tab c");
+        assert_eq!(ask(&stage).0.kind, DraftKind::Continue(node_id(3)));
+        stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "".into(), after: None }));
+        assert!(!stage.screen(100, 30).contains(words), "the turn goes on");
     }
 }
 

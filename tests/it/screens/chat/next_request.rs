@@ -14,6 +14,7 @@ use pleach::engine::api::{
 };
 use pleach::tui::model::focus::Focus;
 use pleach::tui::screens::request::model::RequestScreen;
+use pleach::tui::theme::Theme;
 use ratatui::style::Modifier;
 use std::sync::Arc;
 
@@ -30,6 +31,18 @@ fn plans_are_requested_after_a_pause() {
     old.est_total = 1;
     stage.event(Event::Planned { branch: MAIN, generation: generation - 1, planned: fixture::planned(old) });
     assert!(stage.screen(120, 30).contains("5,213 of 8,000"), "an older generation changes nothing");
+}
+
+/// Without Unicode, an item that is included and one that is left out have the signs of the request screen.
+#[test]
+fn ascii_signs_tell_included_from_left_out() {
+    let mut stage = fixture::opened();
+    stage.theme = Theme::built_in("none", true);
+    let screen = stage.screen(200, 50);
+    for row in [". Why does login", "- An older turn", "x Left out"] {
+        assert!(screen.contains(row), "{row}: {screen}");
+    }
+    assert!(!screen.contains("- Why does login"), "{screen}");
 }
 
 #[test]

@@ -121,6 +121,27 @@ fn failed_message_waits_beside_typed_text() {
     assert_eq!(asks(&stage), ["Why?"]);
 }
 
+/// The message of a failed call is in the composer, or ↑ brings it back.
+#[test]
+fn a_failure_says_where_the_message_is_now() {
+    let mut stage = answering();
+    let draft = Draft { text: "Why?".into(), ..Draft::default() };
+    let failure =
+        Failure::new(FailureKind::Provider, "The server said no.").kept("Your message is back in the composer.");
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: Some(draft), failure: Some(failure) }));
+    assert!(stage.screen(100, 30).contains("Your message is back in the composer."));
+    stage.press("ctrl-c");
+    let screen = stage.screen(100, 30);
+    assert!(!screen.contains("back in the composer"), "{screen}");
+    assert!(
+        screen.contains("Up brings your message back.") || screen.contains("↑ brings your message back."),
+        "{screen}"
+    );
+    stage.press("up");
+    assert_eq!(&*stage.model.composer.text(), "Why?");
+    assert!(stage.screen(100, 30).contains("Your message is back in the composer."));
+}
+
 #[test]
 fn all_queued_messages_return_after_a_stop() {
     let mut stage = answering();

@@ -72,7 +72,7 @@ fn the_list_of_models_says_what_servers_without_a_key_need() {
     let screen = stage.press("down enter").screen(120, 35);
     assert!(screen.contains("anthropic: no key. Set ANTHROPIC_API_KEY in the environment, or"), "{screen}");
     stage.model.status.alarm("an alarm", "The store is full.", 0);
-    let others = [(120, "(1 more notice, Esc closes)"), (40, "(1 more, Esc)")];
+    let others = [(120, "(1 more notice, Esc closes)"), (40, "(+1 notice · Esc)")];
     for (width, words) in others {
         let screen = stage.screen(width, 24);
         assert!(screen.contains(words), "{screen}");

@@ -4,8 +4,9 @@
 use crate::screens::chat::panels::find;
 use crate::screens::fixture;
 use crate::screens::pictures::pictures;
-use pleach::config::keys::keymap::{Action, Keymap};
+use pleach::config::keys::keymap::{Action, Keymap, When};
 use pleach::tui::chat::model::slash::{RecentCommands, choices};
+use pleach::tui::screens::picker::model::Picker;
 use pleach::tui::theme::{Ink, Theme};
 
 #[test]
@@ -28,12 +29,36 @@ fn palette_marks_matching_letters() {
     assert_eq!(marked, "hidec");
 }
 
+/// The filter is edited with the keys of the composer.
+#[test]
+fn the_filter_is_edited_like_the_composer() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-p").type_text("race").press("ctrl-a ctrl-k").type_text("undo");
+    let filter = |stage: &crate::screens::Stage| stage.model.layers.top::<Picker>().unwrap().filter.to_string();
+    assert_eq!(filter(&stage), "undo");
+    stage.press("ctrl-u").type_text("zen mode").press("ctrl-w ctrl-a").type_text("a ");
+    assert_eq!(filter(&stage), "a zen ");
+    assert!(stage.screen(100, 30).contains("/ a _zen"), "{}", stage.screen(100, 30));
+}
+
+/// An action of another screen is listed last, and says why nothing happens.
+#[test]
+fn an_action_of_another_screen_says_where_it_works() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-p").type_text("send-edited");
+    assert!(stage.screen(120, 30).contains("exact request: S"), "{}", stage.screen(120, 30));
+    stage.press("enter");
+    let screen = stage.screen(120, 30);
+    let words = "/send-edited does nothing here. It works on another screen: exact request.";
+    assert!(screen.contains(words), "{screen}");
+}
+
 #[test]
 fn every_action_can_be_reached() {
     let mut stage = fixture::opened();
     stage.press("ctrl-p");
     let keys = Keymap::built_in();
-    let palette = pleach::tui::screens::picker::model::Picker::palette(&keys, &[]);
+    let palette = pleach::tui::screens::picker::model::Picker::palette(&keys, &[], When::ALL);
     let listed = palette
         .entries
         .iter()
