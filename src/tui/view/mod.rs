@@ -24,7 +24,6 @@ pub(crate) mod paint;
 pub(crate) mod prelude;
 
 use crate::domain::base::time;
-use crate::tui::chat::view::composer;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, When, with_bound_keys};
@@ -93,16 +92,6 @@ impl ViewContext<'_> {
             Severity::Alarm => Ink::Danger,
         };
         Some(paint::cut(self.theme, ink, &with_bound_keys(&self.model.keys, self.model.places(), &notice.text), room))
-    }
-
-    /// Draws the current notice on rows of its own at the bottom of a screen's area, unless the area is low. Returns the
-    /// area above them.
-    pub(crate) fn above_notice(&self, inside: Rect, buf: &mut Buffer) -> Rect {
-        let is_shown = self.model.status.shown().is_some() && inside.height > 4;
-        let rows = if is_shown { composer::notice_rows_on_screen(self.model, inside.width) } else { 0 };
-        let above = Rect { height: inside.height - rows, ..inside };
-        composer::notice(self, Rect { y: above.bottom(), height: rows, ..inside }, buf);
-        above
     }
 
     pub(crate) fn focused(&self, focus: Focus) -> bool {
