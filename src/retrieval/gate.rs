@@ -13,6 +13,7 @@ use crate::domain::call::{Gate, PassReason, SkipReason};
 use std::collections::HashSet;
 
 /// The gate's measurements of a message.
+#[allow(clippy::struct_excessive_bools, reason = "independent measurements")]
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct MessageSignals {
     /// Number of different content words: no stop words, filler words, or speakers' names.

@@ -254,12 +254,16 @@ fn recover_run(setup: &Setup, store: &Store, run: &OpenRun) -> Result<String, Fa
     }
     writes.push(Write::CloseRun(Box::new(card)));
     store.write(writes)?;
-    let what = if arrived.is_empty() { "no text arrived" } else { "its text is kept" };
-    let title = beginning(&session.card.title);
-    Ok(format!(
-        "An answer on {} (\"{title}\") was interrupted; {what}. Nothing was sent again: R regenerates, c continues.",
-        branch.name
-    ))
+    Ok(interruption(&branch.name, &session.card.title, arrived.is_empty()))
+}
+
+/// Says that an answer was interrupted, in at most two rows of a screen.
+fn interruption(branch: &str, title: &str, is_empty: bool) -> String {
+    let what = if is_empty { "no text arrived" } else { "its text is kept" };
+    let title = beginning(title);
+    format!(
+        "An answer on {branch} (\"{title}\") was interrupted; {what}. Nothing was sent again: R regenerates, c continues."
+    )
 }
 
 /// The beginning of a title, up to the end of a word if it has several.
@@ -316,16 +320,20 @@ fn interrupted(session: &Session, tip: Option<NodeId>, content: &Content, card: 
 mod tests {
     use super::*;
 
+    /// A joined emoji is text, and a long title ends after a word.
     #[test]
-    fn a_long_title_ends_after_a_word() {
-        let family = "\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}";
+    fn an_interrupted_answer_is_named_by_the_beginning_of_its_title() {
+        let (family, pair) = ("\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}", "\u{1f469}\u{200d}\u{1f469}");
         let joined = family.repeat(9);
         for (title, expected) in [
-            ("Why does login fail?", "Why does login fail?".to_owned()),
+            (family, family.to_owned()),
+            ("Why \"not\"?", "Why \"not\"?".to_owned()),
             ("Why does the login fail after the refresh?", "Why does the…".to_owned()),
-            (joined.as_str(), format!("{}\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}…", family.repeat(3))),
+            (joined.as_str(), format!("{}{pair}…", family.repeat(3))),
         ] {
-            assert_eq!(beginning(title), expected);
+            let sentence = interruption("main", title, false);
+            assert!(sentence.starts_with(&format!("An answer on main (\"{expected}\") was")), "{sentence}");
+            assert!(sentence.chars().count() < 140, "{sentence}");
         }
     }
 }

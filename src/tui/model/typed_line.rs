@@ -1,6 +1,7 @@
-//! A line of text that is being typed on a screen, such as a filter or a name, with the keys of the composer.
+//! A line of text that is being typed on a screen, such as a filter or a name, and the keys of text areas.
 //! Not for: the composer, or texts of several lines (`screens::text_editor`).
 
+use crate::tui::model::keys::{Chord, Key as PressedKey};
 use std::fmt;
 use std::ops::Deref;
 use tui_textarea::{CursorMove, Input, Key, TextArea};
@@ -105,6 +106,29 @@ impl PartialEq<&str> for TypedLine {
     fn eq(&self, other: &&str) -> bool {
         self.text == *other
     }
+}
+
+/// Converts a key to an input of the text area.
+pub(crate) fn text_input(chord: Chord) -> Input {
+    let key = match chord.key {
+        PressedKey::Char(c) => Key::Char(c),
+        PressedKey::F(n) => Key::F(n),
+        PressedKey::Enter => Key::Enter,
+        PressedKey::Tab => Key::Tab,
+        PressedKey::BackTab => Key::Null,
+        PressedKey::Esc => Key::Esc,
+        PressedKey::Backspace => Key::Backspace,
+        PressedKey::Delete => Key::Delete,
+        PressedKey::Up => Key::Up,
+        PressedKey::Down => Key::Down,
+        PressedKey::Left => Key::Left,
+        PressedKey::Right => Key::Right,
+        PressedKey::Home => Key::Home,
+        PressedKey::End => Key::End,
+        PressedKey::PageUp => Key::PageUp,
+        PressedKey::PageDown => Key::PageDown,
+    };
+    Input { key, ctrl: chord.ctrl, alt: chord.alt, shift: chord.shift }
 }
 
 #[cfg(test)]

@@ -3,12 +3,11 @@
 
 use crate::domain::base::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;
-use crate::tui::chat::update::typing::text_input;
 use crate::tui::model::Model;
 use crate::tui::model::keys::{Chord, When};
 use crate::tui::model::list::{ListCursor, Scroll};
 use crate::tui::model::session::Session;
-use crate::tui::model::typed_line::TypedLine;
+use crate::tui::model::typed_line::{TypedLine, text_input};
 use crate::tui::msg::Cmd;
 use crate::tui::view::ViewContext;
 use crate::tui::view::cache::Cache;

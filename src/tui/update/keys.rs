@@ -2,10 +2,10 @@
 //! Not for: the action of each key (`actions`).
 
 use super::{actions, letters};
-use crate::tui::chat::update::typing::text_input;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord, Key, Step};
+use crate::tui::model::typed_line::text_input;
 use crate::tui::msg::{Cmd, Input};
 use crate::tui::screens::screen::Screen;
 

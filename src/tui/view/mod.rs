@@ -24,7 +24,6 @@ pub(crate) mod paint;
 pub(crate) mod prelude;
 
 use crate::domain::base::time;
-use crate::tui::chat::view::composer;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, When};
@@ -81,16 +80,6 @@ impl ViewContext<'_> {
         paint::lines(self.theme, &rows[from..], area, buf);
         paint::thumb(self.theme, from, rows.len(), page, area, buf);
         (rows.len(), page)
-    }
-
-    /// Draws the current notice on rows of its own at the bottom of a screen's area, unless the area is low. Returns the
-    /// area above them.
-    pub(crate) fn above_notice(&self, inside: Rect, buf: &mut Buffer) -> Rect {
-        let is_shown = self.model.status.shown().is_some() && inside.height > 4;
-        let rows = if is_shown { composer::notice_rows_on_screen(self.model, inside.width) } else { 0 };
-        let above = Rect { height: inside.height - rows, ..inside };
-        composer::notice(self, Rect { y: above.bottom(), height: rows, ..inside }, buf);
-        above
     }
 
     pub(crate) fn focused(&self, focus: Focus) -> bool {

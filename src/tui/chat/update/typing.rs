@@ -3,32 +3,9 @@
 
 use super::composing;
 use crate::tui::chat::model::slash;
-use crate::tui::model::keys::{Chord, Key};
+use crate::tui::model::keys::Chord;
 use crate::tui::update::prelude::*;
-use tui_textarea::{Input, Key as AreaKey, TextArea};
-
-/// Converts a key to an input of the text area.
-pub(crate) fn text_input(chord: Chord) -> Input {
-    let key = match chord.key {
-        Key::Char(c) => AreaKey::Char(c),
-        Key::F(n) => AreaKey::F(n),
-        Key::Enter => AreaKey::Enter,
-        Key::Tab => AreaKey::Tab,
-        Key::BackTab => AreaKey::Null,
-        Key::Esc => AreaKey::Esc,
-        Key::Backspace => AreaKey::Backspace,
-        Key::Delete => AreaKey::Delete,
-        Key::Up => AreaKey::Up,
-        Key::Down => AreaKey::Down,
-        Key::Left => AreaKey::Left,
-        Key::Right => AreaKey::Right,
-        Key::Home => AreaKey::Home,
-        Key::End => AreaKey::End,
-        Key::PageUp => AreaKey::PageUp,
-        Key::PageDown => AreaKey::PageDown,
-    };
-    Input { key, ctrl: chord.ctrl, alt: chord.alt, shift: chord.shift }
-}
+use tui_textarea::TextArea;
 
 /// Changes the text if the composer has the focus.
 pub(crate) fn edit<T>(model: &mut Model, change: impl FnOnce(&mut TextArea<'static>) -> T) {

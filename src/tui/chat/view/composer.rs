@@ -463,6 +463,16 @@ pub(crate) fn notice_rows_on_screen(model: &Model, width: u16) -> u16 {
     if wrapped_notice(model, width).len() > 1 { 2 } else { 1 }
 }
 
+/// Draws the current notice on rows of its own at the bottom of a screen's area, unless the area is low. Returns the area
+/// above them.
+pub(crate) fn above_notice(view: &ViewContext<'_>, inside: Rect, buf: &mut Buffer) -> Rect {
+    let is_shown = view.model.status.shown().is_some() && inside.height > 4;
+    let rows = if is_shown { notice_rows_on_screen(view.model, inside.width) } else { 0 };
+    let above = Rect { height: inside.height - rows, ..inside };
+    notice(view, Rect { y: above.bottom(), height: rows, ..inside }, buf);
+    above
+}
+
 /// How many rows the current notice gets at this width, on a screen of this height: at most a sixth of them, and at
 /// most four, or two beside a call that needs approval; 0 without a notice.
 pub(crate) fn notice_rows(model: &Model, width: u16, height: u16) -> u16 {

@@ -128,7 +128,7 @@ fn hints(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     let more = [(Action::RefuseWhy, "deny with a message"), (Action::AllowAlways, "always"), (Action::Leave, "later")];
     words.extend(more);
     if matches!(&ask.pending.effect, ToolEffect::Run(command) if command.protection.len() > 1) {
-        words.push((Action::Details, if ask.details { "fewer details" } else { "details" }));
+        words.push((Action::Details, "details"));
     }
     view.keys_line(When::Approval, &words, width)
 }

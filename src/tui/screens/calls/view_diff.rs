@@ -16,6 +16,7 @@ use crate::domain::base::time;
 use crate::domain::planning::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
+use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// How many spans of an item's history the request overlay shows, newest first.
@@ -45,7 +46,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &DiffView, area: Rect, buf: &
         paint::line(view.theme, &Line::of(Ink::Dim, "Comparing the two plans."), inside, buf);
         return 0;
     };
-    let inside = view.above_notice(inside, buf);
+    let inside = composer::above_notice(view, inside, buf);
     head(view, diff, inside, buf);
     let (list, detail) = split(inside);
     if screen.entries.is_empty() {

@@ -14,6 +14,7 @@
 use super::model::CompareView;
 use crate::domain::base::money::money;
 use crate::domain::conversation::{Comparison, Role, Side};
+use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 use std::fmt::Write as _;
 
@@ -33,7 +34,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
     let Some(compared) = &screen.compared else {
         return paint::line(view.theme, &Line::of(Ink::Dim, "Loading both branches."), inside, buf);
     };
-    let inside = view.above_notice(inside, buf);
+    let inside = composer::above_notice(view, inside, buf);
     let head = head(view, compared, usize::from(inside.width));
     paint::lines(view.theme, &head, inside, buf);
     let used = inside.height.min(u16::try_from(head.len()).unwrap_or(2));

@@ -4,6 +4,7 @@
 
 use super::model::{RawRequestScreen, Row};
 use crate::domain::base::Safe;
+use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
@@ -143,7 +144,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
     if inside.is_empty() {
         return;
     }
-    let inside = view.above_notice(inside, buf);
+    let inside = composer::above_notice(view, inside, buf);
     let top = Rect { height: 1, ..inside };
     paint::line(view.theme, &figures(view, raw, usize::from(top.width)), top, buf);
     let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };

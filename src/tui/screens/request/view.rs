@@ -12,7 +12,7 @@ use crate::domain::planning::plan::Blocked;
 use crate::domain::planning::{ContextPlan, Form, Item, Planned};
 use crate::domain::tool::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
-use crate::tui::chat::view::next_request;
+use crate::tui::chat::view::{composer, next_request};
 use crate::tui::view::prelude::*;
 
 /// Minimum height at which warnings and the budget each have a line.
@@ -55,7 +55,7 @@ pub(crate) fn draw(
     if inside.is_empty() {
         return 0;
     }
-    let inside = view.above_notice(inside, buf);
+    let inside = composer::above_notice(view, inside, buf);
     head(view, overlay, inside, buf);
     let (list, pane) = split(overlay, inside);
     if let Some(found) = overlay.call().filter(|found| found.plan.is_err()) {

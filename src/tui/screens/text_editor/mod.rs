@@ -5,7 +5,7 @@ pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
 
-use crate::tui::chat::update::typing::text_input;
+use crate::tui::model::typed_line::text_input;
 use crate::tui::screens::screen::prelude::*;
 use model::{Editor, editable};
 
