@@ -38,8 +38,7 @@ pub struct CardRules<'a> {
     pub near: usize,
     /// The minimum that a hit must reach to be a card; `None` for no minimum.
     pub floor: Option<&'a Floor>,
-    /// The most tokens that cards may ever take under the mode, in any budget. Half more are composed, so that admission
-    /// can choose.
+    /// The most tokens that cards may take under the mode. Half more are composed, so that admission can choose.
     pub most: u32,
 }
 

@@ -5,9 +5,9 @@
 //! The weight of a question is the sum of its content words' idf; a word that is not on the path, or the name of a
 //! speaker, weighs as much as a word that occurs once. One place of the path (a message and its two neighbors) must
 //! contain `MIN_COVERED` of this weight, and a candidate's score must reach `MIN_SCORED` of it. The candidate or a
-//! neighbor must contain a word of the question or a learned one: a good sitting or speaker alone is no evidence. A
-//! candidate from a time that the question names, or whose cosine is far above the mean of the path, is included
-//! regardless of its words.
+//! neighbor must contain a word of the question or a learned one, or the candidate must contain what the question's
+//! form asks for: a good sitting or speaker alone is no evidence. A candidate from a time that the question names, or
+//! whose cosine is far above the mean of the path, is included regardless of its words.
 //!
 //! In a conversation of long messages, a message and its neighbors contain most words of any question. There, one
 //! passage of the path must contain `MIN_COVERED_LONG` of the weight, and scores have no minimum: questions about long
@@ -16,7 +16,7 @@
 use super::RetrievalError;
 use super::gate::{self, MessageSignals};
 use super::hints::Hints;
-use super::search::{Hit, SearchOptions};
+use super::search::{self, Hit, SearchOptions};
 use super::tuning::chatty;
 use crate::domain::call::ScoreParts;
 use std::collections::HashSet;
@@ -39,6 +39,8 @@ pub struct Floor {
     min_score: f32,
     /// The times that the question names.
     hints: Hints,
+    /// Slots that contain the content that the question's form asks for.
+    with_form: HashSet<usize>,
     /// Passages of the index whose cosine is far above the mean.
     near: HashSet<u32>,
 }
@@ -52,19 +54,24 @@ impl Floor {
         let signals = gate::measure(options, text)?;
         let near = options.cosines.map(|cosines| gate::far_above(cosines, signals.asks)).unwrap_or_default();
         let hints = Hints::new(text, options.scope.newest());
+        let wanted: Vec<_> = hints.wants.into_iter().collect();
+        let lists = search::lists(options, &wanted, options.scope.slots())?;
+        let with_form = lists.into_iter().flatten().flatten().map(|(slot, _)| slot as usize).collect();
         if chatty(options.scope.shape.mean_tokens) < MIN_CHATTY {
             let is_covered = is_covered(&signals, (signals.in_passage, MIN_COVERED_LONG));
-            return Ok(Self { is_covered, min_score: f32::NEG_INFINITY, hints, near });
+            return Ok(Self { is_covered, min_score: f32::NEG_INFINITY, hints, with_form, near });
         }
         let is_covered = is_covered(&signals, (signals.within, MIN_COVERED));
-        Ok(Self { is_covered, min_score: MIN_SCORED * question_weight(&signals), hints, near })
+        Ok(Self { is_covered, min_score: MIN_SCORED * question_weight(&signals), hints, with_form, near })
     }
 
     /// Returns whether a candidate reaches the floor.
     pub fn passes(&self, options: &SearchOptions<'_>, hit: &Hit) -> bool {
         let ScoreParts { bm25, feedback, smooth, .. } = hit.parts;
-        let has_words = bm25 + feedback + smooth > 0.0 && hit.score >= self.min_score;
-        if self.is_covered && (has_words || self.hints.names(options.scope.at(hit.position))) {
+        let slot = options.scope.span(hit.position).start + hit.passage;
+        let is_evidence = bm25 + feedback + smooth > 0.0 || self.with_form.contains(&slot);
+        let is_dated = self.hints.names(options.scope.at(hit.position));
+        if self.is_covered && (is_dated || is_evidence && hit.score >= self.min_score) {
             return true;
         }
         let known = options.index.known(options.scope.number(hit.position));

@@ -39,7 +39,7 @@ pub(crate) struct RetrievalQuery<'a> {
     pub(crate) sent: Vec<Range<usize>>,
     pub(crate) lane: Option<String>,
     pub(crate) near: usize,
-    /// The most tokens that cards may ever take under the mode, in any budget.
+    /// The most tokens that cards may take under the mode.
     pub(crate) most: u32,
     pub(crate) forced: bool,
     /// Whether a remote embedder may be asked.
@@ -236,7 +236,7 @@ fn search_older(
         sent,
         lane: snapshot.lane_searched().map(str::to_owned),
         near: NEAR,
-        most: searched_mode(snapshot).limits(u32::MAX).retrieval_tokens,
+        most: found.input.allowance,
         forced: snapshot.search == SearchChoice::Anyway,
         priority: snapshot.priority,
         count: &count,
@@ -266,18 +266,14 @@ fn not_searched(search: SearchChoice, among: usize, found: &mut BuiltInput) {
 
 /// Returns the limits that result from the mode, the policy, and the person's choice for this call.
 pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
-    searched_mode(snapshot).limits(snapshot.rules.budget.prompt)
-}
-
-/// Returns the mode whose limits apply to retrieved items.
-fn searched_mode(snapshot: &Snapshot) -> Mode {
     let rules = &snapshot.rules;
-    match (snapshot.search, rules.mode) {
+    let mode = match (snapshot.search, rules.mode) {
         (SearchChoice::Never, _) => Mode::Off,
         (SearchChoice::Anyway, Mode::Off) => Mode::Light,
         (SearchChoice::Auto, _) if !rules.policy.retrieval => Mode::Off,
         (SearchChoice::Anyway | SearchChoice::Auto, mode) => mode,
-    }
+    };
+    mode.limits(rules.budget.prompt)
 }
 
 /// Returns the question of the open turn: the draft, or its last user message.

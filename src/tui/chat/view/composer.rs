@@ -231,27 +231,28 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
 /// The actions hinted for the composer while no answer arrives and no list is open.
 fn composer_hints(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     use Action as A;
-    let held = view.model.branch().is_some_and(|branch| view.model.queue.held(branch.id).is_some());
-    match () {
-        () if view.model.composer.commanding() => &[(A::Send, "run"), (A::Complete, "complete"), (A::Help, "help")],
-        () if held => &[
+    if view.model.composer.commanding() {
+        return &[(A::Send, "run"), (A::Complete, "complete"), (A::Help, "help")];
+    }
+    if view.model.branch().is_some_and(|branch| view.model.queue.held(branch.id).is_some()) {
+        return &[
             (A::SendQueued, "send queued"),
             (A::TakeQueued, "edit queued"),
             (A::Send, "send"),
             (A::CycleMode, "mode"),
             (A::NextRequest, "request"),
             (A::Help, "help"),
-        ],
-        () => &[
-            (A::Send, "send"),
-            (A::CycleMode, "mode"),
-            (A::NextRequest, "request"),
-            (A::Complete, "messages"),
-            (A::Palette, "actions"),
-            (A::Help, "help"),
-            (A::Branches, "branches"),
-        ],
+        ];
     }
+    &[
+        (A::Send, "send"),
+        (A::CycleMode, "mode"),
+        (A::NextRequest, "request"),
+        (A::Complete, "messages"),
+        (A::Palette, "actions"),
+        (A::Help, "help"),
+        (A::Branches, "branches"),
+    ]
 }
 
 /// The keys of the focused pane; none while a screen is open, which names its own keys.
