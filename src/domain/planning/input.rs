@@ -222,7 +222,7 @@ impl Candidate {
 }
 
 /// What is sent before a candidate of the same offer.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum After {
     /// The candidate before it in the offer.
     Previous,
