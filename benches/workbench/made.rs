@@ -125,12 +125,7 @@ fn row(at: usize, turn: &[Node], goes: bool) -> Row {
         calls: 0,
         orphan: false,
     };
-    let remedy = Remedy {
-        action: "include-once".into(),
-        does: "includes it for this call".into(),
-        pushes_out: 900,
-        pushes_turns: 1,
-    };
+    let remedy = Remedy { action: "include-once".into(), does: "includes it for this call".into() };
     let (verdict, reason) = if goes {
         (Verdict::In { section: Section::Recent }, Reason::Recent)
     } else {

@@ -425,25 +425,33 @@ fn cards_take_the_form_of_their_place() {
 }
 
 /// The first 20 messages are from 14 November 2023, the next from 16 November, the last from 17 November.
+/// A time finds only messages that may be searched: none that is excluded or sent, and none of another lane.
 #[test]
 fn a_time_finds_its_messages_without_any_word() {
     let mut conversation = Conversation::default();
     let path: Vec<u32> = (0..60).map(|number| conversation.add(WORDS[number % 16])).collect();
-    let (scope, filter) = (Scope::new(&conversation.index, &path), Filter::default());
-    let options = conversation.options(&scope, &filter, &NoSegments);
-    for (question, found) in [
-        ("What did Paula paint on 17 November?", (40..60).collect()),
-        ("What did Paula paint on 17 November 2023?", (40..60).collect()),
-        ("What did Paula paint on 17 November 2022?", Vec::new()),
-        ("What did Paula paint on 3 March?", Vec::new()),
+    let scope = Scope::new(&conversation.index, &path);
+    let all = Filter::default();
+    let excluded = Filter { out: std::iter::once(30..50).collect(), ..Filter::default() };
+    let everything = Filter { out: std::iter::once(0..60).collect(), ..Filter::default() };
+    let lane = Filter { lane: Some(1), ..Filter::default() };
+    for (question, filter, found) in [
+        ("What did Paula paint on 17 November?", &all, (40..60).collect()),
+        ("What did Paula paint on 17 November?", &excluded, (50..60).collect()),
+        ("What did Paula paint on 17 November?", &everything, Vec::new()),
+        ("What did Paula paint on 17 November?", &lane, (41..60).step_by(2).collect()),
+        ("What did Paula paint on 17 November 2023?", &all, (40..60).collect()),
+        ("What did Paula paint on 17 November 2022?", &all, Vec::new()),
+        ("What did Paula paint on 3 March?", &all, Vec::new()),
     ] {
+        let options = conversation.options(&scope, filter, &NoSegments);
         let open = gate::gate(&options, question).unwrap() == Gate::Pass(PassReason::Time);
         let floor = Floor::new(&options, question).unwrap();
-        let hits = conversation.hits(&path, &filter, question);
+        let hits = conversation.hits(&path, filter, question);
         let mut positions: Vec<usize> =
             hits.iter().filter(|hit| floor.passes(&options, hit)).map(|hit| hit.position).collect();
         positions.sort_unstable();
-        assert_eq!((open, positions), (!found.is_empty(), found), "{question}");
+        assert_eq!((open, positions), (!found.is_empty(), found), "{question} {filter:?}");
     }
 }
 

@@ -1,19 +1,23 @@
 //! `plans diff` and `plans why`: prints the difference between two calls, and the history of an item.
 //! Not for: computing them (the engine).
 
+use super::what_if;
 use crate::cli::Run;
 use crate::cli::client::expect_answer;
 use crate::cli::output::{column, number, time};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
-use crate::domain::base::Hash;
 use crate::domain::base::money::money;
+use crate::domain::base::{Failure, Hash};
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::Atom;
+use crate::domain::planning::plan::Remedy;
 use crate::domain::planning::row_matching;
-use crate::domain::planning::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff};
+use crate::domain::planning::{
+    CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemPlace, PlanDiff, PlanFigures, Verdict,
+};
 use crate::engine::api::{
-    CallAnswer, CallRequest, CallSelector, Draft, ItemName, PlanAnswer, PlanRequest, Planned, SessionView,
+    Act, Answer, CallAnswer, CallRequest, CallSelector, Draft, ItemName, PlanAnswer, PlanRequest, Planned, SessionView,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -36,22 +40,53 @@ pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<()
     let item = ItemName::Named { text: item.to_owned(), message };
     let history =
         expect_answer!(run, Plan(PlanAnswer::History), PlanRequest::Why { branch: view.current, item, most: None });
-    let is_sent = |stay: &ItemInCall| stay.place.as_ref().is_some_and(|place| place.included);
-    if history.stays.iter().any(is_sent) {
-        return run.io.either(&*history, &history_text(&history));
-    }
-    let next = next_place(run, &view, &history.atom);
+    let next = in_next_request(run, &view, &history.atom);
     let mut value = serde_json::to_value(&*history).unwrap_or_default();
-    value["next"] = serde_json::to_value(&next).unwrap_or_default();
-    let next = next.map_or_else(String::new, |place| {
-        let place_word = if place.included { "Included in" } else { "Left out of" };
-        format!("\n\n{place_word} the next request: {}", place.reason.sentence())
-    });
+    value["next"] = next.as_ref().map_or(Value::Null, NextRequest::shape);
+    let next = next.map_or_else(String::new, |next| format!("\n\n{}", next.describe()));
     run.io.either(&value, &format!("{}{next}", history_text(&history)))
 }
 
-/// Returns the place of an item in the next request; `None` if there is none, or if no request can be planned.
-fn next_place(run: &mut Run<'_, '_>, view: &SessionView, atom: &Atom) -> Option<ItemPlace> {
+/// An item in the next request.
+struct NextRequest {
+    place: ItemPlace,
+    /// The command that would include the item if it is left out, and the plan that follows, compared with the present
+    /// plan; or why no request would fit.
+    remedy: Option<(String, Result<PlanFigures, Failure>)>,
+}
+
+impl NextRequest {
+    fn shape(&self) -> Value {
+        let mut value = serde_json::to_value(&self.place).unwrap_or_default();
+        if let Some((command, outcome)) = &self.remedy {
+            value["remedy"] = match outcome {
+                Ok(figures) => what_if::figures(figures),
+                Err(why) => json!({ "error": why.to_string() }),
+            };
+            value["remedy"]["command"] = command.as_str().into();
+        }
+        value
+    }
+
+    fn describe(&self) -> String {
+        let place_word = if self.place.included { "Included in" } else { "Left out of" };
+        let mut text = format!("{place_word} the next request: {}\n", self.place.reason.sentence());
+        match &self.remedy {
+            None => {}
+            Some((command, Err(why))) => drop(writeln!(text, "With `pleach {command}`, no request would fit: {why}")),
+            Some((command, Ok(figures))) => {
+                let tokens = |at: usize| counted(u64::from(figures.sums[at].1), "token");
+                let _ = writeln!(text, "`pleach {command}` adds {} and removes {}:", tokens(0), tokens(1));
+                what_if::named(&mut text, "+", &figures.gained, figures.sums[0]);
+                what_if::named(&mut text, "-", &figures.lost, figures.sums[1]);
+            }
+        }
+        text.trim_end().to_owned()
+    }
+}
+
+/// Returns an item in the next request; `None` if it is not part of it, or if no request can be planned.
+fn in_next_request(run: &mut Run<'_, '_>, view: &SessionView, atom: &Atom) -> Option<NextRequest> {
     let Ok(Planned::Plan { plan, .. }) = run.client.plan(view, Draft::default(), &mut run.io) else { return None };
     let tree = pick::tree(view);
     let depth = |key: Hash| tree.by_key(key).map(|slot| tree.depth(slot));
@@ -64,7 +99,33 @@ fn next_place(run: &mut Run<'_, '_>, view: &SessionView, atom: &Atom) -> Option<
         | Atom::Preamble { .. }
         | Atom::Section { .. } => false,
     };
-    row_matching::place(&plan, atom, &covers)
+    let place = row_matching::place(&plan, atom, &covers)?;
+    let row = row_matching::row(&plan, atom).filter(|row| !row.included());
+    let remedy = match row.map(|row| (&row.verdict, row.item_name())) {
+        Some((Verdict::Out { remedy: Some(remedy), .. }, name)) => effect(run, view, (atom, &name), remedy),
+        _ => None,
+    };
+    Some(NextRequest { place, remedy })
+}
+
+/// Returns the command of a remedy that sets or removes a mark, and the plan that would follow from it.
+fn effect(
+    run: &mut Run<'_, '_>,
+    view: &SessionView,
+    (atom, name): (&Atom, &str),
+    remedy: &Remedy,
+) -> Option<(String, Result<PlanFigures, Failure>)> {
+    let (kind, toggle) = remedy.mark()?;
+    let preview = PlanRequest::Preview {
+        branch: view.current,
+        draft: Draft::default(),
+        items: vec![ItemName::Atom(*atom)],
+        act: Act::Set { kind, toggle },
+    };
+    match run.call(preview) {
+        Ok(Answer::Plan(PlanAnswer::Preview(preview))) => Some((remedy.command(name)?, preview.result)),
+        _ => None,
+    }
 }
 
 /// Returns a difference as JSON: its values, and the totals of each kind of change.

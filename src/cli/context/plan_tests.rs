@@ -33,7 +33,7 @@ fn budget() -> Budget {
 fn solved() -> ContextPlan {
     let hash = Hash([7; 32]);
     let inside = |section| Verdict::In { section };
-    let remedy = Remedy { action: "include-once".into(), does: "takes it in".into(), pushes_out: 40, pushes_turns: 1 };
+    let remedy = Remedy { action: "include-once".into(), does: "takes it in".into() };
     let mut pinned = row(2, RowKind::Turn, inside(Section::Recent), Reason::Sticky, 50);
     pinned.pin = Some(MarkKind::Sticky);
     pinned.items = vec![Item {
@@ -127,7 +127,7 @@ fn a_plan_as_text_and_as_bytes() {
     let printed = execute(&["plan", "--request", "x"], planning);
     assert_eq!(printed.out, BODY);
     let printed = execute(&["plan", "x"], planning);
-    for part in ["71 of", "recent turns", "You pinned this", "left out 1", "removes the oldest turn", "1,234 bytes"] {
+    for part in ["71 of", "recent turns", "You pinned this", "left out 1", "takes it in", "1,234 bytes"] {
         assert!(printed.out.contains(part), "{part}: {}", printed.out);
     }
     let printed = execute(&["build"], planning);
@@ -206,11 +206,11 @@ fn the_commands_of_hints_exist() {
     let actions =
         ["include-once", "exclude", "exclude-once", "pin", "budget-up", "models", "capsules", "show-state", "focus"];
     for action in actions {
-        let remedy = Remedy { action: action.into(), does: String::new(), pushes_out: 0, pushes_turns: 0 };
+        let remedy = Remedy { action: action.into(), does: String::new() };
         let command = remedy.command("3").expect("a command");
         let row = crate::config::commands::table::row_of(&command);
         assert!(row.is_some_and(|row| !row.example.is_empty()), "{action}: {command}");
     }
-    let remedy = Remedy { action: "search-anyway".into(), does: String::new(), pushes_out: 0, pushes_turns: 0 };
+    let remedy = Remedy { action: "search-anyway".into(), does: String::new() };
     assert_eq!(remedy.command("3"), None, "only the screen has this act");
 }

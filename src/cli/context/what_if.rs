@@ -75,7 +75,8 @@ fn line(title: &str, known: &PlanFigures) -> String {
     )
 }
 
-fn named(text: &mut String, sign: &str, items: &[MovedItem], (count, _): (u32, u32)) {
+/// Lists the first items gained or lost with their sign, one per line, and counts the others.
+pub(super) fn named(text: &mut String, sign: &str, items: &[MovedItem], (count, _): (u32, u32)) {
     for item in items.iter().take(MAX_LISTED) {
         let turn = item.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
         let what = column(&format!("{turn}{}", item.title), 48);
@@ -107,7 +108,8 @@ fn merge(value: &mut Value, more: Value) {
     }
 }
 
-fn figures(known: &PlanFigures) -> Value {
+/// Returns the figures of a plan and the items gained and lost as JSON.
+pub(super) fn figures(known: &PlanFigures) -> Value {
     let items = |items: &[MovedItem]| -> Vec<Value> {
         let shape = |item: &MovedItem| json!({ "kind": item.kind.name(), "title": item.title, "tokens": item.tokens, "turn": item.turn });
         items.iter().map(shape).collect()

@@ -49,9 +49,6 @@ pub(in crate::context) struct Admitted<'a> {
     /// Upper bound of the request's tokens, never above the budget.
     pub(in crate::context) total: u32,
     pub(in crate::context) costs: Sums,
-    /// Costs without the policy's choice and without offers, which decide whether a call is blocked; `None` if the
-    /// policy does not choose turns.
-    pub(in crate::context) loose: Option<Sums>,
 }
 
 impl Admitted<'_> {
@@ -163,12 +160,12 @@ fn admit_chosen(
     };
     let (choice, most_offered) = chosen(input, (&marks, &summed), required_beside_turns, looked_up, given);
     plain.fixed = required_beside_turns;
-    let (mut costs, mut loose) = if input.policy.withholds() || input.round_before.is_some() {
+    let mut costs = if input.policy.withholds() || input.round_before.is_some() {
         let mut chosen = Sums::new(input, &marks, &choice);
         (chosen.fixed, chosen.summed) = (plain.fixed, plain.summed);
-        (chosen, Some(plain))
+        chosen
     } else {
-        (plain, None)
+        plain
     };
     costs.lease(&persons);
     let session = choose::session_room(input, &summed, persons.tokens(input.turns.len()));
@@ -176,9 +173,6 @@ fn admit_chosen(
     let OptionalParts { mut offers, open: (open, open_cost) } =
         OptionalParts::new(input, (&marks, &summed), parts_room, looked_up);
     costs.fixed = required_beside_turns.saturating_add(open_cost);
-    if let Some(loose) = &mut loose {
-        loose.fixed = costs.fixed;
-    }
     let is_sent =
         |turn: usize, start: usize| is_turn_sent(input, &marks, &choice, (turn, start)) || persons.sends(turn, start);
     costs.offered = offers.by_start(input.turns.len(), &is_sent);
@@ -198,22 +192,7 @@ fn admit_chosen(
     let (total, is_sent) = (lease.total, |turn: usize| places[turn].is_sent());
     let allowance = if matches!(looked_up, AllowanceUse::Offered) { input.allowance } else { 0 };
     let total = total.saturating_add(offers.settle(&is_sent, allowance, room.saturating_sub(total)));
-    Ok(Admitted {
-        input,
-        marks,
-        window,
-        most,
-        choice,
-        places,
-        leases,
-        lease_cap,
-        open,
-        summed,
-        offers,
-        total,
-        costs,
-        loose,
-    })
+    Ok(Admitted { input, marks, window, most, choice, places, leases, lease_cap, open, summed, offers, total, costs })
 }
 
 /// Returns the sums of all turns, and the tokens of what is required beside the open turn.

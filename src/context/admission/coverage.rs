@@ -77,7 +77,7 @@ impl SummaryCoverage {
             }
             _ => (Reason::SavesNothing, LIST),
         };
-        let remedy = Remedy { action: action.into(), does: does.into(), pushes_out: 0, pushes_turns: 0 };
+        let remedy = Remedy { action: action.into(), does: does.into() };
         let verdict = Verdict::Out { needed: row.tokens.saturating_sub(free), remedy: Some(remedy) };
         Some(Row { verdict, reason: why, ..row })
     }

@@ -61,13 +61,6 @@ pub(in crate::context) fn in_other_lane(input: &PlanInput, turn: usize) -> bool 
     input.turns[turn].facts.lane != input.open.facts.lane
 }
 
-/// Returns whether the anchored window can be cut back to fit the room (otherwise the window is chosen again); `None`
-/// without an anchor.
-pub(in crate::context) fn can_cut_back(input: &PlanInput, costs: &impl Costs, room: u32) -> Option<bool> {
-    let old = anchored_window(input, floor(input, costs.summed()))?;
-    Some(cheapest(input, costs, old.start) <= room)
-}
-
 /// Returns the index of the first turn that may be in the window. Earlier turns are beyond its length, precede a gap,
 /// or are covered by a summary. If the window is limited to one lane, only turns of that lane count.
 pub(in crate::context) fn floor(input: &PlanInput, summed: usize) -> usize {

@@ -1,11 +1,12 @@
-//! Makes the rows of items that are left out, each with its reason, and a remedy with its price where one exists.
-//! Not for: decisions (`admission`) or rows of included items (`explain`).
+//! Makes the rows of items that are left out, each with its reason, and a remedy where one exists.
+//! Not for: decisions (`admission`), rows of included items (`explain`), or what a remedy would change: only a plan with
+//! it says so (`engine::plans::preview`).
 
-use super::price::Addition;
-use crate::context::admission::admit::Admitted;
+use crate::context::admission::admit::{Admitted, AllowanceUse, admit_with};
 use crate::context::admission::choose;
 use crate::context::admission::forms::{Marks, cost_in, turn_cost};
 use crate::context::admission::position::RowPosition;
+use crate::context::admission::window::Window;
 use crate::context::explain::{block_row, empty_row, is_optional, items};
 use crate::domain::base::Hash;
 use crate::domain::conversation::{Atom, LeaseTurns, MarkKind, Role};
@@ -123,8 +124,7 @@ fn merge_rows(newer: &Row, older: &Row) -> Row {
     )
 }
 
-/// Makes the row of a turn that is only too old, to be merged into a range. It has no price, since computing a price
-/// requires choosing the window again.
+/// Makes the row of a turn that is only too old, to be merged into a range.
 fn mergeable_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let turn = &admitted.input.turns[index];
     let plain = admitted.places[index] == RowPosition::Outside && admitted.marks.turn(turn).is_none();
@@ -143,12 +143,7 @@ fn gap_row(gap: &Gap, admitted: &Admitted<'_>) -> Row {
 }
 
 fn range((first, last): (Hash, Hash), turns: u32, tokens: u32, from: Option<u32>, reason: Reason) -> Row {
-    let remedy = Remedy {
-        action: "open".into(),
-        does: "lists these turns, each of which can be included".into(),
-        pushes_out: 0,
-        pushes_turns: 0,
-    };
+    let remedy = Remedy { action: "open".into(), does: "lists these turns, each of which can be included".into() };
     let verdict = Verdict::Out { needed: tokens, remedy: Some(remedy) };
     Row {
         tokens,
@@ -163,30 +158,41 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let turn = &admitted.input.turns[index];
     let tokens = sent_tokens(turn)?;
     let mark = admitted.marks.turn(turn).map(|mark| mark.kind);
-    let card_tokens = card_tokens(turn).saturating_add(MESSAGE_FRAMING);
-    let card = || admitted.card_addition(index, card_tokens);
+    let card = card_tokens(turn).saturating_add(MESSAGE_FRAMING);
     let include = ("include-once", "includes it in the next request");
-    let pin = ("pin", "pins it permanently");
-    let (reason, (action, does), addition) = match admitted.places[index] {
+    let (reason, (action, does)) = match admitted.places[index] {
         RowPosition::Window | RowPosition::Card(_) | RowPosition::Idle | RowPosition::Repeated => return None,
         RowPosition::Excluded { once } => {
-            let back = admitted.restored_addition(index, card_tokens);
             let undo = (if once { "exclude-once" } else { "exclude" }, "removes the exclusion");
-            let is_chosen = admitted.choice.takes_itself(index);
-            let comes_back = is_chosen && index >= admitted.window.start && admitted.price(back).is_sent;
-            let (remedy, addition) = if comes_back { (undo, back) } else { (include, card()) };
-            (Reason::UserExcluded { once }, remedy, addition)
+            (Reason::UserExcluded { once }, if returns_unmarked(admitted, index) { undo } else { include })
         }
-        RowPosition::NoLease { capped } => (no_lease(admitted, capped, (tokens, card_tokens)), pin, card()),
-        RowPosition::Outside => (reason_outside(admitted, index, mark), include, card()),
+        RowPosition::NoLease { capped } => (no_lease(admitted, capped, (tokens, card)), ("pin", "pins it permanently")),
+        RowPosition::Outside => (reason_outside(admitted, index, mark), include),
     };
     let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
     let mut items = items(&turn.messages, &whole);
     for item in &mut items {
         item.form = Form::Out;
     }
-    let verdict = omitted_verdict(admitted, addition, action, does);
+    let Window { start, shortened, form, .. } = admitted.window;
+    let in_window = index >= start && !admitted.summed.covers(index);
+    let form = if index < shortened { form } else { Form::Full };
+    let needed = if in_window { turn_cost(turn, form, &admitted.marks) } else { card };
+    let verdict = omitted_verdict(admitted, needed, action, does);
     Some(Row { verdict, reason, tokens, pin: mark, items, ..empty_row(turn) })
+}
+
+/// Returns whether an excluded turn would be sent if its exclusion were removed.
+fn returns_unmarked(admitted: &Admitted<'_>, index: usize) -> bool {
+    let input = admitted.input;
+    if index < admitted.window.start || !admitted.choice.takes_itself(index) {
+        return false;
+    }
+    let excluding = admitted.marks.turn(&input.turns[index]).map(|mark| mark.target);
+    let marks = input.marks.iter().filter(|mark| Some(mark.target) != excluding).cloned().collect();
+    let unmarked = PlanInput { marks, ..input.clone() };
+    let then = admit_with(&unmarked, admitted.summed.clone(), AllowanceUse::Offered, admitted.most);
+    then.is_ok_and(|then| then.places[index].is_sent())
 }
 
 /// Returns the tokens of a turn's messages that can be sent; `None` if there are none.
@@ -195,11 +201,10 @@ fn sent_tokens(turn: &TurnInput) -> Option<u32> {
     sent.reduce(u32::saturating_add)
 }
 
-/// Returns a verdict with a remedy and its price.
-fn omitted_verdict(admitted: &Admitted<'_>, addition: Addition, action: &str, does: &str) -> Verdict {
-    let (pushes_out, pushes_turns) = admitted.price(addition).pushes;
-    let remedy = Remedy { action: action.into(), does: does.into(), pushes_out, pushes_turns };
-    Verdict::Out { needed: admitted.adds(addition).saturating_sub(admitted.free()), remedy: Some(remedy) }
+/// Returns the verdict on an item that would take `tokens`.
+fn omitted_verdict(admitted: &Admitted<'_>, tokens: u32, action: &str, does: &str) -> Verdict {
+    let remedy = Remedy { action: action.into(), does: does.into() };
+    Verdict::Out { needed: tokens.saturating_sub(admitted.free()), remedy: Some(remedy) }
 }
 
 /// Returns the tokens of a turn's card: exact for marked turns, else an upper estimate. Tool results are not part of
@@ -248,7 +253,7 @@ fn lease_row(admitted: &Admitted<'_>, block: &Block, place: RowPosition) -> Opti
         return admitted.summed.row(block_row(input, block), room, &input.summaries);
     }
     if place == RowPosition::Repeated {
-        let remedy = Remedy { action: "pin".into(), does: "pins it".into(), pushes_out: 0, pushes_turns: 0 };
+        let remedy = Remedy { action: "pin".into(), does: "pins it".into() };
         let verdict = Verdict::Out { needed: 0, remedy: Some(remedy) };
         return Some(Row {
             verdict,
@@ -259,7 +264,7 @@ fn lease_row(admitted: &Admitted<'_>, block: &Block, place: RowPosition) -> Opti
         });
     }
     let RowPosition::NoLease { capped } = place else { return None };
-    let verdict = omitted_verdict(admitted, Addition::apart(block.tokens), "pin", "pins it permanently");
+    let verdict = omitted_verdict(admitted, block.tokens, "pin", "pins it permanently");
     Some(Row {
         verdict,
         reason: no_lease(admitted, capped, (block.tokens, block.tokens)),
@@ -284,8 +289,7 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
         let verdict = if may && is_included {
             let form = if message.calls > 0 { Form::Elided } else { message.whole };
             let cost = cost_in(message, form);
-            let addition = index.map_or_else(|| Addition::apart(cost), |index| Addition::into_turn(index, cost));
-            omitted_verdict(admitted, addition, "include-once", "includes it in the next request")
+            omitted_verdict(admitted, cost, "include-once", "includes it in the next request")
         } else {
             Verdict::Out { needed: 0, remedy: None }
         };
@@ -318,12 +322,8 @@ fn left_out_messages(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<us
         } else if let Some(mark) = mark.filter(|_| !admitted.input.near.iter().any(listed)) {
             is_in_episode = matches!(mark.target, Atom::Episode { .. });
             let (once, saved) = (mark.kind.once(), message.tokens.saturating_sub(message.placeholder));
-            let addition = match (place, index) {
-                (Some(RowPosition::Window), Some(index)) => Addition::into_turn(index, saved),
-                _ => Addition::apart(saved),
-            };
             let action = if once { "exclude-once" } else { "exclude" };
-            let verdict = omitted_verdict(admitted, addition, action, "removes the exclusion");
+            let verdict = omitted_verdict(admitted, saved, action, "removes the exclusion");
             let name = part_name(message.role);
             let of = if turn.number == 0 { String::new() } else { format!(" of turn {}", turn.number) };
             rows.push(Row {
@@ -346,11 +346,7 @@ fn omitted_row(admitted: &Admitted<'_>, omitted: &OmittedItem) -> Row {
         && matches!(omitted.reason, Reason::Budget { .. });
     let (action, does) = if is_out_of_room { budget } else { (omitted.remedy.0.as_str(), omitted.remedy.1.as_str()) };
     let suggested = matches!(omitted.reason, Reason::PinSuggested | Reason::PinMattered | Reason::PinEarned { .. });
-    let verdict = if suggested {
-        Verdict::Suggested
-    } else {
-        omitted_verdict(admitted, Addition::apart(omitted.tokens), action, does)
-    };
+    let verdict = if suggested { Verdict::Suggested } else { omitted_verdict(admitted, omitted.tokens, action, does) };
     Row {
         tokens: omitted.tokens,
         title: omitted.title.clone(),
@@ -373,8 +369,8 @@ fn unsupported_parts(turn: &TurnInput) -> impl Iterator<Item = Row> {
 }
 
 fn inactive_row(admitted: &Admitted<'_>, mark: &InactiveMark) -> Row {
-    let addition = Addition::apart(mark.tokens.saturating_add(CARD));
-    let verdict = omitted_verdict(admitted, addition, "include-once", "quotes it in the next request");
+    let tokens = mark.tokens.saturating_add(CARD);
+    let verdict = omitted_verdict(admitted, tokens, "include-once", "quotes it in the next request");
     Row {
         tokens: mark.tokens,
         title: mark.title.clone(),

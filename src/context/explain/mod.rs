@@ -1,7 +1,7 @@
 //! Turns the admitted candidates into a plan: every item in exactly one row, with its tokens and its reason.
 //! Not for: decisions (`admission`) or the request's bytes (`render`).
 //!
-//! * `excluded` makes the rows of the items that are left out; `price` computes what including one of them would cost.
+//! * `excluded` makes the rows of the items that are left out.
 //! * `blocked` describes a call whose required parts do not fit.
 //! * [`variant`] changes a solved plan without solving it again: without one item, or for another model.
 //! * [`cause`] determines which act caused a difference between two plans; [`transition`] describes what happened to an
@@ -12,7 +12,6 @@ pub mod cause;
 #[cfg(test)]
 pub(in crate::context) mod cause_tests;
 mod excluded;
-mod price;
 pub mod transition;
 pub mod variant;
 

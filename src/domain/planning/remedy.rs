@@ -1,20 +1,16 @@
 //! The action that would include an item that is left out.
-//! Not for: why it is left out (`reason`).
+//! Not for: why it is left out (`reason`), or what the action would change (`what_if`).
 
-use crate::domain::call::tokens::counted;
+use crate::domain::conversation::mark::MarkKind;
 use serde::{Deserialize, Serialize};
 
-/// The action that would include an item that is left out, and its price.
+/// The action that would include an item that is left out. [`super::ActPreview`] describes what it would change.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Remedy {
     /// The action's name in the key table (`include-once`, `exclude`, `pin`, `budget-up`, …); the screen shows its key.
     pub action: String,
     /// Its effect, as the end of a sentence: "takes the exclusion back".
     pub does: String,
-    /// Tokens that would have to leave first.
-    pub pushes_out: u32,
-    /// Number of the oldest turns in the window that would have to leave.
-    pub pushes_turns: u32,
 }
 
 impl Remedy {
@@ -35,32 +31,20 @@ impl Remedy {
         Some(command)
     }
 
+    /// Returns the mark that the action sets, and whether it removes that mark instead; `None` for an action that sets no
+    /// mark.
+    pub fn mark(&self) -> Option<(MarkKind, bool)> {
+        match self.action.as_str() {
+            "include-once" | "open" => Some((MarkKind::IncludeOnce, false)),
+            "pin" => Some((MarkKind::Sticky, false)),
+            "exclude" => Some((MarkKind::Exclude, true)),
+            "exclude-once" => Some((MarkKind::ExcludeOnce, true)),
+            _ => None,
+        }
+    }
+
     /// Returns the remedy as a sentence that begins with the action's `key`.
     pub fn sentence(&self, key: &str) -> String {
-        let tokens = counted(self.pushes_out.into(), "token");
-        let price = match (self.pushes_out, self.pushes_turns) {
-            (0, _) => "; removes no turn".to_owned(),
-            (_, 0) => format!("; {tokens} over the budget"),
-            (_, 1) => format!("; removes the oldest turn ({tokens})"),
-            (_, turns) => format!("; removes the {turns} oldest turns ({tokens})"),
-        };
-        format!("{key} {}{price}", self.does)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_token_is_singular() {
-        let remedy = |pushes_out, pushes_turns| {
-            Remedy { action: "include-once".into(), does: "includes it once".into(), pushes_out, pushes_turns }
-                .sentence("i")
-        };
-        assert_eq!(remedy(0, 0), "i includes it once; removes no turn");
-        assert_eq!(remedy(1, 0), "i includes it once; 1 token over the budget");
-        assert_eq!(remedy(1_200, 1), "i includes it once; removes the oldest turn (1,200 tokens)");
-        assert_eq!(remedy(1, 2), "i includes it once; removes the 2 oldest turns (1 token)");
+        format!("{key} {}", self.does)
     }
 }

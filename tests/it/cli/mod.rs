@@ -8,4 +8,5 @@ mod exchange;
 mod folder;
 mod many_processes;
 mod new_user;
+mod remedies;
 mod statistics;

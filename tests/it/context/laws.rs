@@ -2,7 +2,7 @@
 //! back.
 
 #![allow(clippy::similar_names, reason = "a plan's own words are alike")]
-use crate::support::talk::{self, FixedResults, MarkTarget, OwnText, Quarter, SearchResults, Talk, TalkMessage};
+use crate::support::talk::{self, MarkTarget, OwnText, Quarter, SearchResults, Talk, TalkMessage};
 use pleach::context::policy::levels;
 use pleach::context::render::checks;
 use pleach::context::{plan, render};
@@ -152,7 +152,6 @@ fn search_results(turns: usize) -> impl Strategy<Value = SearchResults> {
         fits,
         memories,
         suggested,
-        settled: None,
     })
 }
 
@@ -1069,14 +1068,9 @@ proptest! {
     }
 }
 
-/// Follows the remedy of one excluded turn. A card's tokens are known only once it is made, so the price is an upper
-/// bound: no more turns may leave than it says. Returns how many left, and how many it said.
-fn remedy(talk: &Talk, pick: impl FnOnce(&[(usize, &Row)]) -> usize) -> (usize, u32) {
-    // Prices do not account for summaries, whose limit depends on the rest of the request.
-    let talk = &Talk { summary: None, session: None, ..talk.clone() };
-    let Some(found) = solve(talk) else { return (0, 0) };
-    let talk = &with_fixed_search(talk, &found);
-    let Some(before) = solve(talk) else { return (0, 0) };
+/// Follows the remedy of one excluded turn: the turn is then sent, or no request fits.
+fn remedy(talk: &Talk, pick: impl FnOnce(&[(usize, &Row)]) -> usize) {
+    let Some(before) = solve(talk) else { return };
     let able: Vec<(usize, &Row)> = before
         .plan
         .excluded()
@@ -1084,45 +1078,21 @@ fn remedy(talk: &Talk, pick: impl FnOnce(&[(usize, &Row)]) -> usize) -> (usize, 
         .filter_map(|row| Some((before.input.turns.iter().position(|turn| turn.atom == row.atom)?, row)))
         .collect();
     if able.is_empty() {
-        return (0, 0);
+        return;
     }
     let (index, row) = &able[pick(&able)];
     let Verdict::Out { remedy: Some(remedy), .. } = &row.verdict else { panic!("every turn has a remedy") };
     let mut after = talk.clone();
     after.marks.retain(|(on, _)| *on != MarkTarget::Turn(*index));
-    if let Some(settled) = &mut after.search_results.settled {
-        settled.cards.retain(|(turn, _)| turn != index);
-    }
     match remedy.action.as_str() {
         "include-once" => after.marks.push((MarkTarget::Turn(*index), MarkKind::IncludeOnce)),
         "pin" => after.marks.push((MarkTarget::Turn(*index), MarkKind::Sticky)),
         "exclude" | "exclude-once" => {}
         other => panic!("{other}"),
     }
-    let impossible = remedy.pushes_out > 0 && remedy.pushes_turns == 0;
-    let Some(then) = solve(&after) else {
-        assert!(impossible, "the remedy blocks the call: {row:#?}");
-        return (0, 0);
-    };
-    let window = |solved: &Solved| -> HashSet<Atom> {
-        solved.plan.included().filter(|row| row.section() == Some(Section::Recent)).map(|row| row.atom).collect()
-    };
-    // A summary that is newly sent or left out changes more than the price of one turn says.
-    let summaries = |solved: &Solved| -> Vec<Option<Hash>> {
-        solved.plan.included().filter(|row| row.kind == RowKind::Summary).map(|row| row.text).collect()
-    };
-    if summaries(&before) != summaries(&then) {
-        return (0, 0);
-    }
+    let Some(then) = solve(&after) else { return };
     let now = then.plan.rows.iter().find(|other| other.atom == row.atom).expect("the turn has a row");
     assert!(now.included(), "the remedy leaves it out: {row:#?}\n{now:#?}");
-    let left = window(&before).difference(&window(&then)).filter(|atom| **atom != row.atom).count();
-    // A policy that chooses turns by the available room chooses again with the mark, so the price is an estimate.
-    let estimated = before.input.policy.choose == TurnSelection::Relevance;
-    if !impossible && !estimated {
-        assert!(left <= remedy.pushes_turns as usize, "{left} turns left: {row:#?}");
-    }
-    (left, remedy.pushes_turns)
 }
 
 /// A person's lease displaces no turn that a person pinned, and everything else leaves before it: under every policy, it
@@ -1170,187 +1140,8 @@ fn a_lease_is_left_out_only_for_what_a_person_decided() {
     }
 }
 
-/// A turn of which one message was found and is sent as a card. When the turn itself is included, the card is not sent,
-/// and a policy that fills a share of the room chooses again: a turn that it had chosen leaves, and the remedy must
-/// have said so.
-#[test]
-fn remedy_counts_turns_that_leave_when_a_policy_chooses_again() {
-    let talk = found_with_its_card();
-    let left = remedy(&talk, |able| able.iter().position(|(turn, _)| *turn == 7).expect("it is left out"));
-    assert_eq!(left, (1, 1));
-}
-
 fn repeated(start: &str, unit: &str, count: usize) -> String {
     start.chars().chain(unit.chars().cycle().take(count)).collect()
-}
-
-fn hidden(message: TalkMessage) -> TalkMessage {
-    TalkMessage { bar: Some(SendBarrier::Hidden), ..message }
-}
-
-fn fact(age: u64, task: Task, flags: &[Flag], mentions: (u32, u32), similarity: i32) -> TurnFacts {
-    TurnFacts {
-        age,
-        task,
-        messages: vec![MessageFacts { role: Role::User, age, flags: flags.to_vec() }],
-        mentions,
-        similarity: Some(similarity),
-        ..TurnFacts::default()
-    }
-}
-
-#[allow(clippy::too_many_lines, reason = "one conversation, as it was found")]
-fn found_with_its_card() -> Talk {
-    let policy = PRESETS.iter().find(|policy| policy.name == "adaptive").expect("it is a preset").clone();
-    let own = |section, text: String| OwnText { section, text };
-    Talk {
-        turns: vec![
-            vec![TalkMessage::new(Role::User, repeated("q0z0z", "dmsnweupj ", 549))],
-            vec![
-                TalkMessage::new(Role::User, repeated("q1z0z", "ivljcew ", 223)),
-                TalkMessage::calling(String::new(), &["c0", "c1"]),
-                hidden(TalkMessage::result("c0", repeated("q1z2z", "rjwb ", 39))),
-                TalkMessage::result("c1", repeated("q1z3z", "line of output\n", 1_365)),
-            ],
-            vec![
-                hidden(TalkMessage::new(Role::User, repeated("q2z0z\n/", "", 0))),
-                TalkMessage::calling(String::new(), &["c0", "c1"]),
-                TalkMessage::result("c0", repeated("q2z2z", "bejo ", 194)),
-                TalkMessage::result("c1", repeated("q2z3z", "ywdthz ", 69)),
-                TalkMessage::calling(String::new(), &["c0", "c1"]),
-                TalkMessage::result("c0", repeated("q2z5z. p#\n\ntzv\nw / \n#\nj./ e/.y/# //\n./", "", 0)),
-                TalkMessage::result("nobody", repeated("q2z6zthezpvrl thezpvrl thezpvrl", "", 0)),
-                TalkMessage::new(Role::Assistant, repeated("q2z7z", "pgnsczah ", 458)),
-            ],
-            vec![
-                hidden(TalkMessage::new(Role::User, repeated("q3z0z", "icvwgdia ", 197))),
-                TalkMessage::new(Role::System, repeated("q3z1zforeign orders", "", 0)),
-                TalkMessage::calling(String::new(), &["c0", "c1", "c2"]),
-                hidden(TalkMessage::result("c0", repeated("q3z3z", "line of output\n", 6_645))),
-                TalkMessage::result("c1", repeated("q3z4z", "line of output\n", 765)),
-                hidden(TalkMessage::result("c2", repeated("q3z5zlrcxgg", "", 0))),
-                TalkMessage::calling(String::new(), &["c0"]),
-                TalkMessage::result("c0", repeated("q3z7z", "line of output\n", 6_345)),
-                TalkMessage::new(Role::Assistant, repeated("q3z8z", "qtsdxj ", 370)),
-            ],
-            vec![
-                TalkMessage::new(Role::User, repeated("q4z0z", "rmayzhr ", 47)),
-                TalkMessage::new(Role::System, repeated("q4z1zforeign orders", "", 0)),
-                TalkMessage::calling(repeated("q4z2zbulpoj bulpoj", "", 0), &["c0", "c1"]),
-                hidden(TalkMessage::new(Role::User, repeated("q4z3zbetween", "", 0))),
-                TalkMessage::result("c0", repeated("q4z4z", "yuzx ", 209)),
-                TalkMessage::result("c1", repeated("q4z5z", "qcekek ", 370)),
-                TalkMessage::new(Role::Assistant, repeated("q4z6z𑌉<*", "", 0)),
-            ],
-            vec![
-                TalkMessage::new(Role::User, repeated("q5z0z", "yksqqqd ", 79)),
-                TalkMessage::calling(String::new(), &["c0", "c1", "c2"]),
-                TalkMessage::result("c1", repeated("q5z2z", "line of output\n", 4_995)),
-                TalkMessage::result("c2", repeated("q5z3z", "aczy ", 294)),
-                TalkMessage::new(Role::Assistant, repeated("q5z4z", "agkinfd ", 127)),
-            ],
-            vec![
-                TalkMessage::new(Role::User, repeated("q6z0z", "uiw ", 191)),
-                TalkMessage::calling(String::new(), &["c0"]),
-                TalkMessage::result("nobody", repeated("q6z2z", "line of output\n", 4_170)),
-            ],
-            vec![
-                TalkMessage::new(Role::User, repeated("q7z0z", "vmc ", 107)),
-                TalkMessage::calling(repeated("q7z1z \n\n/#d#\n#n#./", "", 0), &["c0", "c1"]),
-                hidden(TalkMessage::new(Role::User, repeated("q7z2zbetween", "", 0))),
-                TalkMessage::result("c0", repeated("q7z3z", "line of output\n", 5_160)),
-                hidden(TalkMessage::result("c1", repeated("q7z4z", "xcmkmce ", 39))),
-                TalkMessage::calling(repeated("q7z5z", "jdrbgor ", 447), &["c0", "c1"]),
-                TalkMessage::result("c0", repeated("q7z6z", "afu ", 183)),
-                TalkMessage::result("c1", repeated("q7z7z\n/hh. x\n\nt//#u \n.# \n\nb", "", 0)),
-                TalkMessage::new(Role::Assistant, repeated("q7z8z", "dfacrxte ", 440)),
-            ],
-            vec![
-                TalkMessage::new(Role::User, repeated("q8z0z", "qhnwlkhj ", 296)),
-                TalkMessage::calling(String::new(), &["c0", "c1", "c2"]),
-                hidden(TalkMessage::new(Role::User, repeated("q8z2zbetween", "", 0))),
-                TalkMessage::result("c0", repeated("q8z3zs", "", 0)),
-                TalkMessage::result("nobody", repeated("q8z4z", "fflxf ", 143)),
-                TalkMessage::result("nobody", repeated("q8z5z", "ftovs ", 335)),
-                TalkMessage::new(
-                    Role::Assistant,
-                    repeated(
-                        "q8z6zwlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv\n\n---STATE---\ngoal: wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv wlv\n---END STATE---",
-                        "",
-                        0,
-                    ),
-                ),
-            ],
-            vec![TalkMessage::new(Role::User, repeated("q9z0zgtxgqd", "", 0))],
-            vec![
-                TalkMessage::new(Role::User, repeated("q10z0z", "bwgrcgamf ", 69)),
-                TalkMessage::new(Role::Assistant, repeated("q10z1z", "zkf ", 107)),
-            ],
-        ],
-        open: vec![
-            TalkMessage::new(Role::User, repeated("q999z0z", "aaaaa ", 41)),
-            TalkMessage::calling(String::new(), &["c0", "c1", "c2"]),
-            TalkMessage::result("nobody", repeated("q999z2z", "line of output\n", 1_425)),
-            TalkMessage::result("nobody", repeated("q999z3z", "line of output\n", 1_395)),
-            hidden(TalkMessage::new(Role::User, repeated("q999z4zbetween", "", 0))),
-            TalkMessage::result("c2", repeated("q999z5z", "aaa ", 167)),
-        ],
-        own: vec![
-            own(Section::System, repeated("Be exact.", "", 0)),
-            own(Section::Orientation, repeated("", "aaaaaaaaa ", 189)),
-            own(Section::QuotedReply, repeated("", "aaaaa ", 125)),
-        ],
-        summary: Some(((0..10).collect(), repeated("", "lgxjuwm ", 391))),
-        policy,
-        budget: 2_247,
-        dialect: Dialect {
-            instruction_role: "user".into(),
-            strict_alternation: true,
-            tools: false,
-            ..Dialect::default()
-        },
-        tools: 2,
-        facts: vec![
-            fact(32_821, Task::Coding, &[Flag::Code, Flag::Question, Flag::Solution], (1, 3), 475),
-            fact(1_000, Task::Debugging, &[Flag::Question, Flag::Solution, Flag::Long, Flag::Technical], (0, 1), 650),
-            fact(973, Task::General, &[Flag::Error, Flag::Code, Flag::Question, Flag::Long], (0, 0), 523),
-            fact(1_911, Task::Research, &[], (0, 3), -41),
-            fact(1_498, Task::Debugging, &[Flag::Long], (1, 2), 461),
-            fact(1_402, Task::General, &[Flag::Code, Flag::Question, Flag::Long], (2, 2), -127),
-            fact(1_212, Task::General, &[Flag::Question], (1, 2), -238),
-            fact(633_474, Task::Debugging, &[], (1, 4), 971),
-            fact(
-                1_030,
-                Task::Research,
-                &[Flag::Error, Flag::Code, Flag::Solution, Flag::Long, Flag::Technical],
-                (2, 4),
-                421,
-            ),
-            fact(1_610, Task::Coding, &[], (2, 3), -60),
-            fact(1_936, Task::Debugging, &[Flag::Code], (1, 1), 671),
-        ],
-        search_results: SearchResults {
-            fits: vec![(7, 0)],
-            memories: vec![memory(0), memory(2)],
-            ..SearchResults::default()
-        },
-        ..Talk::default()
-    }
-}
-
-/// The same conversation with fixed search results.
-fn with_fixed_search(talk: &Talk, solved: &Solved) -> Talk {
-    let was_sent = |atom: Atom, kind: RowKind| {
-        let of_it = |row: &Row| (row.kind, row.section(), row.atom) == (kind, Some(Section::Retrieved), atom);
-        solved.plan.included().any(of_it)
-    };
-    let message = |(turn, at): &(usize, usize)| Atom::Message { node: talk.key(*turn, *at) };
-    let SearchResults { fits, memories, .. } = &talk.search_results;
-    let settled = FixedResults {
-        cards: fits.iter().copied().filter(|fit| was_sent(message(fit), RowKind::Card)).collect(),
-        memories: memories.iter().filter(|text| was_sent(talk::memory_atom(text), RowKind::Memory)).cloned().collect(),
-    };
-    Talk { search_results: SearchResults { settled: Some(settled), ..talk.search_results.clone() }, ..talk.clone() }
 }
 
 /// A plan's input survives serialization and gives the same plan.

@@ -224,12 +224,7 @@ pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
     let recent = || Verdict::In { section: Section::Recent };
     let mut pinned = row(b"note", Section::StickyPins, 340, "Never log tokens.", Reason::Sticky);
     pinned.pin = Some(MarkKind::Sticky);
-    let remedy = Remedy {
-        action: "include-once".into(),
-        does: "includes it for this call".into(),
-        pushes_out: 900,
-        pushes_turns: 2,
-    };
+    let remedy = Remedy { action: "include-once".into(), does: "includes it for this call".into() };
     let mut out =
         turn_row(&nodes[..4], 1, 900, Verdict::Out { needed: 700, remedy: Some(remedy) }, Reason::OutsideWindow);
     out.title = "An older turn about sessions".into();

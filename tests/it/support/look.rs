@@ -38,10 +38,7 @@ pub(super) fn add(
     let tokens = wanted.limits(input.budget.prompt).retrieval_tokens;
     input.allowance = tokens;
     look.memories(tokens, input);
-    if let Some(settled) = &talk.search_results.settled {
-        let offer = look.cards(&settled.cards, tokens, input);
-        input.offers.push(offer);
-    } else if tokens > 0 && !talk.search_results.fits.is_empty() {
+    if tokens > 0 && !talk.search_results.fits.is_empty() {
         look.older(tokens, input);
     } else if !talk.search_results.fits.is_empty() {
         input.near.push(near(search(), RowKind::Search, 0, Reason::ModeOff, "search-anyway"));
@@ -93,19 +90,13 @@ impl Look<'_> {
         }
         let marked = |text: &String| self.talk.marks.iter().any(|(on, _)| *on == MarkTarget::Memory(text.clone()));
         let free: Vec<&String> = self.talk.search_results.memories.iter().filter(|text| !marked(text)).collect();
-        let settled = self.talk.search_results.settled.as_ref();
         let mut candidates = Vec::new();
         for (order, text) in (0..).zip(free) {
             let body = render_forms::fenced("Remembered, confirmed by the user", text);
             let block = self.block(RowKind::Memory, Reason::Memory { standing: false }, memory_atom(text), body);
-            if tokens == 0 || settled.is_some_and(|settled| !settled.memories.contains(text)) {
-                input.near.push(near(
-                    memory_atom(text),
-                    RowKind::Memory,
-                    block.tokens,
-                    Reason::ModeOff,
-                    "include-once",
-                ));
+            if tokens == 0 {
+                let off = near(memory_atom(text), RowKind::Memory, block.tokens, Reason::ModeOff, "include-once");
+                input.near.push(off);
             } else {
                 candidates.push(Candidate::plain(block, order, ("include-once", "brings it in")));
             }

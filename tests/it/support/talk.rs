@@ -117,17 +117,6 @@ pub(crate) struct SearchResults {
     pub(crate) memories: Vec<String>,
     /// Messages that the model suggested to pin.
     pub(crate) suggested: Vec<(usize, usize)>,
-    /// The results of an earlier search, used instead of a new one.
-    pub(crate) settled: Option<FixedResults>,
-}
-
-/// The results of a search.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct FixedResults {
-    /// Messages that are sent as cards.
-    pub(crate) cards: Vec<(usize, usize)>,
-    /// Memories that are sent.
-    pub(crate) memories: Vec<String>,
 }
 
 /// A conversation and the settings under which its next call is planned.

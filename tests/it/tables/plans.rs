@@ -181,7 +181,6 @@ fn history(seed: u64) -> Talk {
         fits,
         memories: (1..=dice.size(3)).map(|n| format!("m{n} is what was remembered")).collect(),
         suggested: vec![place(&mut dice)],
-        settled: None,
     };
     let mut talk = Talk {
         turns,

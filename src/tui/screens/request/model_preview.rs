@@ -69,17 +69,16 @@ impl RequestScreen {
         if item.is_some() || row.included() || self.fixed(entry).is_some() {
             return None;
         }
-        let remedy = match &row.verdict {
-            Verdict::Out { remedy, .. } => remedy.as_ref()?.action.as_str(),
-            Verdict::In { .. } | Verdict::Suggested => "pin",
+        let (kind, toggle) = match &row.verdict {
+            Verdict::Out { remedy, .. } => remedy.as_ref()?.mark()?,
+            Verdict::In { .. } | Verdict::Suggested => (MarkKind::Sticky, false),
         };
-        let undone = |kind, action| PreviewedAction { atoms: vec![row.atom], kind, toggle: true, action };
-        Some(match remedy {
-            "exclude" => undone(MarkKind::Exclude, Action::Exclude),
-            "exclude-once" => undone(MarkKind::ExcludeOnce, Action::ExcludeOnce),
-            "budget-up" | "models" | "capsules" | "focus" | "search-anyway" => return None,
-            "pin" => PreviewedAction { kind: MarkKind::Sticky, action: Action::Pin, ..include(vec![row.atom]) },
-            _ => include(vec![row.atom]),
-        })
+        let action = match kind {
+            MarkKind::Exclude => Action::Exclude,
+            MarkKind::ExcludeOnce => Action::ExcludeOnce,
+            MarkKind::Sticky => Action::Pin,
+            MarkKind::IncludeOnce | MarkKind::Ephemeral | MarkKind::Leased { .. } => Action::IncludeOnce,
+        };
+        Some(PreviewedAction { atoms: vec![row.atom], kind, toggle, action })
     }
 }

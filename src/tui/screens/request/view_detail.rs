@@ -161,8 +161,7 @@ fn selection(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Ve
     rows
 }
 
-/// The action that includes a row that is left out. Its price is the plan's estimate until the preview has the exact
-/// price.
+/// The action that includes a row that is left out. The preview adds what it would change.
 fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Verdict::Out { needed, remedy } = &row.verdict else { return Vec::new() };
     // The remedies of a request that does not fit are shown above, and a preview without effect names the key itself.
@@ -174,8 +173,7 @@ fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
     match remedy {
         Some(remedy) => {
             let key = view.model.keys.key_named(&remedy.action);
-            let words = if known { format!("{key} {}.", remedy.does) } else { remedy.sentence(&key) };
-            rows.extend(TextRows::plain(&words, room, Ink::Text));
+            rows.extend(TextRows::plain(&format!("{}.", remedy.sentence(&key)), room, Ink::Text));
         }
         None if row.reason == Reason::ForeignInstructions => {
             let [once, pin] = [Action::IncludeOnce, Action::Pin].map(|action| view.key_in(action, When::Panel));
