@@ -69,7 +69,7 @@ pub fn already_in(input: &PlanInput, displaceable: bool) -> Option<AlreadyIn> {
     }
     let admitted = without_retrieved(input, input.allowance)?;
     // If no turn leaves for the allowance, none leaves without it, and the model is not asked for a state block.
-    if input.state_request.is_none() || !state_request::leaves_out_turns(&admitted) {
+    if !state_request::may_ask(&admitted) {
         return unrepeatable(&admitted, displaceable);
     }
     let answer = |decided: &Admitted<'_>| {

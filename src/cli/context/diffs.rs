@@ -79,6 +79,7 @@ impl NextRequest {
                 let _ = writeln!(text, "`pleach {command}` adds {} and removes {}:", tokens(0), tokens(1));
                 what_if::named(&mut text, "+", &figures.gained, figures.sums[0]);
                 what_if::named(&mut text, "-", &figures.lost, figures.sums[1]);
+                what_if::changed(&mut text, figures);
             }
         }
         text.trim_end().to_owned()

@@ -15,6 +15,7 @@ use crate::domain::base::money::money;
 use crate::domain::base::{Failure, FailureKind, Hash};
 use crate::domain::call::{Calibration, CallUses, CodeSet, PromptCost, RunCard};
 use crate::domain::planning::level_use::level_uses;
+use crate::domain::planning::row_counts::RowCounts;
 use crate::domain::planning::{Budget, ContextPlan, LevelUse, Mode, Row, RowKind, Section, Verdict};
 use crate::domain::summary::SummaryAuthor;
 use crate::engine::api::{Answer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, Planned, SessionView};
@@ -156,10 +157,11 @@ fn describe(plan: &ContextPlan, with_id: bool, calibration: Option<Calibration>,
             let _ = writeln!(text, "{}{mark}", line(row));
         }
     }
-    for (title, rows) in [("suggested", plan.suggested().collect()), ("left out", plan.excluded().collect::<Vec<_>>())]
-    {
+    let (suggested, excluded): (Vec<&Row>, Vec<&Row>) = (plan.suggested().collect(), plan.excluded().collect());
+    let left_out = RowCounts::of(&plan.rows).out;
+    for (title, count, rows) in [("suggested", suggested.len() as u64, suggested), ("left out", left_out, excluded)] {
         if !rows.is_empty() {
-            let _ = writeln!(text, "\n──── {title} {}", rows.len());
+            let _ = writeln!(text, "\n──── {title} {count}");
         }
         for row in rows {
             let _ = writeln!(text, "{}", line(row));

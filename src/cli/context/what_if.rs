@@ -10,7 +10,7 @@ use crate::cli::shape::prompt_cost;
 use crate::cli::stop::Stop;
 use crate::domain::base::Failure;
 use crate::domain::base::money::money;
-use crate::domain::planning::{MovedItem, PlanFigures, WhatIf};
+use crate::domain::planning::{ChangedItem, MovedItem, PlanFigures, WhatIf};
 use crate::engine::api::{PlanAnswer, PlanRequest};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -53,10 +53,11 @@ fn describe(found: &WhatIf) -> String {
     }
     for (title, result) in all.iter().skip(1) {
         let Ok(known) = result else { continue };
-        if known.sums.iter().any(|(count, _)| *count > 0) {
+        if known.sums.iter().any(|(count, _)| *count > 0) || known.changed > 0 {
             let _ = writeln!(text, "\n{title}");
             named(&mut text, "+", &known.gained, known.sums[0]);
             named(&mut text, "-", &known.lost, known.sums[1]);
+            changed(&mut text, known);
         }
     }
     text
@@ -129,5 +130,30 @@ pub(super) fn figures(known: &PlanFigures) -> Value {
         "lost_count": known.sums[1].0,
         "lost_tokens": known.sums[1].1,
         "changed": known.changed,
+        "changes": known.changes.iter().map(change_shape).collect::<Vec<_>>(),
     })
+}
+
+fn change_shape(item: &ChangedItem) -> Value {
+    json!({
+        "kind": item.kind.name(),
+        "title": item.title,
+        "turn": item.turn,
+        "tokens_before": item.before,
+        "tokens": item.after,
+    })
+}
+
+/// Lists the first items that are sent in another form, one per line, and counts the others.
+pub(super) fn changed(text: &mut String, known: &PlanFigures) {
+    for item in known.changes.iter().take(MAX_LISTED) {
+        let turn = item.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
+        let what = column(&format!("{turn}{}", item.title), 48);
+        let (before, after) = (number(item.before), number(item.after));
+        let _ = writeln!(text, "  ~ {} {what} {:>9}", column(item.kind.name(), 9), format!("{before} → {after}"));
+    }
+    let rest = (known.changed as usize).saturating_sub(MAX_LISTED);
+    if rest > 0 {
+        let _ = writeln!(text, "  ~ {rest} more");
+    }
 }

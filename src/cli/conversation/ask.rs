@@ -7,12 +7,13 @@ use crate::cli::stop::Stop;
 use crate::cli::{input, pick, shape};
 use crate::domain::base::money::money;
 use crate::domain::base::{BranchId, Failure, FailureKind, RunId};
+use crate::domain::call::tokens::counted;
 use crate::domain::call::{RunCard, RunStatus, ShortRead};
-use crate::domain::conversation::state;
+use crate::domain::conversation::{NodeHead, state};
 use crate::domain::planning::ContextPlan;
 use crate::domain::planning::plan::Warning;
-use crate::domain::tool::ToolTrace;
 use crate::domain::tool::resolution::unreadable;
+use crate::domain::tool::{ToolStatus, ToolTrace};
 use crate::engine::api::{
     Answer, Draft, DraftKind, Event, Exact, PlanAnswer, PlanRequest, Planned, Request, SessionEvent, SessionView,
     Ticket, ToolEvent, TurnEvent, TurnRequest,
@@ -72,8 +73,31 @@ pub(crate) fn ask_with_body(run: &mut Run<'_, '_>, file: &Path, words: &[String]
 pub(crate) fn edit(run: &mut Run<'_, '_>, message: &str, words: &[String], wait: bool) -> Result<(), Stop> {
     let text = run.io.full_message(words)?;
     let view = open(run, false, wait)?;
-    let kind = edit_draft(&view, message)?;
-    turn(run, &view, Draft { text: text.into(), kind, ..Draft::default() })
+    let edited = pick::message(&view, message)?;
+    let left = messages_after(&view, edited);
+    let draft = Draft { text: text.into(), kind: DraftKind::Edit(edited.id), ..Draft::default() };
+    turn(run, &view, draft)?;
+    note_left(run, left);
+    Ok(())
+}
+
+/// Returns how many messages of the open branch follow a message.
+fn messages_after(view: &SessionView, message: &NodeHead) -> usize {
+    let tree = pick::tree(view);
+    let head = pick::branch(view, None).ok().and_then(|branch| branch.head);
+    let path = head.and_then(|head| tree.slot(head)).map(|head| tree.path(head)).unwrap_or_default();
+    let at = path.iter().position(|slot| tree.head(*slot).id == message.id);
+    at.map_or(0, |at| path.len() - at - 1)
+}
+
+/// Says that the branch ends earlier than before, if messages followed the old answer.
+fn note_left(run: &mut Run<'_, '_>, left: usize) {
+    if left > 1 {
+        let messages = counted(left as u64, "message");
+        run.io.note(&format!(
+            "the branch now ends with the new answer; {messages} after the old version are kept: `pleach undo` returns to them"
+        ));
+    }
 }
 
 /// Returns the draft kind for an edit of this message.
@@ -85,7 +109,14 @@ pub(crate) fn edit_draft(view: &SessionView, message: &str) -> Result<DraftKind,
 pub(crate) fn regenerate(run: &mut Run<'_, '_>, message: Option<&str>, wait: bool) -> Result<(), Stop> {
     let view = open(run, false, wait)?;
     let kind = regenerate_draft(&view, message)?;
-    turn(run, &view, Draft { kind, ..Draft::default() })
+    let question = match kind {
+        DraftKind::Regenerate(id) => view.nodes.iter().find(|node| node.id == id),
+        _ => None,
+    };
+    let left = question.map_or(0, |question| messages_after(&view, question));
+    turn(run, &view, Draft { kind, ..Draft::default() })?;
+    note_left(run, left);
+    Ok(())
 }
 
 /// Returns the draft kind for another answer to this message. The default is the last message.
@@ -285,8 +316,12 @@ impl Turn {
             }
             self.traced.push(which);
             let args = unreadable(&trace.args).unwrap_or_else(|| trace.args.clone());
+            let more = if args.chars().count() > 80 { "…" } else { "" };
             let args = args.chars().take(80).collect::<String>();
-            run.io.note(&format!("{} {args}: {} in {} ms", trace.name, status.name(), trace.duration_ms));
+            let why = trace.preview.trim();
+            let why = if status == ToolStatus::Ok || why.is_empty() { String::new() } else { format!(": {why}") };
+            let (name, status) = (&trace.name, status.name());
+            run.io.note(&format!("{name} {args}{more} {status} in {} ms{why}", trace.duration_ms));
         }
     }
 

@@ -73,24 +73,24 @@ struct Ceiling<'a> {
     input: &'a PlanInput,
     used: Vec<Hash>,
     looked_up: AllowanceUse,
-    /// Whether turns are left out without further summaries.
-    leaves_out_turns: bool,
+    /// Whether the model may be asked without further summaries.
+    may_ask: bool,
     /// Computed when it is needed for the first time.
     tokens: OnceCell<u32>,
 }
 
 impl<'a> Ceiling<'a> {
     fn new(best: &Admitted<'a>, looked_up: AllowanceUse) -> Self {
-        let leaves_out_turns = best.input.state_request.is_some() && state_request::leaves_out_turns(best);
-        Self { input: best.input, used: best.summed.used.clone(), looked_up, leaves_out_turns, tokens: OnceCell::new() }
+        let (used, may_ask) = (best.summed.used.clone(), state_request::may_ask(best));
+        Self { input: best.input, used, looked_up, may_ask, tokens: OnceCell::new() }
     }
 
     /// Returns the limit of a plan with further summaries; none if the model is asked in both plans or in neither.
     fn of(&self, next: &Admitted<'_>) -> u32 {
-        let Some(request) = self.input.state_request.as_ref().filter(|_| self.leaves_out_turns) else {
+        let Some(request) = self.input.state_request.as_ref().filter(|_| self.may_ask) else {
             return u32::MAX;
         };
-        if state_request::leaves_out_turns(next) {
+        if state_request::may_ask(next) {
             return u32::MAX;
         }
         *self.tokens.get_or_init(|| {

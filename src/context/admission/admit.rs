@@ -12,10 +12,11 @@ use super::position::RowPosition;
 use super::sums::Sums;
 use super::window::{self, Costs, OPEN_OLDER, Window};
 use crate::context::explain::blocked::{Required, blocked};
-use crate::domain::conversation::{MarkKind, Role};
+use crate::context::render;
+use crate::domain::conversation::{Atom, MarkKind, Role};
 use crate::domain::planning::input::{ANSWER_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::plan::Blocked;
-use crate::domain::planning::{Block, Form, Layout, OmittedItem, PlanInput, Section, TurnSelection};
+use crate::domain::planning::{Block, Form, OmittedItem, PlanInput, RowKind, Section, TurnSelection};
 
 /// This many of the newest results of the open turn keep more characters than older ones.
 const OPEN_NEWEST: usize = 5;
@@ -145,7 +146,6 @@ fn admit_chosen(
 ) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
     let room = input.budget.prompt;
-    let required_beside_turns = required_beside_turns(input, &summed);
     let (mut plain, base_cost) = base_cost(input, &marks, &summed);
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(base_cost));
     let needed = base_cost.saturating_add(open_cost);
@@ -153,10 +153,16 @@ fn admit_chosen(
         let required = Required { needed, window: window::cheapest_window(input, &plain), open };
         return Err(blocked(input, &marks, &required, &|other| smallest_request(other, &summed)));
     }
+    let required_beside_turns = required_beside_turns(input, &summed, true);
+    let base_cost = required_beside_turns.saturating_add(window::least(input, &plain));
     let persons = {
         let shortest_open = open_cost.min(open_forms(input, &marks, 0).1);
         let cap = input.policy.leased_cap_tokens.min(choose::session_room(input, &summed, 0));
-        PersonsLeases::new(input, (&marks, &summed), (cap, room - base_cost - shortest_open))
+        PersonsLeases::new(
+            input,
+            (&marks, &summed),
+            (cap, room.saturating_sub(base_cost).saturating_sub(shortest_open)),
+        )
     };
     let (choice, most_offered) = chosen(input, (&marks, &summed), required_beside_turns, looked_up, given);
     plain.fixed = required_beside_turns;
@@ -199,7 +205,7 @@ fn admit_chosen(
 fn base_cost(input: &PlanInput, marks: &Marks<'_>, summed: &SummaryCoverage) -> (Sums, u32) {
     let mut plain = Sums::new(input, marks, &PolicyChoice::all(input, marks, summed));
     plain.summed = summed.floor;
-    let base_cost = required_beside_turns(input, summed).saturating_add(window::least(input, &plain));
+    let base_cost = required_beside_turns(input, summed, false).saturating_add(window::least(input, &plain));
     (plain, base_cost)
 }
 
@@ -320,21 +326,39 @@ fn is_turn_sent(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (tu
     }
 }
 
-/// Returns the tokens required in addition to the turns: blocks, tools, framing, and the label of the user message if
-/// blocks precede it.
-fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage) -> u32 {
-    let has = |section: Section| input.blocks.iter().any(|block| block.section == section);
+/// Returns the tokens required in addition to the turns: blocks, tools, and the framing of the messages and the label of
+/// the user message that these blocks need, with `all` also those that leases, offers, and cards of turns may need.
+fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage, all: bool) -> u32 {
     let required = input.blocks.iter().filter(|block| !is_lease(block) && !summed.omits(block));
-    let blocks = required.fold(0_u32, |sum, block| sum.saturating_add(block.tokens));
-    let labelled = input.layout == Layout::CacheFriendly || has(Section::QuotedReply);
+    let tokens = required.clone().fold(0_u32, |sum, block| sum.saturating_add(block.tokens));
+    let optional = input.blocks.iter().chain(input.offers.iter().flat_map(|offer| {
+        let blocks = offer.candidates.iter().map(|one| &one.block);
+        blocks.chain(&offer.heading)
+    }));
+    let blocks = required.chain(optional.filter(|_| all)).map(|block| (block.section, block.kind));
+    let cards = input.marks.iter().filter_map(|mark| {
+        let section = match mark.kind {
+            MarkKind::Sticky => Section::StickyPins,
+            MarkKind::IncludeOnce => Section::LeasedPins,
+            MarkKind::Leased { .. } | MarkKind::Ephemeral if all => Section::LeasedPins,
+            MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => return None,
+        };
+        (!matches!(mark.target, Atom::Section { .. } | Atom::Range { .. })).then_some((section, RowKind::Card))
+    });
+    let parts: Vec<(Section, RowKind)> = blocks.chain(cards).collect();
+    let has = |is: &dyn Fn(Section, RowKind) -> bool| parts.iter().any(|(section, kind)| is(*section, *kind));
+    let before_turns = has(&|section, kind| render::goes_before_turns(section, kind, input.layout));
+    let labelled = has(&|section, _| render::goes_into_user_message(section, input.layout));
     let has_user_message =
         input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());
     // Instructions and cards; blocks in a separate message if no user message is open; the continuation request; items
     // added after tool results.
-    let offers = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
-    let adds = offers.chain(&input.blocks).any(|block| block.section == Section::DuringTurn);
-    let messages = 2 + u32::from(!has_user_message) + u32::from(has(Section::UserMessage)) + u32::from(adds);
-    blocks
+    let messages = 1
+        + u32::from(before_turns)
+        + u32::from(!has_user_message)
+        + u32::from(has(&|section, _| section == Section::UserMessage))
+        + u32::from(has(&|section, _| section == Section::DuringTurn));
+    tokens
         .saturating_add(if labelled { input.labelled } else { 0 })
         .saturating_add(messages * MESSAGE_FRAMING + ANSWER_FRAMING)
         .saturating_add(input.tools_tokens)

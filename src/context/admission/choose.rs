@@ -403,7 +403,7 @@ pub(in crate::context) fn most_offered(input: &PlanInput, summed: &SummaryCovera
 }
 
 /// Returns the maximum of all levels together, in tokens.
-fn levels_total(input: &PlanInput) -> u32 {
+pub(in crate::context) fn levels_total(input: &PlanInput) -> u32 {
     input.policy.levels.total.min(input.budget.without_results())
 }
 

@@ -74,6 +74,7 @@ pub(in crate::context) fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32
         },
         blocks: Vec::new(),
         state_request: None,
+        always_asks: false,
         turns: turns.iter().enumerate().map(|(at, sizes)| turn(at, *sizes)).collect(),
         gaps: Vec::new(),
         open: TurnInput { messages: vec![open], ..turn(turns.len(), [0; 3]) },

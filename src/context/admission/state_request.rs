@@ -1,7 +1,7 @@
-//! Decides whether the model is asked to keep a state block, for policies that leave this decision to the plan: from
-//! the first request that leaves out a turn which is neither excluded nor covered by a summary. A summary alone never
-//! causes it: if all turns would be sent without the accepted summaries, the model is not asked.
-//! Not for: the text of the request, or policies that always or never ask (`engine::plans`).
+//! Decides whether the model is asked to keep a state block: with every request, or from the first request that leaves
+//! out a turn which is neither excluded nor covered by a summary. A summary alone never causes it: if all turns would be
+//! sent without the accepted summaries, the model is not asked. The newest turn and a person's leases go before it.
+//! Not for: the text of the request, or whether the policy asks at all (`engine::plans`).
 
 use super::accepted_summaries;
 use super::admit::{self, Admitted, AllowanceUse};
@@ -26,13 +26,14 @@ pub(in crate::context) fn admit<T>(
 ) -> Result<T, Box<Blocked>> {
     if let Some(asking) = certainly_asking(input)
         && let Ok(with) = admit::admit(&asking)
-        && sends_newest(&with)
-        && !accepted_summaries::leaves_out_lease(&with)
+        && keeps_room(&with)
+        && (asking.summaries.is_empty() || unsummed(&asking).is_ok_and(|bare| keeps_room(&bare)))
     {
         return Ok(read(&with));
     }
     let without = admit::admit(input)?;
-    let may_ask = || leaves_out_turns(&without) && (input.summaries.is_empty() || !fits_without_summaries(input));
+    let leaves_out = || leaves_out_turns(&without) && (input.summaries.is_empty() || !fits_without_summaries(input));
+    let may_ask = || input.always_asks || leaves_out();
     let Some(request) = input.state_request.as_ref().filter(|_| may_ask()) else { return Ok(read(&without)) };
     let mut decided = asking(input, request);
     let reason = match admit::admit(&decided) {
@@ -74,10 +75,18 @@ pub(in crate::context) fn admit<T>(
     admit::admit(&decided).map(|admitted| read(&admitted))
 }
 
-/// Returns the input with the request for a state block, if it is certain without admission that turns are left out:
-/// the turns that no mark and no lane keeps in or out exceed the budget in their shortest forms.
+/// Returns whether the newest turn and a person's leases are sent.
+fn keeps_room(asked: &Admitted<'_>) -> bool {
+    sends_newest(asked) && !accepted_summaries::leaves_out_lease(asked)
+}
+
+/// Returns the input with the request for a state block, if it is certain without admission that the model is asked: it
+/// always is, or the turns that no mark and no lane keeps in or out exceed the budget in their shortest forms.
 pub(in crate::context) fn certainly_asking(input: &PlanInput) -> Option<PlanInput> {
-    let request = input.state_request.as_ref().filter(|_| input.summaries.is_empty())?;
+    let request = input.state_request.as_ref().filter(|_| input.always_asks || input.summaries.is_empty())?;
+    if input.always_asks {
+        return Some(asking(input, request));
+    }
     let marks = Marks::new(&input.marks);
     let shortest = |turn: &TurnInput| {
         let full = turn_cost(turn, Form::Full, &marks);
@@ -128,6 +137,12 @@ fn fits_without_summaries(input: &PlanInput) -> bool {
 /// Admits everything except accepted summaries.
 fn unsummed(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
     admit::admit_with(input, SummaryCoverage::new(input, Vec::new()), AllowanceUse::Offered, None)
+}
+
+/// Returns whether the model may be asked for a state block.
+pub(in crate::context) fn may_ask(admitted: &Admitted<'_>) -> bool {
+    let input = admitted.input;
+    input.state_request.is_some() && (input.always_asks || leaves_out_turns(admitted))
 }
 
 /// Returns whether the request leaves out a turn that no person, lane, or summary keeps out.

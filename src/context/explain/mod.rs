@@ -2,6 +2,7 @@
 //! Not for: decisions (`admission`) or the request's bytes (`render`).
 //!
 //! * `excluded` makes the rows of the items that are left out.
+//! * `level_facts` corrects what the policy `levels` said before admission.
 //! * `blocked` describes a call whose required parts do not fit.
 //! * [`variant`] changes a solved plan without solving it again: without one item, or for another model.
 //! * [`cause`] determines which act caused a difference between two plans; [`transition`] describes what happened to an
@@ -12,6 +13,7 @@ pub mod cause;
 #[cfg(test)]
 pub(in crate::context) mod cause_tests;
 mod excluded;
+mod level_facts;
 pub mod transition;
 pub mod variant;
 
@@ -68,6 +70,7 @@ pub(in crate::context) fn explain(admitted: &Admitted<'_>) -> ContextPlan {
     let left_out: Vec<Warning> = decisions_left_out(admitted, &plan).collect();
     plan.warnings.extend(left_out);
     plan.warnings.extend(admitted.choice.warnings.iter().cloned());
+    level_facts::correct(&mut plan, input);
     let over =
         |level: LevelUse| Warning::LevelOver { used: level.used, budget: level.budget.unwrap_or(0), level: level.name };
     plan.warnings.extend(level_uses(&plan).into_iter().take(2).filter(LevelUse::is_over).map(over));

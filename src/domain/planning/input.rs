@@ -431,9 +431,13 @@ pub struct PlanInput {
     pub budget: Budget,
     /// The texts: instructions, state, notes, the quoted reply, the request to continue.
     pub blocks: Vec<Block>,
-    /// The request to keep a state block, sent if the plan leaves out turns.
+    /// The request to keep a state block, sent if the plan leaves out turns or `always_asks` is set. It never displaces
+    /// the newest turn or a person's lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_request: Option<Block>,
+    /// Whether the state block is requested even if no turn is left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub always_asks: bool,
     /// Turns of the path, oldest first, without the open one.
     pub turns: Vec<TurnInput>,
     /// Turns that are only counted.

@@ -71,6 +71,22 @@ pub struct PlanFigures {
     pub sums: [(u32, u32); 2],
     /// Number of items included in both, in another form or place.
     pub changed: u32,
+    /// These items; unlisted ones are only counted.
+    pub changes: Vec<ChangedItem>,
+}
+
+/// An item on both sides that is sent in another form: shortened, or as a card in place of its turn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ChangedItem {
+    pub kind: RowKind,
+    /// One-line title, unsanitized.
+    pub title: String,
+    /// The turn on the path, from 1.
+    pub turn: Option<u32>,
+    /// Tokens in the current plan.
+    pub before: u32,
+    /// Tokens here.
+    pub after: u32,
 }
 
 /// An item on one side only.
@@ -100,10 +116,9 @@ impl PlanFigures {
         };
         let (gained, gained_sum) = only_in(plan, &rows_present);
         let (lost, lost_sum) = only_in(present, &rows_here);
-        let differs = |(atom, row): (&Atom, &&Row)| match rows_present.get(atom) {
-            Some(before) => sent_forms(before) != sent_forms(row),
-            None => is_also_sent(row, &rows_present),
-        };
+        let mut listed = changes(&rows_here, &rows_present);
+        let changed = u32::try_from(listed.len()).unwrap_or(u32::MAX);
+        listed.truncate(MAX_LISTED);
         Self {
             plan: plan.id,
             est: plan.est_total,
@@ -115,7 +130,8 @@ impl PlanFigures {
             gained,
             lost,
             sums: [gained_sum, lost_sum],
-            changed: u32::try_from(rows_here.iter().filter(|entry| differs(*entry)).count()).unwrap_or(u32::MAX),
+            changed,
+            changes: listed,
         }
     }
 
@@ -136,6 +152,35 @@ fn is_also_sent(row: &Row, others: &BTreeMap<Atom, &Row>) -> bool {
         _ => return false,
     };
     row.source.turn.is_some() && others.values().any(|it| it.kind == other && it.source.turn == row.source.turn)
+}
+
+/// Returns the items that both plans send in different forms. The cards of a turn are one item with the turn.
+fn changes(here: &BTreeMap<Atom, &Row>, present: &BTreeMap<Atom, &Row>) -> Vec<ChangedItem> {
+    let mut found: Vec<ChangedItem> = Vec::new();
+    let mut add = |row: &Row, before: u32, after: u32| {
+        let is_turn = matches!(row.kind, RowKind::Turn | RowKind::Card) && row.source.turn.is_some();
+        let kind = if is_turn { RowKind::Turn } else { row.kind };
+        let same = |item: &ChangedItem| {
+            (item.kind, item.turn) == (kind, row.source.turn) && (is_turn || item.title == row.title)
+        };
+        if let Some(at) = found.iter().position(same) {
+            (found[at].before, found[at].after) = (found[at].before + before, found[at].after + after);
+        } else {
+            let (title, turn) = (row.title.clone(), row.source.turn);
+            found.push(ChangedItem { kind, title, turn, before, after });
+        }
+    };
+    for (atom, row) in here {
+        match present.get(atom) {
+            Some(before) if sent_forms(before) != sent_forms(row) => add(row, before.tokens, row.tokens),
+            None if is_also_sent(row, present) => add(row, 0, row.tokens),
+            Some(_) | None => {}
+        }
+    }
+    for (_, row) in present.iter().filter(|(atom, row)| !here.contains_key(*atom) && is_also_sent(row, here)) {
+        add(row, row.tokens, 0);
+    }
+    found
 }
 
 /// Returns whether a row is an item of the figures; a search is not.

@@ -413,7 +413,9 @@ impl MarkChange {
     fn sentence(&self) -> Option<String> {
         let (before, after) = self.kinds?;
         let items = if self.items > 1 { format!("{} items", self.items) } else { self.item.clone() };
-        Some(sentence(before, after, &items))
+        let replaces_pin = before == Some(MarkKind::Sticky) && after.is_some_and(|after| after != MarkKind::Sticky);
+        let replaced = if replaces_pin { ", in place of its pin" } else { "" };
+        Some(format!("{}{replaced}", sentence(before, after, &items)))
     }
 }
 
@@ -465,6 +467,9 @@ fn unchanged(before: Option<&Mark>, after: Option<&Mark>) -> Option<&'static str
     };
     if (before.kind, after.kind) == (MarkKind::Exclude, MarkKind::ExcludeOnce) {
         return Some("Already excluded; x includes it.");
+    }
+    if (before.kind, after.kind) == (MarkKind::Sticky, MarkKind::IncludeOnce) {
+        return Some("Already pinned, so every request includes it.");
     }
     let is_same = (before.kind, &before.note, before.by) == (after.kind, &after.note, after.by);
     is_same.then_some(match after.kind {

@@ -199,6 +199,7 @@ impl AuxiliaryCall {
             budget: rules.budget,
             blocks,
             state_request: None,
+            always_asks: false,
             turns: Vec::new(),
             gaps: Vec::new(),
             open,

@@ -244,7 +244,9 @@ impl<'a> InputAssembly<'a> {
                 blocks.push(self.block(section, RowKind::Text, text, section.title(), reason));
             }
         }
-        blocks.extend(self.state_request().filter(|_| self.requires_state_request()));
+        // A later round asks if the previous round did.
+        let asked = self.snapshot.round_before.as_ref().is_some_and(rounds::asks_for_state);
+        blocks.extend(self.state_request().filter(|_| asked));
         if let Some(state) = self.snapshot.state.as_ref().filter(|_| asks_state) {
             let (sent, masked) = secrets::mask(&state.text);
             let edited = if state.edited { ", edited by you" } else { "" };
@@ -255,18 +257,10 @@ impl<'a> InputAssembly<'a> {
         blocks
     }
 
-    /// Whether the solver decides if the model is asked for a state block, because it is not known yet whether turns
-    /// are left out.
-    fn solver_decides_state_request(&self) -> bool {
+    /// Whether the model is asked for a state block even if no turn is left out.
+    fn always_asks_for_state(&self) -> bool {
         let auto = self.snapshot.rules.policy.state_block == StateBlock::Auto;
-        let first = self.snapshot.round_before.is_none();
-        first && auto && self.snapshot.state.is_none() && self.snapshot.gaps.iter().all(|gap| gap.elsewhere)
-    }
-
-    /// Whether the model is always asked for a state block. A later round asks if the previous round did.
-    fn requires_state_request(&self) -> bool {
-        let before = self.snapshot.round_before.as_ref().map(rounds::asks_for_state);
-        before.unwrap_or_else(|| !self.solver_decides_state_request())
+        !auto || self.snapshot.state.is_some() || self.snapshot.gaps.iter().any(|gap| !gap.elsewhere)
     }
 
     /// Returns the block that asks the model to keep a state block; `None` if the policy never asks.
@@ -410,7 +404,7 @@ impl<'a> InputAssembly<'a> {
         let round_before = round_before.and_then(|round| rounds::turns(round, &rules.policy.name));
         let results = if rules.cap_by_policy { crate::context::results_tokens(&open) } else { 0 };
         self.add_warnings();
-        let state_request = self.state_request().filter(|_| self.solver_decides_state_request());
+        let state_request = self.state_request().filter(|_| self.snapshot.round_before.is_none());
         let mut input = PlanInput {
             basis: Basis::default(),
             policy: rules.policy.clone(),
@@ -425,6 +419,7 @@ impl<'a> InputAssembly<'a> {
             budget: rules.budget.with_results(results),
             shape,
             blocks,
+            always_asks: state_request.is_some() && self.always_asks_for_state(),
             state_request,
             turns,
             gaps: self.snapshot.gaps.clone(),

@@ -204,3 +204,26 @@ fn line_mode_prints_sentences() {
     let exported = home.ok(&["export", "--format", "json"]);
     assert_eq!(exported, home.ok(&["export", "--format", "jsonl"]));
 }
+
+/// An edit or another answer in the middle of a branch says how many messages are kept, and undo returns to them. A pin
+/// that another mark replaces is named, and including a pinned item changes nothing.
+#[test]
+fn acts_that_replace_something_say_so() {
+    let home = Home::new("");
+    for question in ["First?", "Second?", "Third?"] {
+        home.ok(&["ask", question]);
+    }
+    let regenerated = home.run(&["regenerate", "1"]);
+    assert!(regenerated.err.contains("5 messages after the old version are kept"), "{}", regenerated.err);
+    home.ok(&["undo"]);
+    let edited = home.run(&["edit", "2", "Another second?"]);
+    assert!(edited.err.contains("3 messages after the old version are kept"), "{}", edited.err);
+    home.ok(&["undo"]);
+    assert!(!home.run(&["regenerate"]).err.contains("are kept"), "only the answer was replaced");
+    home.ok(&["undo"]);
+    home.ok(&["pin", "1"]);
+    let again = home.ok(&["include", "1"]);
+    assert!(again.contains("Already pinned, so every request includes it."), "{again}");
+    let once = home.ok(&["exclude", "--once", "1"]);
+    assert!(once.contains("in place of its pin"), "{once}");
+}

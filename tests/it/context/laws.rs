@@ -370,6 +370,7 @@ fn talk() -> impl Strategy<Value = Talk> {
                 turns.retain(in_lane);
             }
             (talk.names, talk.state_request) = ((names.0, names.1), names.2.filter(|text| !text.trim().is_empty()));
+            talk.always_asks = anchor.is_some() == names.0;
             talk.anchor = anchor.filter(|(start, ..)| *start < talk.turns.len()).map(|(start, to, form)| {
                 pleach::domain::planning::plan::Anchor {
                     start: talk.key(start, 0),
@@ -728,8 +729,8 @@ fn assert_no_room_is_true(solved: &Solved) {
     }
 }
 
-/// The model is asked for a state block only if the request leaves out turns. A request for one that is not sent
-/// changes nothing.
+/// The model is asked for a state block only if the request leaves out turns, or if it always is. It then displaces
+/// neither the newest turn nor a person's lease. A request for one that is not sent changes nothing.
 fn assert_state_requested(talk: &Talk, solved: &Solved) {
     if talk.state_request.is_none() {
         return;
@@ -752,9 +753,22 @@ fn assert_state_requested(talk: &Talk, solved: &Solved) {
         solved.plan.excluded().filter(|row| kind(row) && !kept_out(row)).count()
     };
     if solved.plan.included().any(|row| asks(&row)) {
-        assert!(turns(&without, true) > 0, "nothing was left out: {}", brief(&without.plan));
+        assert!(talk.always_asks || turns(&without, true) > 0, "nothing was left out: {}", brief(&without.plan));
+        let newest = without.plan.included().filter(|row| row.kind == RowKind::Turn && row.reason == Reason::Recent);
+        let newest = newest.filter_map(|row| row.source.turn).max();
+        let is_sent = |turn: u32| {
+            let row = solved.plan.rows.iter().find(|row| row.kind == RowKind::Turn && row.source.turn == Some(turn));
+            row.is_none_or(|row| row.included() || matches!(row.reason, Reason::Superseded { .. }))
+        };
+        assert!(
+            newest.is_none_or(is_sent),
+            "the newest turn leaves: {}\n{}",
+            brief(&without.plan),
+            brief(&solved.plan)
+        );
     } else {
         let no_room = solved.plan.excluded().any(|row| row.kind == RowKind::Text);
+        assert!(no_room || !talk.always_asks, "it is not asked for: {}", brief(&solved.plan));
         // A summary alone does not cause the request.
         let unsummed = || Talk { state_request: None, summary: None, session: None, ..talk.clone() };
         let assert_calls_have_results = || solve(&unsummed()).is_some_and(|bare| turns(&bare, false) == 0);

@@ -38,6 +38,7 @@ fn figures(est: u32, micro: u64, same: u32, gained: Vec<MovedItem>, lost: Vec<Mo
         gained,
         lost,
         changed: 1,
+        changes: Vec::new(),
     }
 }
 

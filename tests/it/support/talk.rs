@@ -130,6 +130,8 @@ pub(crate) struct Talk {
     pub(crate) own: Vec<OwnText>,
     /// The text that asks the model for a state block when turns are left out.
     pub(crate) state_request: Option<String>,
+    /// Whether the state block is requested even if no turn is left out.
+    pub(crate) always_asks: bool,
     pub(crate) marks: Vec<(MarkTarget, MarkKind)>,
     pub(crate) inactive_marks: Vec<(MarkKind, u32)>,
     /// The closed turns of a summary, and its text.
@@ -165,6 +167,7 @@ impl Default for Talk {
             open: Vec::new(),
             own: vec![OwnText { section: Section::System, text: "Be helpful and exact.".into() }],
             state_request: None,
+            always_asks: false,
             marks: Vec::new(),
             inactive_marks: Vec::new(),
             summary: None,
@@ -316,8 +319,7 @@ impl InputBuilder<'_> {
     fn build_input(mut self) -> (PlanInput, Contents, bool) {
         let talk = self.talk;
         let turns: Vec<TurnInput> = (0..talk.turns.len()).map(|turn| self.turn(turn, &talk.turns[turn])).collect();
-        let open = self.turn(OPEN, &talk.open);
-        let (labelled, blocks) = (self.labelled(&open), self.blocks());
+        let (open, blocks) = (self.turn(OPEN, &talk.open), self.blocks());
         let tools = (0..talk.tools).map(|n| ToolSpec {
             name: format!("tool_{n}"),
             description: "Looks something up.".into(),
@@ -361,10 +363,11 @@ impl InputBuilder<'_> {
             summaries: self.summaries(&blocks),
             blocks,
             state_request: talk.state_request.as_ref().map(|text| self.state_request(text)),
+            always_asks: talk.state_request.is_some() && talk.always_asks,
             turns,
             gaps: gaps.collect(),
+            labelled: self.labelled(&open),
             open,
-            labelled,
             marks,
             inactive_marks: self.inactive_marks(),
             covered: self.covered(),
@@ -372,8 +375,8 @@ impl InputBuilder<'_> {
             round_before: None,
             warnings: Vec::new(),
         };
-        let (bag, reopened) = look::add(talk, self.encoding, self.counter, self.bag, &mut input);
-        (input, bag, reopened)
+        let found = look::add(talk, self.encoding, self.counter, self.bag, &mut input);
+        (input, found.0, found.1)
     }
 
     /// The summaries, the lane's before the session's, each with its section.

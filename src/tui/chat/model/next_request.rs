@@ -2,9 +2,9 @@
 //! Not for: drawing them (`chat::view::next_request`), or the list of all rows (`screens::request::model`).
 
 use crate::domain::conversation::Atom;
+use crate::domain::planning::row_counts::RowCounts;
 use crate::domain::planning::{ContextPlan, Row, Section};
 use crate::tui::model::list::ListCursor;
-use crate::tui::screens::request::model_counts::RowCounts;
 
 /// An item of the panel.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,6 @@
 //! Not for: the exact bytes of the request (`raw_request`).
 
 pub mod model;
-pub mod model_counts;
 pub mod model_filter;
 pub mod model_preview;
 pub mod model_range;

@@ -1,7 +1,6 @@
 //! State of the request overlay: the list of the plan's rows under headings, the cursor, and the selection.
 //! Not for: solving the plan, or the effect of an action on it.
 
-use super::model_counts::{RowCounts, is_blank};
 use super::model_filter::{Group, Heading, ListArrangement, RowFilter};
 use super::model_preview::ActionPreview;
 use super::model_range::RangeTurn;
@@ -10,6 +9,7 @@ use crate::domain::base::{Hash, NodeId, RunId};
 use crate::domain::call::UnusedItem;
 use crate::domain::conversation::{Atom, MarkKind};
 use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::row_counts::{RowCounts, is_blank};
 use crate::domain::planning::{ContextPlan, Item, ItemHistory, Row, RowKind, Section, Verdict};
 use crate::domain::tool::ToolCost;
 use crate::tui::model::list::ListCursor;
@@ -239,7 +239,7 @@ impl RequestScreen {
             let count = out.iter().map(|at| self.counts.left_out(&rows[*at])).sum();
             let tokens = out.iter().map(|at| self.counts.tokens_out(&rows[*at])).sum();
             entries.push(Entry::Excluded(count, tokens));
-            self.push_rows(rows, &out, entries);
+            self.push_rows(rows, &self.counts.out_under_their_turns(rows, &out), entries);
         }
     }
 

@@ -2,10 +2,10 @@
 //! Not for: requesting it (`update_sent`), or drawing the facts about the call (`view_sent`).
 
 use super::model::{Content, RequestScreen, is_question};
-use super::model_counts::RowCounts;
 use crate::domain::base::{Hash, RunId};
 use crate::domain::call::{ItemUse, SentRequest};
 use crate::domain::planning::Row;
+use crate::domain::planning::row_counts::RowCounts;
 use std::collections::HashMap;
 
 /// A call whose request the overlay shows.

@@ -9,7 +9,7 @@ use super::{view_code_set, view_figures, view_sent};
 use crate::domain::base::Hash;
 use crate::domain::conversation::{MarkKind, Role};
 use crate::domain::planning::plan::{BlockedRemedy, Reason};
-use crate::domain::planning::{ActPreview, Item, MovedItem, PlanFigures, Row, RowKind, Verdict};
+use crate::domain::planning::{ActPreview, ChangedItem, Item, MovedItem, PlanFigures, Row, RowKind, Verdict};
 use crate::domain::tool::ToolCost;
 use crate::tui::screens::calls::view_diff;
 use crate::tui::view::cache::CacheKey;
@@ -270,16 +270,19 @@ fn outcome(view: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
         0 => format!("{start}Adds no item"),
         _ => format!("{start}Adds {}", text::counted(u64::from(more_tokens), "token")),
     };
-    let pushes = if less == 0 { ", removes nothing".to_owned() } else { format!(", removes {}:", number(less_tokens)) };
-    let mut rows = TextRows::plain(&format!("{brings}{pushes}"), room, if less == 0 { Ink::Good } else { Ink::Warn });
+    let removes = if less == 0 { ", removes nothing".to_owned() } else { format!(", removes {}", number(less_tokens)) };
+    let without = i64::from(figures.est) + i64::from(less_tokens) - i64::from(more_tokens);
+    let others = match without - i64::from(found.est) {
+        0 => String::new(),
+        by => format!(", changes others by {}{}", if by < 0 { "-" } else { "+" }, text::short(by.unsigned_abs())),
+    };
+    let ink = if less == 0 && figures.changed == 0 { Ink::Good } else { Ink::Warn };
+    let mut rows = TextRows::plain(&format!("{brings}{removes}{others}:"), room, ink);
     let becomes = view.theme.glyphs.becomes;
     let whole = format!("{} {becomes} {} of {}", number(found.est), number(figures.est), number(figures.room));
-    let changed = match figures.changed {
-        0 => String::new(),
-        n => format!("; {} moved or shortened", text::counted(u64::from(n), "item")),
-    };
-    rows.extend(TextRows::plain(&format!("{whole}{changed}"), room, Ink::Dim));
+    rows.extend(TextRows::plain(&whole, room, Ink::Dim));
     rows.extend(named(view, view.theme.glyphs.out, &figures.lost, less, room));
+    rows.extend(changed(view, figures, room));
     if more > 1 {
         rows.push(Line::of(Ink::Dim, "Adds:"));
         rows.extend(named(view, "+", &figures.gained, more, room));
@@ -287,20 +290,44 @@ fn outcome(view: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
     rows
 }
 
+/// Names the first of the items that are sent in another form, one per line.
+fn changed(view: &ViewContext<'_>, figures: &PlanFigures, room: usize) -> Vec<Line> {
+    let becomes = view.theme.glyphs.becomes;
+    let one = |item: &ChangedItem| {
+        let tokens = format!("{} {becomes} {}", text::short(item.before.into()), text::short(item.after.into()));
+        listed(view, "~", (item.kind, &item.title, item.turn), &tokens, room)
+    };
+    with_rest(figures.changes.iter().take(NAMED).map(one).collect(), figures.changed)
+}
+
 /// Names the first of some items, one per line.
 fn named(view: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, room: usize) -> Vec<Line> {
     let one = |item: &MovedItem| {
-        let tokens = text::short(u64::from(item.tokens));
-        let turn = item.turn.map_or_else(String::new, |turn| format!("{turn:>3} "));
-        let left = room.saturating_sub(text::width(&tokens) + turn.len() + text::width(sign) + 5);
-        let title = if item.title.is_empty() { item.kind.name().into() } else { title_of(item.kind, &item.title) };
-        let title = text::fit(&title, left, view.theme.glyphs.ellipsis);
-        let gap = " ".repeat(left.saturating_sub(text::width(&title)) + 1);
-        Line::of(Ink::Excluded, &format!("  {sign} {turn}"))
-            .with(Ink::Text, &title)
-            .with(Ink::Dim, &format!("{gap}{tokens}"))
+        listed(view, sign, (item.kind, &item.title, item.turn), &text::short(u64::from(item.tokens)), room)
     };
-    let mut rows: Vec<Line> = items.iter().take(NAMED).map(one).collect();
+    with_rest(items.iter().take(NAMED).map(one).collect(), count)
+}
+
+/// The line of an item: its sign, turn, title, and tokens.
+fn listed(
+    view: &ViewContext<'_>,
+    sign: &str,
+    (kind, title, turn): (RowKind, &str, Option<u32>),
+    tokens: &str,
+    room: usize,
+) -> Line {
+    let turn = turn.map_or_else(String::new, |turn| format!("{turn:>3} "));
+    let left = room.saturating_sub(text::width(tokens) + turn.len() + text::width(sign) + 5);
+    let title = if title.is_empty() { kind.name().into() } else { title_of(kind, title) };
+    let title = text::fit(&title, left, view.theme.glyphs.ellipsis);
+    let gap = " ".repeat(left.saturating_sub(text::width(&title)) + 1);
+    Line::of(Ink::Excluded, &format!("  {sign} {turn}"))
+        .with(Ink::Text, &title)
+        .with(Ink::Dim, &format!("{gap}{tokens}"))
+}
+
+/// Adds the number of the items that are not listed.
+fn with_rest(mut rows: Vec<Line>, count: u32) -> Vec<Line> {
     let rest = (count as usize).saturating_sub(rows.len());
     if rest > 0 {
         rows.push(Line::of(Ink::Dim, &format!("    and {rest} more")));

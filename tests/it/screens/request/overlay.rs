@@ -14,7 +14,9 @@ use pleach::domain::call::{
 use pleach::domain::code::{CodeRef, Kind, Parts};
 use pleach::domain::conversation::{Atom, MarkKind};
 use pleach::domain::planning::plan::Reason;
-use pleach::domain::planning::{ActPreview, Budget, ContextPlan, Mode, MovedItem, PlanFigures, RowKind, Verdict};
+use pleach::domain::planning::{
+    ActPreview, Budget, ChangedItem, ContextPlan, Mode, MovedItem, PlanFigures, RowKind, Verdict,
+};
 use pleach::domain::tool::ToolCost;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallAnswer, CallRequest, DraftKind, Event, ItemName, PlanAnswer, PlanRequest, Planned,
@@ -125,7 +127,14 @@ fn preview(lost: Vec<MovedItem>) -> Box<ActPreview> {
         sums: [sum(&gained), sum(&lost)],
         gained,
         lost,
-        changed: 0,
+        changed: 1,
+        changes: vec![ChangedItem {
+            kind: RowKind::Turn,
+            title: "A turn sent as a card".into(),
+            turn: Some(11),
+            before: 900,
+            after: 60,
+        }],
     };
     Box::new(ActPreview { branch: MAIN, present: plan().id, est: 5_213, result: Ok(figures) })
 }
@@ -169,7 +178,8 @@ fn effects_of_including_a_row_are_previewed() {
     assert!(stage.screen(120, 35).contains("Previewing i"));
     stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), PlanAnswer::Preview(preview(lost())));
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("Adds 340 tokens, removes 3,244:"), "{screen}");
+    assert!(screen.contains("Adds 340 tokens, removes 3,244, changes others by"), "{screen}");
+    assert!(screen.contains("+2,444:") && screen.contains("900 → 60"), "5,213 + 340 - 3,244 + 2,444 = 4,753: {screen}");
     assert!(screen.contains("and 3 more") && screen.contains("Question 2 about tabs⟨U+202E⟩"), "{screen}");
     pictures("ahead", &mut stage);
     assert!(marks(&stage).is_none(), "a preview changes nothing");

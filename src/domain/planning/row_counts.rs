@@ -1,11 +1,10 @@
-//! Counts over all rows of a plan, computed once for each plan: the same numbers in the overlay's title, in its list,
-//! and in the panel.
-//! Not for: drawing them (`view`).
+//! Counts over all rows of a plan: the same numbers in the title and the list of the request screen, in the panel, and on
+//! the command line.
+//! Not for: drawing them.
 
+use super::plan::{Reason, Row, RowKind, Verdict};
 use crate::domain::call::tokens::short;
-use crate::domain::planning::plan::Reason;
-use crate::domain::planning::{Row, RowKind, Verdict};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Counts over the rows of a plan.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +22,8 @@ pub struct RowCounts {
     cards: HashMap<u32, usize>,
     /// Index of the row of each turn that is included only by cards.
     quoted: HashMap<u32, usize>,
+    /// Index of the row of each turn that is left out: the turn's own, or that of a range.
+    out_turns: HashMap<u32, usize>,
 }
 
 impl RowCounts {
@@ -30,13 +31,23 @@ impl RowCounts {
     pub fn of(rows: &[Row]) -> Self {
         let mut counts = Self::default();
         for row in rows.iter().filter(|row| row.included()) {
-            counts.included += 1;
+            // The heading of a search is part of what was found.
+            counts.included += u64::from(row.kind != RowKind::Search);
             if let (RowKind::Card, Some(turn)) = (row.kind, row.source.turn) {
                 *counts.cards.entry(turn).or_default() += 1;
             }
         }
         let quoted = rows.iter().enumerate().filter(|(_, row)| counts.cards_of(row) > 0);
         counts.quoted = quoted.filter_map(|(at, row)| Some((row.source.turn?, at))).collect();
+        let is_unquoted = |row: &Row| counts.cards_of(row) == 0 && row.reason != Reason::OffPath;
+        let is_out = |row: &Row| matches!(row.verdict, Verdict::Out { .. }) && is_unquoted(row);
+        let turns = rows.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Turn && is_out(row));
+        let turns = turns.filter_map(|(at, row)| Some((row.source.turn?, at)));
+        let ranges = rows.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Range);
+        let ranges = ranges.filter_map(|(at, row)| Some((row.source.turn?, row.turns, at)));
+        let ranges =
+            ranges.flat_map(|(first, turns, at)| (first..first.saturating_add(turns)).map(move |turn| (turn, at)));
+        counts.out_turns = ranges.chain(turns).collect();
         counts.out = rows.iter().map(|row| counts.left_out(row)).sum();
         counts.out_tokens = rows.iter().map(|row| counts.tokens_out(row)).sum();
         counts.widest = rows.iter().map(|row| short(u64::from(row.tokens)).len()).max().unwrap_or_default();
@@ -51,10 +62,11 @@ impl RowCounts {
         turn.and_then(|turn| self.cards.get(&turn).copied()).unwrap_or_default()
     }
 
-    /// The number of left-out items that a row counts for; 0 for a row that is included (even if only by cards) and for
-    /// a row that is not shown.
+    /// The number of left-out items that a row counts for; 0 for a row that is included (even if only by cards), for a
+    /// card of a turn that has its own row, and for a row that is not shown.
     pub fn left_out(&self, row: &Row) -> u64 {
-        if !matches!(row.verdict, Verdict::Out { .. }) || self.cards_of(row) > 0 || is_blank(row) {
+        let is_out = matches!(row.verdict, Verdict::Out { .. });
+        if !is_out || self.cards_of(row) > 0 || is_blank(row) || self.out_turn_of_card(row).is_some() {
             return 0;
         }
         let (turns, first) = (row.turns.max(1), row.source.turn.filter(|_| row.kind == RowKind::Range));
@@ -74,6 +86,29 @@ impl RowCounts {
         self.quoted.get(&turn).copied()
     }
 
+    /// The index of the row of a left-out card's turn, if the turn is left out too.
+    fn out_turn_of_card(&self, row: &Row) -> Option<usize> {
+        let is_out_card = row.kind == RowKind::Card && matches!(row.verdict, Verdict::Out { .. });
+        let turn = row.source.turn.filter(|_| is_out_card && row.reason != Reason::OffPath)?;
+        self.out_turns.get(&turn).copied()
+    }
+
+    /// Moves the left-out cards of each turn after the row of the turn, in their order.
+    pub fn out_under_their_turns(&self, rows: &[Row], part: &[usize]) -> Vec<usize> {
+        let listed: HashSet<usize> = part.iter().copied().collect();
+        let turn = |at: usize| self.out_turn_of_card(&rows[at]).filter(|turn| listed.contains(turn));
+        let mut cards: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (at, turn) in part.iter().filter_map(|at| Some((*at, turn(*at)?))) {
+            cards.entry(turn).or_default().push(at);
+        }
+        let mut sorted = Vec::with_capacity(part.len());
+        for &at in part.iter().filter(|at| turn(**at).is_none()) {
+            sorted.push(at);
+            sorted.append(&mut cards.remove(&at).unwrap_or_default());
+        }
+        sorted
+    }
+
     /// Puts the cards of each turn together, at the place of the turn's first card, after the row of the turn unless
     /// that row is in `listed`. The rows of such turns are added to `listed`.
     pub fn under_their_turns(&self, rows: &[Row], part: Vec<usize>, listed: &mut Vec<usize>) -> Vec<usize> {
@@ -90,7 +125,7 @@ impl RowCounts {
 
 /// Whether a row represents only an imported message without a text, which keeps a position in the tree. Such a row is
 /// neither shown nor counted.
-pub(crate) fn is_blank(row: &Row) -> bool {
+pub fn is_blank(row: &Row) -> bool {
     row.reason == Reason::Hidden && row.title.is_empty()
 }
 
@@ -137,6 +172,13 @@ mod tests {
         let mut listed = Vec::new();
         let order = counts.under_their_turns(&rows, vec![0, 1, 2], &mut listed);
         assert_eq!((order, listed), (vec![4, 0, 2, 1], vec![4]), "cards stand under their turn");
+        rows.push(row(RowKind::Card, 9, 70, true));
+        rows.push(row(RowKind::Card, 2, 30, true));
+        rows.push(row(RowKind::Card, 7, 20, true));
+        let counts = RowCounts::of(&rows);
+        assert_eq!((counts.out, counts.out_tokens), (1 + 5 + 1, 900 + 2_000 + 20), "a turn counts once");
+        assert_eq!(counts.out_under_their_turns(&rows, &[6, 3, 7, 5, 8]), [3, 6, 5, 7, 8]);
+        rows.truncate(6);
         rows[4].reason = Reason::OffPath;
         assert_eq!(RowCounts::of(&rows).out, 7, "the turn of another branch has no card here");
     }
