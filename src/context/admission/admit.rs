@@ -13,9 +13,9 @@ use super::sums::Sums;
 use super::window::{self, Costs, OPEN_OLDER, Window};
 use crate::context::explain::blocked::{Required, blocked};
 use crate::context::render;
-use crate::domain::conversation::{Atom, MarkKind, Role};
+use crate::domain::conversation::{Actor, Atom, MarkKind, Role};
 use crate::domain::planning::input::{ANSWER_FRAMING, MESSAGE_FRAMING};
-use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::plan::{Blocked, Reason};
 use crate::domain::planning::{Block, Form, OmittedItem, PlanInput, RowKind, Section, TurnSelection};
 
 /// This many of the newest results of the open turn keep more characters than older ones.
@@ -153,7 +153,9 @@ fn admit_chosen(
         let required = Required { needed, window: window::cheapest_window(input, &plain), open };
         return Err(blocked(input, &marks, &required, &|other| smallest_request(other, &summed)));
     }
-    let required_beside_turns = required_beside_turns(input, &summed, true);
+    let beside = |framed: Framed| required_beside_turns(input, &summed, framed);
+    let (required_beside_turns, framing_of_leases) =
+        (beside(Framed::Offered), beside(Framed::All) - beside(Framed::Offered));
     let base_cost = required_beside_turns.saturating_add(window::least(input, &plain));
     let persons = {
         let shortest_open = open_cost.min(open_forms(input, &marks, 0).1);
@@ -188,6 +190,7 @@ fn admit_chosen(
     let session_room = choose::session_room(input, &summed, offers.tokens_in(&choose::SESSION_LEVEL, &|_| false));
     let lease_cap = input.policy.leased_cap_tokens.min(session_room);
     let total = costs.total(window.start, window.shortened, window.form);
+    let total = total.saturating_add(framing_of_leases);
     let mut lease = Leases { cap: lease_cap, room, total, taken: persons.tokens(window.start) };
     let in_window = |at: usize| leases::is_in_window(&input.turns[at], at, (&marks, &choice), window.start);
     let mut leases = lease.place_blocks(input, (&summed, &persons), &in_window);
@@ -205,7 +208,7 @@ fn admit_chosen(
 fn base_cost(input: &PlanInput, marks: &Marks<'_>, summed: &SummaryCoverage) -> (Sums, u32) {
     let mut plain = Sums::new(input, marks, &PolicyChoice::all(input, marks, summed));
     plain.summed = summed.floor;
-    let base_cost = required_beside_turns(input, summed, false).saturating_add(window::least(input, &plain));
+    let base_cost = required_beside_turns(input, summed, Framed::Required).saturating_add(window::least(input, &plain));
     (plain, base_cost)
 }
 
@@ -326,21 +329,39 @@ fn is_turn_sent(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (tu
     }
 }
 
+/// The items whose messages and label are counted with what is required.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Framed {
+    Required,
+    /// Also offers and a person's leases, whether or not they are sent.
+    Offered,
+    /// Also the program's leases.
+    All,
+}
+
 /// Returns the tokens required in addition to the turns: blocks, tools, and the framing of the messages and the label of
-/// the user message that these blocks need, with `all` also those that leases, offers, and cards of turns may need.
-fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage, all: bool) -> u32 {
+/// the user message that these blocks and the other items of `framed` need.
+fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage, framed: Framed) -> u32 {
     let required = input.blocks.iter().filter(|block| !is_lease(block) && !summed.omits(block));
     let tokens = required.clone().fold(0_u32, |sum, block| sum.saturating_add(block.tokens));
-    let optional = input.blocks.iter().chain(input.offers.iter().flat_map(|offer| {
+    let lease = |engine: bool| if engine { Framed::All } else { Framed::Offered };
+    let optional = input.blocks.iter().filter(|block| match block.reason {
+        Reason::Leased { engine, .. } => framed >= lease(engine),
+        _ => framed >= Framed::Offered,
+    });
+    let offered = input.offers.iter().flat_map(|offer| {
         let blocks = offer.candidates.iter().map(|one| &one.block);
         blocks.chain(&offer.heading)
-    }));
-    let blocks = required.chain(optional.filter(|_| all)).map(|block| (block.section, block.kind));
+    });
+    let optional = optional.chain(offered.filter(|_| framed >= Framed::Offered));
+    let blocks = required.chain(optional).map(|block| (block.section, block.kind));
     let cards = input.marks.iter().filter_map(|mark| {
         let section = match mark.kind {
             MarkKind::Sticky => Section::StickyPins,
             MarkKind::IncludeOnce => Section::LeasedPins,
-            MarkKind::Leased { .. } | MarkKind::Ephemeral if all => Section::LeasedPins,
+            MarkKind::Leased { .. } | MarkKind::Ephemeral if framed >= lease(mark.by == Actor::Engine) => {
+                Section::LeasedPins
+            }
             MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => return None,
         };
         (!matches!(mark.target, Atom::Section { .. } | Atom::Range { .. })).then_some((section, RowKind::Card))

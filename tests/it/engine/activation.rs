@@ -189,13 +189,14 @@ fn undo_skips_marks_that_a_call_used_up() {
         );
         // The mark that the one for one call had replaced comes back. Then the act before it can be undone too.
         client.must(Request::Session(SessionRequest::Undo));
-        client.must(set(vec![ItemName::TurnOf(first)], MarkKind::Sticky));
+        let earlier = if kind == MarkKind::IncludeOnce { MarkKind::Exclude } else { MarkKind::Sticky };
+        client.must(set(vec![ItemName::TurnOf(first)], earlier));
         client.must(set(vec![ItemName::TurnOf(first)], kind));
         client.say(branch, "Of milk?");
         let back = sentence_of(&mut client, Request::Session(SessionRequest::Undo));
         assert!(back.contains(named) && back.contains("had used the mark"), "{back}");
         let kinds: Vec<MarkKind> = marks(&mut client, branch).iter().map(|mark| mark.kind).collect();
-        assert_eq!(kinds, [MarkKind::Sticky], "the earlier pin");
+        assert_eq!(kinds, [earlier], "the earlier mark");
         client.must(Request::Session(SessionRequest::Undo));
         assert!(marks(&mut client, branch).is_empty());
         // Undone before a call and redone after it: redo skips nothing and blocks nothing.
