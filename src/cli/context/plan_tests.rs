@@ -185,7 +185,7 @@ fn replay_says_whether_the_bytes_are_the_same() {
     for (digest, code) in [(Hash([9; 32]), 0), (Hash([1; 32]), 1)] {
         let printed = execute(&["replay", "abc", "--dry-run", "--json"], move |ticket, _| {
             let run = Box::new(card(RunStatus::Complete));
-            let request = RawRequest { body: BODY.into(), digest, parts: Vec::new(), tokens: 1, room: 2 };
+            let request = RawRequest { body: BODY.into(), digest, parts: Vec::new(), tokens: 1, budget: 2 };
             vec![answer(ticket, CallAnswer::Replayed { run, request: Box::new(request) })]
         });
         assert_eq!((printed.code, printed.json()["same"].as_bool()), (code, Some(code == 0)));

@@ -68,12 +68,12 @@ mod tests {
         let typing = |sentence| with_bound_keys(&built_in, &[When::Composer, When::Always], sentence);
         assert_eq!(typing("Pinned. u undoes it."), "Pinned. Ctrl+X u undoes it.");
         assert_eq!(typing("R regenerates the answer."), "/regenerate regenerates the answer.");
-        let hint = "`pleach doctor` tries every profile; `pleach models` lists models.";
-        assert_eq!(here(hint), "Ctrl+X D tries every profile; `/models` lists models.");
+        let hint = "`pleach doctor` checks every profile; `pleach models` lists models.";
+        assert_eq!(here(hint), "Ctrl+X D checks every profile; `/models` lists models.");
         let unbound = Keymap::load(Some("bind = [{ on = \"ctrl-x D\", run = \"none\", when = \"always\" }]"));
         assert_eq!(
             with_bound_keys(&unbound, IN_CONVERSATION, hint),
-            "/doctor tries every profile; `/models` lists models."
+            "/doctor checks every profile; `/models` lists models."
         );
     }
 }

@@ -5,6 +5,7 @@ use crate::domain::base::{BranchId, Hash};
 use crate::domain::call::request;
 use crate::domain::call::{Block, BlockKind, RawPart, RawRequest};
 use crate::domain::planning::Draft;
+use crate::engine::api::BodyCount;
 use crate::tui::model::typed_line::TypedLine;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -38,8 +39,8 @@ pub enum Row {
 pub struct EditedRequest {
     /// The original body.
     pub base: Arc<str>,
-    /// Tokens, budget, and number of messages that differ from the plan; None until the engine has counted them.
-    pub counted: Option<(u32, u32, u32)>,
+    /// Its counts; None until the engine has counted it.
+    pub counted: Option<BodyCount>,
     /// Whether it is being sent.
     pub sending: bool,
 }
@@ -98,7 +99,7 @@ impl RawRequestScreen {
             draft,
             body: request.body,
             digest: request.digest,
-            tokens: (request.tokens, request.room),
+            tokens: (request.tokens, request.budget),
             parts: request.parts,
             edit: None,
             sent: None,
@@ -300,7 +301,7 @@ mod tests {
         let part = |message, bytes, title: &str| RawPart { message, bytes, title: title.into(), tokens: 3 };
         let parts = vec![part(0, 10, "system"), part(0, 7, "sticky pins"), part(1, 7, "your message")];
         let digest = Hash::of(BODY.as_bytes());
-        let request = RawRequest { body: BODY.into(), digest, parts, tokens: 9, room: 99 };
+        let request = RawRequest { body: BODY.into(), digest, parts, tokens: 9, budget: 99 };
         RawRequestScreen::new(BranchId(Uuid::nil()), Draft::default(), request)
     }
 

@@ -275,7 +275,8 @@ fn outcome(view: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
     let pushes = if less == 0 { ", removes nothing".to_owned() } else { format!(", removes {}:", number(less_tokens)) };
     let mut rows = TextRows::plain(&format!("{brings}{pushes}"), room, if less == 0 { Ink::Good } else { Ink::Warn });
     let becomes = view.theme.glyphs.becomes;
-    let whole = format!("{} {becomes} {} of {}", number(found.est), number(figures.est), number(figures.room));
+    let whole =
+        format!("{} {becomes} {} of {}", number(found.est), number(figures.est), number(figures.budget.total()));
     let changed = match figures.changed {
         0 => String::new(),
         n => format!("; {} moved or shortened", text::counted(u64::from(n), "item")),
