@@ -127,7 +127,7 @@ fn a_plan_as_text_and_as_bytes() {
     let printed = execute(&["plan", "--request", "x"], planning);
     assert_eq!(printed.out, BODY);
     let printed = execute(&["plan", "x"], planning);
-    for part in ["71 of", "recent turns", "You pinned this", "left out 1", "removes the oldest turn", "1,234 bytes"] {
+    for part in ["71 of", "recent turns", "You pinned this", "left out 1", "removes the oldest turn"] {
         assert!(printed.out.contains(part), "{part}: {}", printed.out);
     }
     let printed = execute(&["build"], planning);

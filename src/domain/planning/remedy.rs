@@ -40,7 +40,7 @@ impl Remedy {
         let tokens = counted(self.pushes_out.into(), "token");
         let price = match (self.pushes_out, self.pushes_turns) {
             (0, _) => "; removes no turn".to_owned(),
-            (_, 0) => format!("; {tokens} over the budget"),
+            (_, 0) => format!("; {tokens} too many for the budget"),
             (_, 1) => format!("; removes the oldest turn ({tokens})"),
             (_, turns) => format!("; removes the {turns} oldest turns ({tokens})"),
         };
@@ -59,7 +59,7 @@ mod tests {
                 .sentence("i")
         };
         assert_eq!(remedy(0, 0), "i includes it once; removes no turn");
-        assert_eq!(remedy(1, 0), "i includes it once; 1 token over the budget");
+        assert_eq!(remedy(1, 0), "i includes it once; 1 token too many for the budget");
         assert_eq!(remedy(1_200, 1), "i includes it once; removes the oldest turn (1,200 tokens)");
         assert_eq!(remedy(1, 2), "i includes it once; removes the 2 oldest turns (1 token)");
     }

@@ -226,8 +226,6 @@ fn line_mode_prints_sentences() {
     let missing = "Missing: TEXT. Usage: /note TEXT. Example: /note We use PostgreSQL 16.";
     assert!(plain.err.contains(missing), "{}", plain.err);
     assert!(plain.err.contains("No terminal to ask on. Run `/trust --yes`."), "{}", plain.err);
-    let next = home.ok(&["plan", "Third"]);
-    assert!(next.contains("\nrequest ") && next.contains(" · plan "), "{next}");
     let exported = home.ok(&["export", "--format", "json"]);
     assert_eq!(exported, home.ok(&["export", "--format", "jsonl"]));
 }
