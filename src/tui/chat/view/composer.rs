@@ -4,7 +4,6 @@
 use crate::domain::base::Safe;
 use crate::domain::code::NamedSymbol;
 use crate::domain::planning::DraftKind;
-use crate::domain::planning::plan::Warning;
 use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::Model;
@@ -124,8 +123,7 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
     parts.extend(queued(view));
     parts.extend(files(view));
     parts.extend(summary(view));
-    parts.extend(super::next_request::unmet(view).map(|text| (Ink::Warn, text)));
-    parts.extend(inactive(view).map(|text| (Ink::Warn, text)));
+    parts.extend(super::next_request::mark_warnings(view).map(|text| (Ink::Warn, text)));
     let mut line = Line::new();
     for (at, (ink, text)) in parts.iter().enumerate() {
         if at > 0 {
@@ -135,13 +133,6 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
         line.push(*ink, &text::fit(text, room, view.theme.glyphs.ellipsis));
     }
     line
-}
-
-/// The inactive marks, if the panel that names them is not shown.
-fn inactive(view: &ViewContext<'_>) -> Option<String> {
-    let plan = view.model.shown_plan().filter(|_| !view.model.context_in_view())?;
-    let warning = plan.warnings.iter().find(|warning| matches!(warning, Warning::MarksAsleep { .. }))?;
-    Some(warning.sentence().trim_end_matches('.').to_owned())
 }
 
 /// The number of queued messages, whether they wait for the person, and the keys for them.

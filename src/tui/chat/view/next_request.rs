@@ -218,10 +218,15 @@ fn levels(plan: &ContextPlan) -> Vec<Pair> {
     level_uses(plan).into_iter().filter_map(one).collect()
 }
 
+/// What the edge of the composer says about marks that have no effect.
+pub(crate) fn mark_warnings(view: &ViewContext<'_>) -> impl Iterator<Item = String> {
+    unmet(view).into_iter().chain(inactive(view))
+}
+
 /// Marked items that are nevertheless left out: `1 lease left out: over budget`, without a reason if they have different
 /// ones. Items whose content another item already sends do not count, nor do inactive marks, which a warning of the plan
 /// names.
-pub(crate) fn unmet(view: &ViewContext<'_>) -> Option<String> {
+fn unmet(view: &ViewContext<'_>) -> Option<String> {
     let plan = view.model.plan.plan(view.model.branch()?.id)?;
     let is_missing = |row: &&Row| {
         matches!(row.verdict, Verdict::Out { .. }) && !matches!(row.reason, Reason::Duplicate | Reason::OffPath)
@@ -244,6 +249,13 @@ pub(crate) fn unmet(view: &ViewContext<'_>) -> Option<String> {
         counts_by_kind.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
     let why = if whys.len() == 1 { whys.pop_first().map(|why| format!(": {why}")) } else { None };
     (!parts.is_empty()).then(|| format!("{} left out{}", parts.join(", "), why.unwrap_or_default()))
+}
+
+/// The inactive marks, if the panel that names them is not shown: `1 mark inactive: its message is not on this branch`.
+fn inactive(view: &ViewContext<'_>) -> Option<String> {
+    let plan = view.model.shown_plan().filter(|_| !view.model.context_in_view())?;
+    let warning = plan.warnings.iter().find(|warning| matches!(warning, Warning::MarksAsleep { .. }))?;
+    Some(warning.sentence().trim_end_matches('.').to_owned())
 }
 
 /// Why a marked item is left out, in a few words. A size limit is the budget, or the share of it that the item's kind may

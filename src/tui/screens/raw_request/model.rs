@@ -5,7 +5,6 @@ use crate::domain::base::{BranchId, Hash};
 use crate::domain::call::request;
 use crate::domain::call::{Block, BlockKind, RawPart, RawRequest};
 use crate::domain::planning::Draft;
-use crate::engine::api::BodyCount;
 use crate::tui::model::typed_line::TypedLine;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -34,13 +33,25 @@ pub enum Row {
     Bytes(usize, Range<usize>, bool),
 }
 
+/// The counts of an edited request.
+#[derive(Clone, Copy, Debug)]
+pub struct EditCounts {
+    pub tokens: u32,
+    /// The budget, with its safety margin.
+    pub budget: u32,
+    /// The tokens that the request may take.
+    pub room: u32,
+    /// The number of messages that differ from the plan.
+    pub changed: u32,
+}
+
 /// The state of a request that was edited by hand.
 #[derive(Clone, Debug)]
 pub struct EditedRequest {
     /// The original body.
     pub base: Arc<str>,
     /// Its counts; None until the engine has counted it.
-    pub counted: Option<BodyCount>,
+    pub counted: Option<EditCounts>,
     /// Whether it is being sent.
     pub sending: bool,
 }

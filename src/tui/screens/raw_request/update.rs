@@ -1,7 +1,7 @@
 //! Updates of the exact request: opening it, editing it for one call, and sending the edited bytes.
 //! Not for: the format of the body (`domain::call::request`), or counting and sending it (the engine).
 
-use super::model::{EditedRequest, RawRequestPending, RawRequestScreen};
+use super::model::{EditCounts, EditedRequest, RawRequestPending, RawRequestScreen};
 use crate::domain::base::{BranchId, Failure, Hash, Safe};
 use crate::domain::call::request;
 use crate::domain::call::{BodyFault, RunCard};
@@ -203,7 +203,8 @@ fn edited_on_screen(model: &mut Model, digest: Hash) -> Option<&mut EditedReques
 /// Stores the token count of an edited request.
 fn counted(model: &mut Model, digest: Hash, found: &BodyCount) {
     if let Some(hand) = edited_on_screen(model, digest) {
-        hand.counted = Some(*found);
+        let BodyCount { tokens, budget, room, changed, .. } = *found;
+        hand.counted = Some(EditCounts { tokens, budget, room, changed });
     }
 }
 

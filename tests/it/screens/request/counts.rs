@@ -96,6 +96,8 @@ fn a_missing_lease_is_told_once_with_its_reason() {
         let screen = stage.screen(140, 50);
         assert_eq!(screen.matches("lease left out").count(), times, "{words}: {screen}");
         assert!(screen.contains(words) && !screen.contains("although you"), "{words}: {screen}");
+        let narrow = stage.screen(80, 24);
+        assert!(narrow.contains(words), "at the composer's edge where there is no panel: {words}: {narrow}");
     }
 }
 
