@@ -22,6 +22,16 @@ fn hidden(n: u32) -> String {
     format!("The request contains {}.", counted(n.into(), "invisible character"))
 }
 
+/// The sentence about inactive marks. `replaced` of them are on messages that have another version on the branch.
+fn inactive(count: u32, replaced: u32) -> String {
+    match (count, count == replaced) {
+        (1, true) => "1 mark inactive: this branch has another version of its message.".into(),
+        (_, true) => format!("{count} marks inactive: this branch has other versions of their messages."),
+        (1, false) => "1 mark inactive: its message is not on this branch.".into(),
+        (_, false) => format!("{count} marks inactive: their messages are not on this branch."),
+    }
+}
+
 /// A warning of a plan. A plan with warnings can be sent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "warning", rename_all = "snake_case")]
@@ -141,16 +151,7 @@ impl Warning {
             }
             Self::ToolsShortened { count: 1 } => "1 tool result is shortened to make room.".into(),
             Self::ToolsShortened { count } => format!("{count} tool results are shortened to make room."),
-            Self::MarksAsleep { count: 1, replaced: 1 } => {
-                "1 mark inactive: this branch has another version of its message.".into()
-            }
-            Self::MarksAsleep { count, replaced } if count == replaced => {
-                format!("{count} marks inactive: this branch has other versions of their messages.")
-            }
-            Self::MarksAsleep { count: 1, .. } => "1 mark inactive: its message is not on this branch.".into(),
-            Self::MarksAsleep { count, .. } => {
-                format!("{count} marks inactive: their messages are not on this branch.")
-            }
+            Self::MarksAsleep { count, replaced } => inactive(*count, *replaced),
             Self::DecisionLeftOut { title, tokens, why } => {
                 format!("Left out although you marked it: {title} ({}). {why}", in_tokens(*tokens))
             }
