@@ -37,7 +37,7 @@ pub(crate) fn with_bound_keys(keys: &Keymap, places: &[When], sentence: &str) ->
         if here == *key { text } else { text.replace(&format!("{key} {does}"), &format!("{here} {does}")) }
     };
     let text = PHRASES.iter().fold(slashed(sentence), named);
-    text.replace("`/doctor` tries", &format!("{} tries", keys.key(Action::Doctor)))
+    text.replace("`/doctor` checks", &format!("{} checks", keys.key(Action::Doctor)))
 }
 
 /// The key of an action that works in these places, which are the most specific first, or else its slash command.
