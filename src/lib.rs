@@ -203,8 +203,9 @@
 //! * **item**: a row of a plan. It is **included** or **left out**, with a **reason**, and an item that is left out may
 //!   have a **remedy**: the action that would include it, with the tokens that it adds and the items that it removes.
 //! * **atom**: the smallest unit that a plan includes or leaves out, named by the keys of its messages or by a hash.
-//! * **budget**: the tokens that the request may take: the model's window, less what is reserved for the answer, less a
-//!   safety margin, and never more than the configured cap.
+//! * **budget**: the tokens that the request and its **safety margin** may take: as a person or the policy set it,
+//!   otherwise the model's window less what is reserved for the answer. The request must fit into the budget less the
+//!   safety margin, which covers what no estimate can count.
 //! * **policy**: the rules and numbers by which a plan is solved.
 //! * **mode**: how much context the program adds automatically: Off, Light, or Heavy.
 //! * **section**: a part of the request that holds items of one kind. The **layout** is the order of the sections.

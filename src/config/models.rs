@@ -1,6 +1,7 @@
 //! Known properties of models: the built-in table and the user's entries.
 //! Not for: properties that a server reports (`llm`), which the engine gives precedence.
 
+use super::load::host;
 use super::settings::ModelEntry;
 use crate::domain::call::{Backend, Encoding, ModelInfo, Profile, Supports};
 use std::collections::BTreeMap;
@@ -9,6 +10,19 @@ const TABLE: &str = include_str!("../../config/models.toml");
 
 /// The context window assumed for unknown models.
 pub const ASSUMED_WINDOW: u32 = 8_192;
+
+/// The domains of public providers. The built-in table has the prices of their models; a server at any other address may
+/// serve a model of the same name at any price.
+const PUBLIC: [&str; 8] = [
+    "anthropic.com",
+    "deepseek.com",
+    "googleapis.com",
+    "groq.com",
+    "mistral.ai",
+    "openai.com",
+    "openrouter.ai",
+    "x.ai",
+];
 
 /// The built-in table and the user's entries, which have precedence.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -26,7 +40,7 @@ impl ModelTable {
     }
 
     /// Returns the known properties of a model of a profile. The profile's context window overrides the built-in table,
-    /// and the user's entry for the model overrides both.
+    /// and the user's entry for the model overrides both. The built-in price applies only to public providers.
     pub fn info(&self, name: &str, profile: Option<&Profile>) -> ModelInfo {
         let shipped = find(&self.shipped, name).cloned().unwrap_or_default();
         let own = find(&self.own, name).cloned().unwrap_or_default();
@@ -44,7 +58,7 @@ impl ModelTable {
             max_output: own.max_output.or(shipped.max_output).filter(|limit| *limit > 0),
             encoding: own.encoding.or(shipped.encoding).unwrap_or(Encoding::O200kBase),
             exact_encoding: own.exact.or(shipped.exact).unwrap_or(local),
-            price: own.price.or(shipped.price),
+            price: own.price.or(shipped.price.filter(|_| profile.is_none_or(is_public))),
             source: source.into(),
             supports: Supports::default(),
         }
@@ -56,6 +70,15 @@ impl ModelTable {
         let own = [&self.own, &self.shipped].into_iter().find_map(|table| find(table, name)?.tokenizer.as_deref());
         own.or_else(|| profile.map(|profile| profile.tokenizer.as_str())).map(str::trim).filter(|path| !path.is_empty())
     }
+}
+
+/// Whether the built-in prices apply to a profile.
+fn is_public(profile: &Profile) -> bool {
+    let is_at = |host: &str, domain: &&str| {
+        host.strip_suffix(*domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    profile.backend != Backend::Openai
+        || host(&profile.base_url).is_some_and(|host| PUBLIC.iter().any(|domain| is_at(&host, domain)))
 }
 
 /// Returns the entry with the longest name that is a prefix of the model's name, or of the part after its last `/`. A
@@ -134,6 +157,23 @@ mod tests {
         assert_eq!(table.tokenizer("other", Some(&profile)), Some("/p.json"));
         assert_eq!(table.tokenizer("other", Some(&Profile::default())), None);
         assert_eq!(table.tokenizer("gpt-4o", None), None);
+    }
+
+    #[test]
+    fn a_server_of_ones_own_has_no_built_in_price() {
+        let at = |address: &str| Profile { base_url: address.into(), ..Profile::default() };
+        let price = |table: &ModelTable, address: &str| table.info("gpt-4.1-mini", Some(&at(address))).price;
+        for public in ["https://api.openai.com/v1", "https://eu.api.openai.com/v1", "https://OPENAI.com"] {
+            assert!(price(&table(), public).is_some(), "{public}");
+        }
+        let own = ["http://localhost:8000/v1", "https://myopenai.com/v1", "https://openai.com.example.org/v1", ""];
+        for own in own {
+            assert_eq!(price(&table(), own), None, "{own}");
+        }
+        let set =
+            ModelEntry { price: Some(Price { input: 1.0, output: 2.0, ..Price::default() }), ..ModelEntry::default() };
+        let priced = ModelTable::new(BTreeMap::from([("gpt-4.1-mini".into(), set)]));
+        assert_eq!(price(&priced, "http://localhost:8000/v1").unwrap().micro(1_000_000, 0, 0), 1_000_000);
     }
 
     #[test]

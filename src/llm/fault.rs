@@ -230,14 +230,14 @@ const UNSUPPORTED: [&str; 17] = [
 /// Returns the user's remedy for each kind of error.
 pub fn hint(kind: &Kind) -> &'static str {
     match kind {
-        Kind::Connect => "Is the server running, and is base_url right? `pleach doctor` tries every profile.",
+        Kind::Connect => "Is the server running, and is base_url right? `pleach doctor` checks every profile.",
         Kind::Auth => {
-            "Check the profile's key: the variable that api_key_env names, such as OPENAI_API_KEY, or api_key_cmd."
+            "Check the profile's key: it comes from the environment variable that api_key_env names (such as OPENAI_API_KEY), or from api_key_cmd."
         }
         Kind::Model => "Choose another model; `pleach models` lists what the server has.",
         Kind::RateLimit => "Wait a moment and send the message again, or choose another model.",
         Kind::Quota => "The account has no credit left: add credit, or choose another profile.",
-        Kind::TooLong => "Lower the budget, leave something out, or choose a model with a larger window.",
+        Kind::TooLong => "Lower the budget, leave something out, or choose a model with a larger context window.",
         Kind::Body(_) => "pleach can send the request again in the format that the server accepts.",
         Kind::Refused => "Read the server's message; `pleach plan --request MESSAGE` prints the exact request.",
         Kind::Server => "The fault is on the server's side: try again, or choose another profile.",

@@ -53,6 +53,7 @@ const BANNED: &[&str] = &[
     "looked through",
     "goes on to",
     "called so",
+    "prompt budget",
 ];
 
 /// Terms that the command line's help and messages and the settings no longer use, in lowercase.

@@ -31,7 +31,7 @@ pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<()
         None => (None, named(a)?),
     };
     let diff = expect_answer!(run, Call(CallAnswer::Diff), CallRequest::DiffPlans { before, after });
-    run.io.either(&shape(&diff), &describe(&diff))
+    run.io.either(&shape(&diff), &describe(&diff, &view))
 }
 
 /// `plans why ITEM`.
@@ -44,7 +44,7 @@ pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<()
     let mut value = serde_json::to_value(&*history).unwrap_or_default();
     value["next"] = next.as_ref().map_or(Value::Null, NextRequest::shape);
     let next = next.map_or_else(String::new, |next| format!("\n\n{}", next.describe()));
-    run.io.either(&value, &format!("{}{next}", history_text(&history)))
+    run.io.either(&value, &format!("{}{next}", history_text(&history, &view)))
 }
 
 /// An item in the next request.
@@ -143,23 +143,25 @@ pub(crate) fn shape(diff: &PlanDiff) -> Value {
     value
 }
 
-fn line_of(call: &CallRef) -> String {
+fn line_of(call: &CallRef, view: &SessionView) -> String {
     let at = call.at.map_or_else(|| "not sent".to_owned(), time);
     let cost = call.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
-    let id = call.run.map_or_else(|| format!("plan {}", call.plan.short()), |run| run.to_string());
-    let of = number(call.budget);
+    let enough = pick::enough(view.runs.iter().map(|card| card.id));
+    let id = call.run.map_or_else(String::new, |run| format!("{}  ", pick::short(run, enough)));
+    let of = number(call.budget.saturating_add(call.safety));
     format!(
-        "{id}  {at}  {}  {}  {} of {of} tokens (estimated){cost}",
+        "{id}{at}  {}  {}  {} of {of} tokens (estimated){cost}",
         column(&call.name, 16),
         call.model,
         number(call.tokens)
     )
 }
 
-fn describe(diff: &PlanDiff) -> String {
-    let mut text = format!("from {}\nto   {}\n", line_of(&diff.before), line_of(&diff.after));
+fn describe(diff: &PlanDiff, view: &SessionView) -> String {
+    let (before, after) = (line_of(&diff.before, view), line_of(&diff.after, view));
+    let mut text = format!("from {before}\nto   {after}\n");
     for setting in &diff.settings {
-        let _ = writeln!(text, "{}: {} → {}", setting.name, setting.before, setting.after);
+        let _ = writeln!(text, "{}", setting.to_text());
     }
     for kind in DiffKind::ALL {
         let (count, tokens) = diff.sum(kind);
@@ -196,13 +198,14 @@ fn cause_sentence(cause: &Cause) -> String {
     format!("by {}: {}{at}", cause.by.title(), cause.words)
 }
 
-fn history_text(history: &ItemHistory) -> String {
+fn history_text(history: &ItemHistory, view: &SessionView) -> String {
+    let enough = pick::enough(view.runs.iter().map(|card| card.id));
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
     let mut text = format!("{turn}{}\n", history.title.trim());
     for stay in &history.stays {
         let at = stay.from.at.map_or_else(String::new, time);
         let calls = counted(stay.calls.into(), "call");
-        let id = stay.from.run.map_or_else(String::new, |run| run.to_string());
+        let id = stay.from.run.map_or_else(String::new, |run| pick::short(run, enough));
         let place = stay.place.as_ref().map_or_else(|| "not sent".to_owned(), ItemPlace::to_text);
         let reason = stay.place.as_ref().map_or_else(String::new, |place| place.reason.sentence());
         let _ = writeln!(text, "\n{at}  {id}  {calls}\n  {place}. {reason}");

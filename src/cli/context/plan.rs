@@ -13,6 +13,7 @@ use crate::config::commands::calls::{ContextCommand, Plans};
 use crate::config::commands::setting::Setting;
 use crate::domain::base::money::money;
 use crate::domain::base::{Failure, FailureKind, Hash};
+use crate::domain::call::tokens::counted;
 use crate::domain::call::{Calibration, CallUses, CodeSet, PromptCost, RunCard};
 use crate::domain::planning::level_use::level_uses;
 use crate::domain::planning::row_counts::RowCounts;
@@ -23,12 +24,11 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// A solved plan with the digest, size, and cost of its request.
+/// A solved plan with the digest and cost of its request.
 struct Solved {
     view: Arc<SessionView>,
     plan: Arc<ContextPlan>,
     digest: Hash,
-    bytes: u64,
     calibration: Option<Calibration>,
     cost: Option<PromptCost>,
     code_set: Option<Arc<CodeSet>>,
@@ -56,8 +56,8 @@ pub(crate) fn draft_of(
 fn solve(run: &mut Run<'_, '_>, words: &[String], again: Again<'_>) -> Result<Solved, Stop> {
     let (view, draft) = draft_of(run, words, again)?;
     match run.client.plan(&view, draft, &mut run.io)? {
-        Planned::Plan { plan, request_digest, bytes, calibration, cost, code_set, .. } => {
-            Ok(Solved { view, plan, digest: request_digest, bytes, calibration, cost, code_set })
+        Planned::Plan { plan, request_digest, calibration, cost, code_set, .. } => {
+            Ok(Solved { view, plan, digest: request_digest, calibration, cost, code_set })
         }
         Planned::Blocked(blocked) => Err(Stop::Blocked(blocked)),
     }
@@ -82,16 +82,11 @@ pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again
         }
         return run.io.value(&shape);
     }
-    // Scripts compare plans and requests by these digests.
-    let with_digests = run.io.joins;
-    let mut text = describe(&solved.plan, with_digests, solved.calibration, None);
+    let mut text = describe(&solved.plan, solved.calibration, None);
     if let Some(note) = note(run, &solved) {
         let _ = writeln!(text, "! {note}");
     }
     text.push_str(&code_search(solved.code_set.as_deref()));
-    if with_digests {
-        let _ = writeln!(text, "request {} · {} bytes", solved.digest.short(), number(solved.bytes));
-    }
     if let Some(cost) = solved.cost {
         text.push_str(&priced(&cost));
     }
@@ -116,18 +111,18 @@ fn priced(cost: &PromptCost) -> String {
     format!("prompt ≈ {} ({label}{cached}) · answer at most {}", money(cost.micro), money(cost.answer_most_micro))
 }
 
-/// Describes a plan as text, with its id if `with_id` is true. For a past call, `uses` adds which items its answer used.
-fn describe(plan: &ContextPlan, with_id: bool, calibration: Option<Calibration>, uses: Option<&CallUses>) -> String {
+/// Describes a plan as text, without ids and digests, which JSON has. For a past call, `uses` adds which items its answer
+/// used.
+fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&CallUses>) -> String {
     let uses = uses.map(|uses| uses.by_row(plan)).unwrap_or_default();
     let mut text = String::new();
-    let (total, room) = (number(plan.est_total), number(plan.budget.prompt));
+    let (total, room) = (number(plan.est_total), number(plan.budget.total()));
     let _ = writeln!(text, "{} · {} ({})", plan.profile, plan.model, plan.encoding.title());
     let (mode, layout) = (plan.mode.title(), plan.layout.name());
-    let id = if with_id { format!(" · plan {}", plan.id.short()) } else { String::new() };
-    let _ = writeln!(text, "policy {} · mode {mode} · layout {layout}{id}", plan.policy);
+    let _ = writeln!(text, "policy {} · mode {mode} · layout {layout}", plan.policy);
     let _ = writeln!(
         text,
-        "{total} of {room} tokens ({}) · {} − safety margin {} · message overhead {} · tool definitions {}",
+        "{total} of {room} tokens ({}) · {} · safety margin {} · message overhead {} · tool definitions {}",
         plan.certainty.in_words(),
         limit(&plan.budget),
         number(plan.budget.safety),
@@ -179,12 +174,11 @@ fn describe(plan: &ContextPlan, with_id: bool, calibration: Option<Calibration>,
     text
 }
 
-/// Returns the numbers from which a budget's safety margin is subtracted: the cap, or the model's window.
+/// Returns what the budget follows from: the cap, or the model's window.
 fn limit(budget: &Budget) -> String {
     let window = number(budget.context_window);
     if budget.is_capped() {
-        let cap = number(budget.prompt + budget.safety);
-        return format!("context {window}, cap {cap}");
+        return format!("context {window}, budget {}", number(budget.total()));
     }
     match budget.input_limit.filter(|limit| *limit == budget.most()) {
         Some(limit) => format!("context {window} · input limit {}", number(limit)),
@@ -204,7 +198,7 @@ fn code_search(set: Option<&CodeSet>) -> String {
             set.near().count()
         ),
     };
-    format!("code search {}: {}{found}\n", set.id.short(), set.sentence())
+    format!("code search: {}{found}\n", set.sentence())
 }
 
 fn line(row: &Row) -> String {
@@ -253,9 +247,8 @@ fn card_line(card: &RunCard, view: &SessionView, id_length: usize) -> String {
     let diagnostic = card.diagnostics.iter().fold(String::new(), |diagnostic, one| diagnostic + "\n  ! " + &one.what);
     let items = card.uses.map_or_else(String::new, |count| format!(" · {}", count.to_text()));
     format!(
-        "{}  plan {}  {}  {}  {} {}  {used}{cost}{items}{edited}{short}{diagnostic}",
+        "{}  {}  {}  {} {}  {used}{cost}{items}{edited}{short}{diagnostic}",
         pick::short(card.id, id_length),
-        card.plan.short(),
         time(card.at),
         column(branch, 16),
         column(card.status.name(), 11),
@@ -279,7 +272,7 @@ fn show(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
         value["runs"] = runs.iter().map(|card| shape::run(card, &view.branches)).collect();
         return run.io.value(&value);
     }
-    let mut text = describe(&plan, true, None, uses.as_ref());
+    let mut text = describe(&plan, None, uses.as_ref());
     text.push_str(&code_search(code_set.as_deref()));
     let enough = pick::enough(view.runs.iter().map(|card| card.id));
     for card in &runs {
@@ -307,9 +300,8 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(
             run.io.end_line(body);
         }
     }
-    let verdict = if same { "the same bytes" } else { "DIFFERENT bytes" };
-    let words =
-        format!("run {}\nsent     {}\nrendered {digest}\n{verdict} ({} now)", card.id, card.request_digest, body.len());
+    let verdict = if same { "The same bytes as were sent" } else { "Different bytes than were sent" };
+    let words = format!("{verdict}: {}.", counted(body.len() as u64, "byte"));
     let value = json!({
         "run_id": card.id,
         "plan_id": card.plan,
@@ -324,7 +316,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(
     if same {
         return Ok(());
     }
-    let what = "The stored call renders to different bytes than were sent.";
+    let what = "This call can no longer be repeated byte for byte.";
     Err(Failure::new(FailureKind::User, what).todo("A message of the call may have been deleted since.").into())
 }
 
@@ -356,8 +348,8 @@ fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
     if run.io.json {
         return run.io.value(&request);
     }
-    let mut text = format!("plan {} · request {}\n", solved.plan.id.short(), solved.digest.short());
-    let (total, room) = (number(solved.plan.est_total), number(solved.plan.budget.prompt));
+    let mut text = String::new();
+    let (total, room) = (number(solved.plan.est_total), number(solved.plan.budget.total()));
     let _ = writeln!(text, "{total} of {room} tokens ({})", solved.plan.certainty.in_words());
     for (name, value) in request.as_object().into_iter().flatten().filter(|(name, _)| *name != "messages") {
         let _ = writeln!(text, "{name}: {value}");

@@ -176,7 +176,7 @@ fn show(run: &mut Run<'_, '_>, found: &Retrieved) {
             MissReason::Below => "lower score than the included results".into(),
             MissReason::Unrelated => "unrelated to the query".into(),
         };
-        run.io.say(&format!("  near {}  {:.2}  {why}", near.key.short(), near.score));
+        run.io.say(&format!("  near miss  {:.2}  {why}", near.score));
     }
 }
 

@@ -14,11 +14,14 @@ use crate::domain::base::chart::spark;
 use crate::domain::base::money::money;
 use crate::domain::call::ledger::{lean_words, percent as per_cent};
 use crate::domain::call::{CallCost, Ledger, RunStatus, Sum};
-use crate::domain::planning::Section;
 use crate::domain::planning::level_use::level_uses;
+use crate::domain::planning::{Row, Section};
 use crate::domain::summary::Stats;
 use crate::engine::api::{Answer, CallAnswer, CallRequest, Draft, Planned, Request, SummaryAct, SummaryAnswer};
 use serde_json::{Value, json};
+
+/// The maximum width of an item's title in columns.
+const TITLE_WIDTH: usize = 60;
 
 /// The maximum width of a sparkline in columns.
 const COLUMNS: usize = 60;
@@ -29,20 +32,22 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     let mut stats =
         expect_answer!(run, Summary(SummaryAnswer::Stats), Request::Summary { branch, act: SummaryAct::Stats });
     let mut problem = None;
-    match run.client.plan(&view, Draft::default(), &mut run.io) {
+    let budget = match run.client.plan(&view, Draft::default(), &mut run.io) {
         Ok(Planned::Plan { plan, .. }) => {
-            (stats.used, stats.budget, stats.levels) = (plan.est_total, plan.budget.prompt, level_uses(&plan).into());
+            (stats.used, stats.levels) = (plan.est_total, level_uses(&plan).into());
+            plan.budget
         }
         Ok(Planned::Blocked(blocked)) | Err(Stop::Blocked(blocked)) => {
-            (stats.used, stats.budget) = (blocked.needed, blocked.budget.prompt);
+            stats.used = blocked.needed;
             problem = Some(blocked.sentence());
+            blocked.budget
         }
         Err(stop) => return Err(stop),
-    }
+    };
+    stats.budget = budget.prompt;
     let ledger = expect_answer!(run, Call(CallAnswer::Ledger), CallRequest::Ledger { branch, whole });
-    if let Some(call) = last_answered(&ledger, branch) {
-        stats.retrieved = retrieved(run, call)?;
-    }
+    let found = last_answered(&ledger, branch).map_or_else(|| Ok(Vec::new()), |call| retrieved(run, call))?;
+    stats.retrieved = found.iter().map(|(id, _)| id.clone()).collect();
     if run.io.json {
         let mut shape = stats_shape(&stats);
         shape["calls"] = ledger_shape(&ledger);
@@ -55,7 +60,10 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     if let Some(problem) = problem {
         run.io.say(&problem);
     }
-    print_stats(run, &stats);
+    print_stats(run, &stats, budget.total());
+    for (_, title) in &found {
+        run.io.say(&format!("retrieved      {title}"));
+    }
     print_ledger(run, &ledger);
     item_use::print(run, &ledger.uses);
     Ok(())
@@ -67,8 +75,8 @@ fn last_answered(ledger: &Ledger, branch: BranchId) -> Option<&CallCost> {
     ledger.calls.iter().rev().filter(is_answered).find(|call| !ledger.whole || call.branch == branch)
 }
 
-/// Returns the ids of the items that a call retrieved; none if its plan was deleted.
-fn retrieved(run: &mut Run<'_, '_>, call: &CallCost) -> Result<Vec<String>, Stop> {
+/// Returns the ids and titles of the items that a call retrieved; none if its plan was deleted.
+fn retrieved(run: &mut Run<'_, '_>, call: &CallCost) -> Result<Vec<(String, String)>, Stop> {
     let id = call.run.to_string();
     let plan = match run.call(CallRequest::StoredPlan { id }) {
         Ok(Answer::Call(CallAnswer::StoredPlan { plan, .. })) => plan,
@@ -76,18 +84,23 @@ fn retrieved(run: &mut Run<'_, '_>, call: &CallCost) -> Result<Vec<String>, Stop
         Err(_) => return Ok(Vec::new()),
     };
     let rows = plan.included().filter(|row| row.section() == Some(Section::Retrieved));
-    Ok(rows.map(|row| row.atom.key().short()).collect())
+    let titled = |row: &Row| {
+        let turn = row.source.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
+        let title = column(row.title.lines().next().unwrap_or_default(), TITLE_WIDTH);
+        (row.atom.key().short(), format!("{turn}{}", title.trim_end()))
+    };
+    Ok(rows.map(titled).collect())
 }
 
-fn percent(stats: &Stats) -> f64 {
-    f64::from(stats.used) * 100.0 / f64::from(stats.budget.max(1))
+fn percent(used: u32, budget: u32) -> f64 {
+    f64::from(used) * 100.0 / f64::from(budget.max(1))
 }
 
 fn stats_shape(stats: &Stats) -> Value {
     json!({
         "total_used": stats.used,
         "total_budget": stats.budget,
-        "percent": (percent(stats) * 10.0).round() / 10.0,
+        "percent": (percent(stats.used, stats.budget) * 10.0).round() / 10.0,
         "messages_stored": stats.messages,
         "summaries": stats.summaries,
         "average_compression_ratio": stats.ratio_milli.map(|milli| f64::from(milli) / 1_000.0),
@@ -97,9 +110,10 @@ fn stats_shape(stats: &Stats) -> Value {
     })
 }
 
-fn print_stats(run: &mut Run<'_, '_>, stats: &Stats) {
-    let (used, budget) = (number(stats.used), number(stats.budget));
-    run.io.say(&format!("total          {used} / {budget} tokens ({:.1}%)", percent(stats)));
+/// Prints the size of the next request, of a `budget`, and the stored messages and summaries.
+fn print_stats(run: &mut Run<'_, '_>, stats: &Stats, budget: u32) {
+    let (used, share) = (number(stats.used), percent(stats.used, budget));
+    run.io.say(&format!("total          {used} / {} tokens ({share:.1}%)", number(budget)));
     run.io.say(&format!("messages       {} stored", number(stats.messages)));
     let average =
         stats.ratio_milli.map_or_else(|| "none in use".to_owned(), |milli| format!("{} on average", ratio(milli)));
@@ -109,9 +123,6 @@ fn print_stats(run: &mut Run<'_, '_>, stats: &Stats) {
         run.io.say(&format!("{} {} / {}", column(&level.name, 14), number(level.used), number(budget)));
     }
     run.io.say(&format!("last summary   {}", stats.last.map_or_else(|| "never".to_owned(), time)));
-    for id in &stats.retrieved {
-        run.io.say(&format!("retrieved      {id}"));
-    }
 }
 
 fn sum_shape(sum: &Sum, value: impl Fn(u64) -> Value) -> Value {

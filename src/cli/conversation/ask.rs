@@ -415,7 +415,7 @@ fn short_read_warning(short: ShortRead) -> String {
 
 fn run_line(card: &RunCard) -> String {
     let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
-    format!("{} · {}{cost} · run {}", card.model, card.usage.to_text(card.est_total, " · "), card.id)
+    format!("{} · {}{cost}", card.model, card.usage.to_text(card.est_total, " · "))
 }
 
 /// Returns the line about a call for a screen reader: `offline: 2,313 tokens in, 284 out, $0.0011.`

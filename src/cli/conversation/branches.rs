@@ -84,7 +84,7 @@ fn describe(compared: &Comparison) -> String {
             diff.before.tokens, diff.after.tokens
         );
         for setting in &diff.settings {
-            let _ = writeln!(text, "{}: {} → {}", setting.name, setting.before, setting.after);
+            let _ = writeln!(text, "{}", setting.to_text());
         }
         for kind in DiffKind::ALL {
             let (count, tokens) = diff.sum(kind);

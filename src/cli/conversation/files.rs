@@ -10,7 +10,7 @@ use crate::cli::stop::Stop;
 use crate::config::commands::command::Format;
 use crate::domain::base::{Failure, SessionId};
 use crate::domain::call::tokens::counted;
-use crate::domain::conversation::{MarkKind, Role};
+use crate::domain::conversation::{ImportResult, MarkKind, Role};
 use crate::engine::api::{Act, Answer, BranchRequest, ItemName, SessionAnswer, SessionRequest};
 use serde_json::json;
 use std::io::{self, Write as _};
@@ -43,19 +43,33 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path, keep_instructions: bool
         return run.io.value(&value);
     }
     for session in &sessions {
-        let (added, known) = (number(session.added), number(session.known));
-        run.io.say(&format!("{}  {}  {added} added, {known} already present", session.session, session.title));
+        run.io.say(&sentence(session));
     }
+    let opens = match sessions.as_slice() {
+        [] => "No conversation found in the file.".to_owned(),
+        [_] if run.io.joins => "`pleach` opens it.".to_owned(),
+        [only] => format!("`pleach session switch {:?}` opens it.", only.title),
+        _ => "`pleach session list` lists the conversations; `pleach session switch TITLE` opens one.".to_owned(),
+    };
+    let opens = run.io.as_typed(&opens).into_owned();
+    run.io.say(&opens);
     if sessions.iter().any(|session| session.states > 0) {
         run.io.note(
             "an imported answer contains a state block, which is not in use yet; `pleach state show` prints it, \
             `pleach state adopt` adopts it",
         );
     }
-    if sessions.is_empty() {
-        run.io.say("No conversation found in the file.");
-    }
     Ok(())
+}
+
+/// Returns what was imported: `Imported "Auth bug": 128 messages, 3 branches.`
+fn sentence(session: &ImportResult) -> String {
+    let branches = if session.branches == 1 { "1 branch".to_owned() } else { format!("{} branches", session.branches) };
+    let messages = match (session.added, session.known) {
+        (added, 0) => counted(added, "message"),
+        (added, known) => format!("{} ({} already present)", counted(added, "new message"), number(known)),
+    };
+    format!("Imported {:?}: {messages}, {branches}.", session.title)
 }
 
 /// Pins the imported system prompts on the current branch of a session, so that they are sent as instructions. Returns
@@ -132,15 +146,39 @@ fn save(file: &Path, text: &str) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::cli::tests::{Harness, answer, done, execute, id};
-    use crate::domain::conversation::record::{ImportResult, Skipped};
+    use crate::domain::conversation::record::Skipped;
     use crate::engine::api::Request;
+
+    fn imported(session: SessionId) -> ImportResult {
+        let title = "Auth bug".to_owned();
+        ImportResult { states: 1, session, title, added: 2, known: 0, branches: 1, head: None }
+    }
+
+    #[test]
+    fn an_import_names_the_conversation_and_how_to_open_it() {
+        let import = |sessions: Vec<ImportResult>| {
+            let harness = Harness { input: "{}", ..Harness::default() };
+            let printed = harness.execute(&["import", "-"], move |ticket, _| {
+                let (format, skipped, sessions) = ("jsonl".into(), Vec::new(), sessions.clone());
+                vec![answer(ticket, SessionAnswer::Imported { format, sessions, skipped })]
+            });
+            assert_eq!(printed.code, 0, "{}", printed.err);
+            printed.out
+        };
+        let first = imported(SessionId(id(90)));
+        assert_eq!(import(vec![first.clone()]), "Imported \"Auth bug\": 2 messages, 1 branch.\n`pleach` opens it.\n");
+        let again = ImportResult { added: 1, known: 1_200, branches: 3, ..first.clone() };
+        let text = import(vec![first, again]);
+        assert!(text.contains("Imported \"Auth bug\": 1 new message (1,200 already present), 3 branches.\n"), "{text}");
+        assert!(text.ends_with("`pleach session switch TITLE` opens one.\n"), "{text}");
+    }
 
     #[test]
     fn imports_and_exports() {
         let harness = Harness { input: "{}", ..Harness::default() };
         let printed = harness.execute(&["import", "-", "--json"], |ticket, _| {
             let session = SessionId(id(90));
-            let sessions = vec![ImportResult { states: 1, session, title: "t".into(), added: 2, known: 0, head: None }];
+            let sessions = vec![imported(session)];
             let skipped = vec![Skipped { place: "line 3".into(), why: "no role".into() }];
             vec![answer(ticket, SessionAnswer::Imported { format: "jsonl".into(), sessions, skipped })]
         });

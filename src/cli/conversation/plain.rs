@@ -3,7 +3,7 @@
 //! Not for: the text of plans and messages (`plain_words`), or running commands (their own modules).
 
 use super::ask;
-use super::plain_words as words;
+use super::plain_words::{self as words, Status};
 use crate::cli::output::Io;
 use crate::cli::stop::Stop;
 use crate::cli::{Run, finish};
@@ -41,10 +41,17 @@ pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     let mut pressed = (run.io.interrupts)();
     let mut current = PlainSession::at(&*run.open(true)?);
     run.io.say(words::GREETING);
+    let mut told = Status::default();
     loop {
-        let status = run_within(run, &current, status);
-        match status {
-            Ok(text) => run.io.say(&text),
+        run.io.say("");
+        match run_within(run, &current, status) {
+            Ok(status) => {
+                let changes = status.changes(&told);
+                if !changes.is_empty() {
+                    run.io.say(&changes);
+                }
+                told = status;
+            }
             Err(stop) => report(stop, &mut run.io),
         }
         let Some(line) = line(run) else { return Ok(()) };
@@ -105,11 +112,11 @@ fn run_with<T>(
     result
 }
 
-/// Returns the status that is printed before each prompt.
-fn status(run: &mut Run<'_, '_>) -> Result<String, Stop> {
+/// Returns the status; what changed in it is printed before each prompt.
+fn status(run: &mut Run<'_, '_>) -> Result<Status, Stop> {
     let view = run.open(false)?;
     let plan = run.client.plan(&view, Draft::default(), &mut run.io);
-    Ok(words::status(&view, plan))
+    Ok(Status::new(&view, plan))
 }
 
 /// Reads a line, or several lines that are joined by backslashes at their ends. None at the end of the input.

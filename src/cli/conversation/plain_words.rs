@@ -34,31 +34,36 @@ To send text that starts with /, type //. /COMMAND --help explains a command.",
     text
 }
 
-/// Describes the session, branch, mode, model, and token count in sentences.
-pub(crate) fn status(view: &SessionView, plan: Result<Planned, Stop>) -> String {
-    let branch = pick::branch(view, None).map_or("?", |branch| &branch.name);
-    let mut text = format!("\nSession {}. Branch {branch}. ", view.card.title);
-    match plan {
-        Ok(Planned::Plan { plan, .. }) => {
-            let share = share(plan.est_total, plan.budget.prompt);
-            let _ = write!(
-                text,
-                "Mode {}. Model {}. Context: {} of {} tokens, {share}.",
-                plan.mode.title(),
-                plan.model,
-                number(plan.est_total),
-                number(plan.budget.prompt)
-            );
-        }
-        Ok(Planned::Blocked(blocked)) | Err(Stop::Blocked(blocked)) => {
-            text.push_str(&blocked.sentence());
-        }
-        Err(Stop::Failed(failure)) => {
-            let _ = write!(text, "{failure}");
-        }
-        Err(_) => {}
+/// Where the conversation is, and how large its next request is.
+#[derive(Default)]
+pub(crate) struct Status {
+    place: String,
+    request: String,
+}
+
+impl Status {
+    pub(crate) fn new(view: &SessionView, plan: Result<Planned, Stop>) -> Self {
+        let branch = pick::branch(view, None).map_or("?", |branch| &branch.name);
+        let mut place = format!("Session {}. Branch {branch}.", view.card.title);
+        let request = match plan {
+            Ok(Planned::Plan { plan, .. }) => {
+                let _ = write!(place, " Mode {}. Model {}.", plan.mode.title(), plan.model);
+                let (est, budget) = (plan.est_total, plan.budget.total());
+                format!("Next request: {} of {} tokens, {}.", number(est), number(budget), share(est, budget))
+            }
+            Ok(Planned::Blocked(blocked)) | Err(Stop::Blocked(blocked)) => blocked.sentence(),
+            Err(Stop::Failed(failure)) => failure.to_string(),
+            Err(_) => String::new(),
+        };
+        Self { place, request }
     }
-    text
+
+    /// Returns the sentences that differ from an earlier status, so that a screen reader repeats nothing.
+    pub(crate) fn changes(&self, before: &Self) -> String {
+        let parts = [(&self.place, &before.place), (&self.request, &before.request)];
+        let changed = parts.into_iter().filter(|(now, before)| now != before && !now.is_empty());
+        changed.map(|(now, _)| now.as_str()).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// Returns a share of the budget in words: `19 percent`, `less than 1 percent`.
@@ -86,6 +91,15 @@ pub(crate) fn message(node: &Node) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_status_repeats_nothing() {
+        let status = |place: &str, request: &str| Status { place: place.into(), request: request.into() };
+        let (first, same) = (status("Branch main.", "1 token."), status("Branch main.", "1 token."));
+        assert_eq!(first.changes(&Status::default()), "Branch main. 1 token.");
+        assert_eq!(same.changes(&first), "");
+        assert_eq!(status("Branch main.", "2 tokens.").changes(&first), "2 tokens.");
+    }
 
     #[test]
     fn shares_are_rounded_down_as_on_the_screen() {

@@ -39,7 +39,7 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
             let words = if run.io.joins {
                 format!("{}  {}", view.card.id, view.card.title)
             } else {
-                format!("Now in the session: {}", view.card.title)
+                format!("Switched to session {}.", view.card.title)
             };
             run.io.either(&value, &words)
         }
@@ -160,7 +160,7 @@ fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: boo
     let words = match (run.io.joins, stay) {
         (true, _) => format!("{}  {}", branch.id, branch.name),
         (false, false) => format!("Now on the new branch {}.", branch.name),
-        (false, true) => format!("New branch {}; the conversation stays where it is.", branch.name),
+        (false, true) => format!("New branch {}; you stay on this branch.", branch.name),
     };
     let tree = pick::tree(&view);
     run.io.either(&shape::branch(&branch, !stay, pick::path(&tree, &branch).len()), &words)

@@ -106,8 +106,8 @@ fn sentence(branch: &str, name: &str, value: &Value, is_own: bool) -> String {
     let what = match name {
         "mode" => format!("Branch {branch} is in mode {}", Mode::from_name(text).unwrap_or_default().title()),
         "budget" => match value.as_u64() {
-            None | Some(0) => format!("Branch {branch} has no prompt budget: the model's context is the limit"),
-            Some(tokens) => format!("The prompt budget of branch {branch} is {}", counted(tokens, "token")),
+            None | Some(0) => format!("Branch {branch} has no budget set: the policy and the model's context decide"),
+            Some(tokens) => format!("The budget of branch {branch} is {}", counted(tokens, "token")),
         },
         "personality" if text.is_empty() => format!("Branch {branch} has no personality"),
         "personality" => format!("The personality of branch {branch} is {text:?}"),
@@ -152,12 +152,12 @@ mod tests {
     fn a_setting_is_shown_as_a_sentence_with_its_source() {
         assert_eq!(
             sentence("main", "budget", &json!(9_000), true),
-            "The prompt budget of branch main is 9,000 tokens (set for this branch). `pleach budget TOKENS` changes it; \
+            "The budget of branch main is 9,000 tokens (set for this branch). `pleach budget TOKENS` changes it; \
                 `pleach budget 0` restores the one from the settings."
         );
         assert_eq!(
             sentence("main", "budget", &json!(0), false),
-            "Branch main has no prompt budget: the model's context is the limit (from the settings). `pleach budget \
+            "Branch main has no budget set: the policy and the model's context decide (from the settings). `pleach budget \
                 TOKENS` changes it."
         );
         assert_eq!(

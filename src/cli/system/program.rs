@@ -102,7 +102,7 @@ pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<()
         run.io.say(&format!("{mark} {}  {}", padded(subject, 24), finding.text));
         if !finding.todo.is_empty() {
             // The hint to run the doctor is redundant here.
-            run.io.say(&format!("    {}", finding.todo.replace(" `pleach doctor` tries every profile.", "")));
+            run.io.say(&format!("    {}", finding.todo.replace(" `pleach doctor` checks every profile.", "")));
         }
     }
     verdict(&findings)

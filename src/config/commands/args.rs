@@ -141,7 +141,7 @@ pub struct Global {
     /// Section order for this call: classic or `cache_friendly`.
     #[arg(long, global = true, value_name = "LAYOUT", value_parser = layout)]
     pub layout: Option<Layout>,
-    /// Limit on the whole prompt for this call, in tokens.
+    /// The budget for this call, in tokens.
     #[arg(long, global = true, value_name = "TOKENS", value_parser = number::<u32>(1, None))]
     pub budget: Option<u32>,
     /// Model for this call.

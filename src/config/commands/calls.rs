@@ -123,7 +123,7 @@ pub enum ContextCommand {
         #[arg(value_parser = number::<u32>(0, None))]
         turns: u32,
     },
-    /// Show the exact context of the next request.
+    /// Print the next request: its parameters and its messages.
     #[command(after_help = example("context show"))]
     Show {
         /// The message (optional).

@@ -122,7 +122,7 @@ pub enum Command {
         #[arg(long, value_name = "N", value_parser = number::<u8>(0, Some(100)))]
         priority: Option<u8>,
     },
-    /// Print the context of the next request as text.
+    /// Print the messages of the next request as text.
     #[command(after_help = example("build Why does it fail?"))]
     Build {
         /// The message (optional).
@@ -208,7 +208,7 @@ pub enum Command {
     /// List, print, or undo summaries of the branch, and accept, edit, or discard the waiting draft.
     #[command(subcommand)]
     Summary(SummariesCommand),
-    /// Show usage: tokens, messages, summaries, compression, priority levels, and the cost of each call.
+    /// Show usage: tokens, messages, summaries, priority levels, and the cost of each call.
     #[command(after_help = example("stats --whole-session"))]
     Stats {
         /// Include the calls of the whole session, not only of this branch.

@@ -43,15 +43,16 @@ pub enum SettingCommand {
         /// The policy's name.
         name: Option<String>,
     },
-    /// Show or change the budget of the branch, in prompt tokens; 0 removes the limit.
+    /// Show or change the budget of the branch: the most tokens that a request and its safety margin may take; 0 removes
+    /// the limit.
     #[command(after_help = example("budget 8000"))]
     Budget {
-        /// The limit on the whole prompt in tokens.
+        /// The limit on the whole request in tokens.
         #[arg(value_parser = tokens, allow_hyphen_values = true)]
         tokens: Option<u32>,
     },
-    /// Show or change the layout of the branch's prompt (the order of its sections): classic or `cache_friendly`; wide,
-    /// narrow, and zen change the screen layout.
+    /// Show or change the layout of the branch's requests (the order of their sections): classic or `cache_friendly`;
+    /// wide, narrow, and zen change the screen layout.
     #[command(after_help = example("layout cache_friendly"))]
     Layout {
         /// The layout's name.
@@ -121,7 +122,7 @@ pub enum Setting {
     Profile(Option<String>),
     /// The policy; none uses the policy of the settings.
     Policy(Option<String>),
-    /// The limit on the whole prompt in tokens; 0 is no limit.
+    /// The budget in tokens; 0 is no limit.
     Budget(u32),
     /// The window in turns; 0 is the full history.
     Window(u32),
@@ -221,7 +222,7 @@ impl Setting {
             Self::Policy(None) => back("policy"),
             Self::Budget(0) => back("budget"),
             Self::Budget(cap) => {
-                format!("The prompt budget of branch {branch} is now {}.", counted((*cap).into(), "token"))
+                format!("The budget of branch {branch} is now {}.", counted((*cap).into(), "token"))
             }
             Self::Window(0) => format!("The window of branch {branch} is now the full history."),
             Self::Window(turns) => {

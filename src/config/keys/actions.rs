@@ -93,8 +93,8 @@ actions! {
         SearchAnyway guarded "search-anyway" "Override retrieval for this request: always search, never search, or \
         follow the mode.",
         IncludeOnce guarded "include-once" "Include the item once: in the next request only.",
-        BudgetUp guarded "budget-up" "Raise the prompt budget.",
-        BudgetDown guarded "budget-down" "Lower the prompt budget.",
+        BudgetUp guarded "budget-up" "Raise the budget.",
+        BudgetDown guarded "budget-down" "Lower the budget.",
         RawRequest free "raw-request" "Show the exact request.",
         EditRequest free "edit-request" "Edit the request once, message by message, and send the edited request.",
         EditJson free "edit-json" "Edit the request as JSON, once.",

@@ -350,8 +350,8 @@ impl Case<'_> {
         } else if old.model != new.model {
             (CauseKind::OtherModel, differs("model", &old.model, &new.model))
         } else if old.budget.without_results() != new.budget.without_results() {
-            let budget = |plan: &ContextPlan| grouped(plan.budget.without_results().into());
-            (CauseKind::Budget, differs("prompt budget", &budget(old), &budget(new)))
+            let budget = |plan: &ContextPlan| grouped(plan.budget.shown_without_results().into());
+            (CauseKind::Budget, differs("budget", &budget(old), &budget(new)))
         } else if old.layout != new.layout {
             (CauseKind::Policy, differs("layout", old.layout.name(), new.layout.name()))
         } else {

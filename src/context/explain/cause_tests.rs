@@ -450,6 +450,7 @@ fn sums_are_by_kind() {
         at: None,
         tokens: plan.est_total,
         budget: plan.budget.prompt,
+        safety: plan.budget.safety,
         model: plan.model.clone(),
         cost_micro: None,
     };

@@ -340,7 +340,9 @@ fn warnings(input: &PlanInput, plan: &ContextPlan) -> Vec<Warning> {
         warnings.push(Warning::ToolsShortened { count: u32::try_from(cut).unwrap_or(u32::MAX) });
     }
     if !input.inactive_marks.is_empty() {
-        warnings.push(Warning::MarksAsleep { count: u32::try_from(input.inactive_marks.len()).unwrap_or(u32::MAX) });
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let replaced = number(input.inactive_marks.iter().filter(|mark| mark.replaced).count());
+        warnings.push(Warning::MarksAsleep { count: number(input.inactive_marks.len()), replaced });
     }
     warnings
 }

@@ -17,8 +17,8 @@ pub struct RawRequest {
     pub parts: Vec<RawPart>,
     /// Tokens in all.
     pub tokens: u32,
-    /// The token budget.
-    pub room: u32,
+    /// The budget, with its safety margin.
+    pub budget: u32,
 }
 
 /// A part of a message of a request.

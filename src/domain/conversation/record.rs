@@ -283,6 +283,9 @@ pub struct ImportResult {
     pub added: u64,
     /// Number of messages that already existed.
     pub known: u64,
+    /// Number of the session's branches.
+    #[serde(default)]
+    pub branches: u64,
     /// The node at the head of its branch.
     pub head: Option<NodeId>,
 }

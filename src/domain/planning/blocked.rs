@@ -6,6 +6,7 @@ use super::plan::{Basis, Budget, Row};
 use super::reason::count;
 use super::tuning::Milli;
 use crate::domain::call::tokens::{Encoding, counted};
+use crate::domain::code::symbols::is_zero;
 use crate::domain::conversation::mark::Atom;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,16 @@ fn in_tokens(n: u32) -> String {
 
 fn hidden(n: u32) -> String {
     format!("The request contains {}.", counted(n.into(), "invisible character"))
+}
+
+/// The sentence about inactive marks. `replaced` of them are on messages that have another version on the branch.
+fn inactive(count: u32, replaced: u32) -> String {
+    match (count, count == replaced) {
+        (1, true) => "1 mark inactive: this branch has another version of its message.".into(),
+        (_, true) => format!("{count} marks inactive: this branch has other versions of their messages."),
+        (1, false) => "1 mark inactive: its message is not on this branch.".into(),
+        (_, false) => format!("{count} marks inactive: their messages are not on this branch."),
+    }
 }
 
 /// A warning of a plan. A plan with warnings can be sent.
@@ -39,6 +50,9 @@ pub enum Warning {
     MarksAsleep {
         /// Number of them.
         count: u32,
+        /// Number of those whose messages have another version on the path.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        replaced: u32,
     },
     /// An item that the person leased or included is left out.
     DecisionLeftOut {
@@ -137,10 +151,7 @@ impl Warning {
             }
             Self::ToolsShortened { count: 1 } => "1 tool result is shortened to make room.".into(),
             Self::ToolsShortened { count } => format!("{count} tool results are shortened to make room."),
-            Self::MarksAsleep { count: 1 } => "1 mark inactive: its message is not on this branch.".into(),
-            Self::MarksAsleep { count } => {
-                format!("{count} marks inactive: their messages are not on this branch.")
-            }
+            Self::MarksAsleep { count, replaced } => inactive(*count, *replaced),
             Self::DecisionLeftOut { title, tokens, why } => {
                 format!("Left out although you marked it: {title} ({}). {why}", in_tokens(*tokens))
             }
@@ -200,7 +211,7 @@ const NAMED: usize = 3;
 pub enum BlockedRemedy {
     /// Raise the cap.
     LargerBudget {
-        /// At least this many tokens, including the safety margin.
+        /// At least this many tokens. The safety margin is part of a budget.
         at_least: u32,
     },
     /// Use a model with a larger window.
@@ -244,7 +255,7 @@ impl BlockedRemedy {
     pub fn sentence(&self) -> String {
         match self {
             Self::LargerBudget { at_least } => {
-                format!("raise the budget to {} or more, safety margin included", in_tokens(*at_least))
+                format!("raise the budget to {} or more", in_tokens(*at_least))
             }
             Self::OtherModel => "choose a model with a larger context window".into(),
             Self::Unpin { atoms, frees, acts } => {
@@ -278,7 +289,6 @@ pub struct Blocked {
     pub basis: Basis,
     /// Tokens of the required items.
     pub needed: u32,
-    /// The prompt budget.
     pub budget: Budget,
     pub choices: Vec<BlockedRemedy>,
     /// The required items.
@@ -319,13 +329,7 @@ impl Blocked {
     }
 
     fn needs(&self) -> String {
-        let Budget { prompt, safety, .. } = self.budget;
-        let margin = match safety {
-            0 => String::new(),
-            _ => format!(" ({} less a safety margin of {})", count(prompt.saturating_add(safety)), count(safety)),
-        };
-        let (needed, prompt) = (in_tokens(self.needed), count(prompt));
-        format!("needs at least {needed} (estimated), but the prompt budget is {prompt}{margin}")
+        format!("needs at least {} (estimated), but {}", in_tokens(self.needed), self.budget.limit_in_words())
     }
 
     /// Returns the remedies as a sentence.

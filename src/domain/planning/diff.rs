@@ -106,7 +106,7 @@ named_enum! {
         Model = "model" => "the model",
         /// The program created, renewed, or ended a lease.
         Lease = "lease" => "a lease",
-        /// The prompt budget.
+        /// The budget.
         Budget = "budget" => "the budget",
         /// The context mode.
         Mode = "mode" => "the mode",
@@ -201,8 +201,10 @@ pub struct CallRef {
     pub at: Option<i64>,
     /// Estimated tokens of the prompt.
     pub tokens: u32,
-    /// The prompt budget.
+    /// The tokens that the prompt may take: the budget less its safety margin.
     pub budget: u32,
+    /// The safety margin.
+    pub safety: u32,
     pub model: String,
     /// Millionths of a dollar, if known.
     pub cost_micro: Option<u64>,
@@ -216,6 +218,16 @@ pub struct SettingDiff {
     pub before: String,
     /// The value after.
     pub after: String,
+    /// Both values as they are shown. A budget is shown with its safety margin; in JSON it is without.
+    #[serde(skip)]
+    pub shown: [String; 2],
+}
+
+impl SettingDiff {
+    /// Returns the difference as text: `mode: Light → Off`.
+    pub fn to_text(&self) -> String {
+        format!("{}: {} → {}", self.name, self.shown[0], self.shown[1])
+    }
 }
 
 /// The differences between two plans.

@@ -361,6 +361,9 @@ pub struct InactiveMark {
     pub source: Source,
     /// Approximate tokens that the item would take.
     pub tokens: u32,
+    /// Whether the path has another version of the message: an edited one, or another answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replaced: bool,
 }
 
 /// A turn that a summary replaces.

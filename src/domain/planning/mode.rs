@@ -33,7 +33,7 @@ impl Mode {
         Self::ALL.into_iter().find(|mode| mode.title().eq_ignore_ascii_case(name))
     }
 
-    /// Returns the mode's limits under a prompt budget in tokens.
+    /// Returns the mode's limits for requests of at most this many tokens.
     pub fn limits(self, prompt_budget: u32) -> ModeLimits {
         match self {
             Self::Off => ModeLimits { retrieval_tokens: 0, cards: 0, creates_leases: false },

@@ -15,7 +15,7 @@ use crate::domain::tool::cards::ToolCost;
 use serde::{Deserialize, Serialize};
 
 pub use super::blocked::{Blocked, BlockedRemedy, Warning};
-use super::reason::DecidedBy;
+use super::reason::{DecidedBy, count};
 pub use super::reason::{Reason, Remedy};
 
 /// Digests of everything that a plan was solved from. Equal bases give equal plans.
@@ -41,7 +41,7 @@ pub struct Anchor {
     pub shortened_to: Option<Hash>,
     /// The form of shortened results.
     pub form: Form,
-    /// The prompt budget that the anchor is valid for.
+    /// The tokens of the prompt that the anchor is valid for.
     pub budget: u32,
     /// The policy that the anchor is valid for.
     pub policy: String,
@@ -269,14 +269,14 @@ pub struct Budget {
     pub reserved_output: u32,
     /// Safety margin for tokens that no count can see.
     pub safety: u32,
-    /// The prompt budget: min(cap, input limit, window − reserved) − safety.
+    /// Tokens that the prompt may take: min(cap, input limit, window − reserved) − safety.
     pub prompt: u32,
     /// The cap set by a person or the policy, if any.
     pub cap: Option<u32>,
     /// The server's limit on input, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_limit: Option<u32>,
-    /// Tokens of the prompt budget that the turn's own answers and tool results add to the policy's cap.
+    /// Tokens of `prompt` that the turn's own answers and tool results add to the policy's cap.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub results: u32,
 }
@@ -305,7 +305,13 @@ impl Budget {
         Self { cap: Some(cap), prompt, safety: cap.saturating_sub(prompt), results, ..self }
     }
 
-    /// Returns the prompt budget without the tokens that the turn's own results add to it.
+    /// Returns the budget as it is shown everywhere: as a person or the policy set it, otherwise the model's room. The
+    /// safety margin is part of it.
+    pub fn total(&self) -> u32 {
+        self.prompt.saturating_add(self.safety)
+    }
+
+    /// Returns `prompt` without the tokens that the turn's own results add to it.
     pub fn without_results(&self) -> u32 {
         self.prompt.saturating_sub(self.results)
     }
@@ -315,7 +321,12 @@ impl Budget {
         room(self.context_window, self.reserved_output, self.input_limit)
     }
 
-    /// Returns the smallest cap that gives a prompt budget of `needed` tokens (see [`Budget::compute`]); `None` if the
+    /// Returns the shown budget without the tokens that the turn's own results add to it.
+    pub fn shown_without_results(&self) -> u32 {
+        self.total().saturating_sub(self.results)
+    }
+
+    /// Returns the smallest cap under which the prompt may take `needed` tokens (see [`Budget::compute`]); `None` if the
     /// model has less room.
     pub fn cap_for(&self, needed: u32) -> Option<u32> {
         let margin = (self.context_window / 100 * 3).max(256);
@@ -326,7 +337,17 @@ impl Budget {
 
     /// Returns whether a cap limits the budget, not the model.
     pub fn is_capped(&self) -> bool {
-        self.prompt + self.safety < self.most()
+        self.total() < self.most()
+    }
+
+    /// Returns the problem of a request of `needed` tokens that does not fit, as the end of a sentence: `the budget of
+    /// 1,300 leaves 1,138 after the safety margin`.
+    pub fn limit_in_words(&self) -> String {
+        let (total, prompt) = (count(self.total()), count(self.prompt));
+        if self.safety == 0 {
+            return format!("the budget is {total}");
+        }
+        format!("the budget of {total} leaves {prompt} after the safety margin")
     }
 
     /// Returns the advice that makes more room, as a clause: a larger budget if possible, otherwise another model.

@@ -323,7 +323,7 @@ impl Reason {
             Self::NotSearched { because } => format!("No search: {}.", because.sentence()),
             Self::BelowThreshold => "Other items match better.".into(),
             Self::Unrelated => "Matches too little of your message.".into(),
-            Self::TooLarge => "Larger than the whole budget.".into(),
+            Self::TooLarge => "Too large for the whole budget.".into(),
             Self::OtherLane => "Belongs to another lane.".into(),
             Self::OutsideLane => "In another lane; the window holds only the lane that you chose.".into(),
             Self::LaneCount { messages: 1 } => "Beyond the newest message of this lane.".into(),

@@ -44,7 +44,7 @@ pub enum UsualCause {
     Room,
     /// The newest change of the summaries.
     Summary,
-    /// The prompt budget.
+    /// The budget.
     Budget,
     /// The window of recent turns.
     Window,

@@ -234,6 +234,7 @@ fn reordered(before: &ContextPlan, after: &ContextPlan, pairs: &[(Option<usize>,
 
 /// Returns the settings that differ between two plans.
 pub fn settings(before: &ContextPlan, after: &ContextPlan) -> Vec<SettingDiff> {
+    let budget = |plan: &ContextPlan| grouped(plan.budget.shown_without_results().into());
     let values = |plan: &ContextPlan| -> [(&'static str, String); 7] {
         [
             ("model", plan.model.clone()),
@@ -247,5 +248,9 @@ pub fn settings(before: &ContextPlan, after: &ContextPlan) -> Vec<SettingDiff> {
     };
     let both = values(before).into_iter().zip(values(after));
     let different = both.filter(|((_, before), (_, after))| before != after);
-    different.map(|((name, before), (_, after))| SettingDiff { name, before, after }).collect()
+    let diff = |((name, old), (_, new)): ((&'static str, String), (&'static str, String))| {
+        let shown = if name == "budget" { [budget(before), budget(after)] } else { [old.clone(), new.clone()] };
+        SettingDiff { name, before: old, after: new, shown }
+    };
+    different.map(diff).collect()
 }

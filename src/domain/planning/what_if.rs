@@ -1,7 +1,7 @@
 //! The effect of other settings on the next call: figures side by side, and the items gained and lost.
 //! Not for: solving those plans (`engine`) or naming the settings (`variant`).
 
-use super::plan::{ContextPlan, Form, Row, RowKind};
+use super::plan::{Budget, ContextPlan, Form, Row, RowKind};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -54,8 +54,7 @@ pub struct PlanFigures {
     /// Tokens of the whole prompt.
     pub est: u32,
     pub certainty: Certainty,
-    /// The prompt budget.
-    pub room: u32,
+    pub budget: Budget,
     /// Tokens of the prefix shared with the branch's last request, which its server may have cached. `None` if that
     /// request is unknown.
     pub same: Option<u32>,
@@ -123,7 +122,7 @@ impl PlanFigures {
             plan: plan.id,
             est: plan.est_total,
             certainty: plan.certainty,
-            room: plan.budget.prompt,
+            budget: plan.budget,
             same: same.map(|same| same.min(plan.est_total)),
             cost,
             items: u32::try_from(rows_here.len()).unwrap_or(u32::MAX),

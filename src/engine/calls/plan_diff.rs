@@ -7,7 +7,7 @@ use super::diff_worker::{DiffContext, WantedCall, stale};
 use super::stored_runs::{one_run, plan_json, unreadable};
 use crate::context::explain::cause::{self, ChangesBetweenCalls};
 use crate::context::explain::transition;
-use crate::domain::base::{BranchId, Failure, Hash};
+use crate::domain::base::{BranchId, Failure, Hash, NodeId};
 use crate::domain::call::RunCard;
 use crate::domain::conversation::memory;
 use crate::domain::conversation::{Atom, Branch, Change, Operation, Slot, Subject, Transition, Tree};
@@ -20,7 +20,7 @@ use crate::engine::plans::snapshot::anchor_key;
 use crate::engine::sessions::path::position;
 use crate::engine::sessions::session::{SessionSnapshot, lineage, reaches};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The number of cached plans at which the cache is cleared. Following an item through its calls reads the same plans
@@ -76,6 +76,27 @@ impl<'a> DiffContext<'a> {
         Ok(session.runs.iter().filter(counts).cloned().collect())
     }
 
+    /// Returns these calls without those whose answers are not on the branch because the edit or the regeneration that
+    /// made them was undone.
+    fn calls_in_effect(&self, id: BranchId) -> Result<Vec<RunCard>, Failure> {
+        let session = self.session_of(id)?;
+        let nodes = |tip: Slot| session.tree.path(tip).into_iter().map(|slot| session.tree.head(slot).id);
+        let mut undone: HashSet<NodeId> = HashSet::new();
+        for op in self.store.ops(session.id)?.iter().filter(|op| op.undone) {
+            let tips = op.changes.iter().filter_map(|change| match change {
+                Change::Head { after: Some(tip), .. } => session.tree.slot(*tip),
+                _ => None,
+            });
+            undone.extend(tips.flat_map(nodes));
+        }
+        for node in session.head(session.branch(id)?).into_iter().flat_map(nodes) {
+            undone.remove(&node);
+        }
+        let mut calls = self.calls(id)?;
+        calls.retain(|run| run.answer.is_none_or(|answer| !undone.contains(&answer)));
+        Ok(calls)
+    }
+
     pub(crate) fn called(&mut self, wanted: &WantedCall) -> Result<PlanWithCall, Failure> {
         let which = match wanted {
             WantedCall::Drawn(called) => return Ok(called.as_ref().clone()),
@@ -84,7 +105,7 @@ impl<'a> DiffContext<'a> {
         match which {
             CallSelector::Next(_) => Err(Failure::not_planned_yet()),
             CallSelector::Last(branch) => {
-                let run = self.calls(*branch)?.pop();
+                let run = self.calls_in_effect(*branch)?.pop();
                 self.of_run(run.ok_or_else(Failure::no_calls)?)
             }
             CallSelector::Named(prefix) => {
@@ -117,12 +138,16 @@ impl<'a> DiffContext<'a> {
         Ok(CallAnswer::Diff(Box::new(self.plan_diff(&before, &after)?)).into())
     }
 
-    /// Returns the previous call on the branch of a given call.
+    /// Returns the previous call on the branch of a given call. A call that was undone is not compared with, except by
+    /// another one.
     fn before(&mut self, after: &PlanWithCall) -> Result<PlanWithCall, Failure> {
         let none = || Failure::user("There is no earlier call on its branch.");
         let branch = after.branch.or(after.run.as_ref().map(|run| run.branch)).ok_or_else(none)?;
-        let mut calls = self.calls(branch)?;
+        let mut calls = self.calls_in_effect(branch)?;
         if let Some(run) = &after.run {
+            if !calls.iter().any(|call| call.id == run.id) {
+                calls = self.calls(branch)?;
+            }
             let at = calls.iter().position(|call| call.id == run.id).unwrap_or(calls.len());
             calls.truncate(at);
         }
@@ -326,6 +351,7 @@ pub(crate) fn call(session: &SessionSnapshot, called: &PlanWithCall) -> CallRef 
         at: run.map(|run| run.at),
         tokens: called.plan.est_total,
         budget: called.plan.budget.prompt,
+        safety: called.plan.budget.safety,
         model: called.plan.model.clone(),
         cost_micro: run.and_then(|run| run.cost_micro),
     }

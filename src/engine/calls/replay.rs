@@ -72,17 +72,15 @@ impl Core {
         let solved = self.setup.solved_again(stored, contents, other || left.is_some())?;
         let (needed, room) = (solved.plan.est_total, solved.plan.budget.prompt);
         if other && needed > room {
-            let [needed, room] = [needed, room].map(|tokens| grouped(tokens.into()));
-            let what = format!("The call needs {needed} tokens, but {} has room for {room}.", rules.model.name);
+            let (needed, limit) = (grouped(needed.into()), solved.plan.budget.limit_in_words());
+            let what = format!("The call needs {needed} tokens, but for {} {limit}.", rules.model.name);
             return Err(kept(Failure::new(FailureKind::Blocked, what)).todo("Leave an item out, or use another model."));
         }
         let exact = !other && left.is_none();
         if exact && solved.wire.digest != run.request_digest {
             let todo =
                 "One of its messages may have been deleted since; leave an item out, or send the question again.";
-            return Err(
-                kept(Failure::user("The stored call no longer renders to the bytes that were sent.")).todo(todo)
-            );
+            return Err(kept(Failure::user("This call can no longer be repeated byte for byte.")).todo(todo));
         }
         let name = fresh_name(self.sessions.of_branch(run.branch)?, "replay", 1);
         let what = format!("replayed a call on {name}");

@@ -16,7 +16,7 @@ pub(super) fn of(snapshot: &Snapshot, input: &PlanInput) -> Basis {
         None => Fields::new("no draft").number(u64::from(snapshot.go_on)).finish(),
     };
     let mut marks = snapshot.marks.clone();
-    marks.extend(snapshot.inactive_marks.iter().map(|(mark, _)| mark.clone()));
+    marks.extend(snapshot.inactive_marks.iter().map(|node| node.mark.clone()));
     let mut frozen = Fields::new("frozen").json(&snapshot.branch.anchor).number(input.inactive_marks.len() as u64);
     for block in input.blocks.iter().chain(&input.state_request) {
         frozen = frozen.hash(block.text).number(u64::from(block.tokens));

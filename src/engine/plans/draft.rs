@@ -366,14 +366,14 @@ fn question(session: &Session, branch: &Branch, draft: &Draft) -> Result<Questio
                 return Err(Failure::user("Only your own messages can be edited.")
                     .todo("Regenerate the answer (R), or fork the branch."));
             }
-            Question { base: head.parent, text: Some(draft.text.clone()), ..question }
+            Question { base: head.parent, text: Some(draft.text.clone()), replaces: true, ..question }
         }
         DraftKind::Regenerate(node) => {
             let slot = session.tree.slot(*node).ok_or_else(gone)?;
             let path = session.tree.path(slot);
             let asks = path.iter().rev().find(|slot| session.tree.head(**slot).role == Role::User);
             let asks = asks.ok_or_else(|| Failure::user("There is no question before this message."))?;
-            Question { base: Some(session.tree.head(*asks).id), ..question }
+            Question { base: Some(session.tree.head(*asks).id), replaces: true, ..question }
         }
         DraftKind::Continue(node) => {
             let head = session.node(*node)?;

@@ -130,9 +130,9 @@ impl Plans {
 /// Returns the failure for a body that exceeds the budget, with the figures.
 fn over(budget: &Budget, tokens: u32) -> Failure {
     let what = format!(
-        "The edited request needs {} tokens (estimated), but the budget is {}: {} too many.",
+        "The edited request needs {} tokens (estimated), but {}: {} too many.",
         grouped(tokens.into()),
-        grouped(budget.prompt.into()),
+        budget.limit_in_words(),
         grouped(u64::from(tokens - budget.prompt))
     );
     let more_room = BlockedRemedy::more_room(budget, tokens).sentence();
@@ -202,6 +202,7 @@ fn apply_edit(
     let counts = BodyCount {
         digest: wire.digest,
         tokens: plan.est_total,
+        budget: plan.budget.total(),
         room: plan.budget.prompt,
         changed: u32::try_from(changed).unwrap_or(u32::MAX),
     };
@@ -224,7 +225,7 @@ pub(crate) fn raw_request(plan: &ContextPlan, wire: &Wire, outline: &Outline) ->
         digest: wire.digest,
         parts: parts(plan, outline),
         tokens: plan.est_total,
-        room: plan.budget.prompt,
+        budget: plan.budget.total(),
     }
 }
 
@@ -256,7 +257,7 @@ mod tests {
     #[test]
     fn an_edited_request_that_is_too_large_names_the_remedy_that_makes_room() {
         let advice = |cap: Option<u32>, tokens: u32| over(&Budget::compute(8_000, None, Some(2_000), cap), tokens).todo;
-        let larger = "Shorten the text, or raise the budget to 3,256 tokens or more, safety margin included.";
+        let larger = "Shorten the text, or raise the budget to 3,256 tokens or more.";
         let other = "Shorten the text, or choose a model with a larger context window.";
         assert_eq!(advice(Some(2_000), 3_000), larger);
         assert_eq!([advice(Some(2_000), 6_000), advice(None, 6_000)], [other, other]);

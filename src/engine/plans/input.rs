@@ -2,6 +2,7 @@
 //! Not for: fetching and counting (`input_builder`), or solving (`context`).
 
 use super::basis;
+use super::inactive_marks::InactiveNode;
 use super::input_builder::{BuiltInput, Contents, InputBuilder, send_barrier};
 use super::labels::{atom_of, card_text, quote_text, state_text, title_of, wants_card};
 use super::snapshot::{Snapshot, TurnHeads};
@@ -380,11 +381,17 @@ impl<'a> InputAssembly<'a> {
     }
 
     fn inactive_marks(&self) -> Vec<InactiveMark> {
-        let inactive = self.snapshot.inactive_marks.iter().map(|(mark, head)| InactiveMark {
-            mark: mark.clone(),
-            title: head.as_ref().map_or_else(|| "a deleted message".to_owned(), |head| head.preview.clone()),
-            source: self.source(0, head.as_ref()),
-            tokens: head.as_ref().map_or(0, |head| u32::try_from(head.bytes / 4).unwrap_or(u32::MAX)),
+        let title = |node: &InactiveNode| match &node.head {
+            None => "a deleted message".to_owned(),
+            Some(head) if node.replaced => format!("earlier version: {}", head.preview),
+            Some(head) => head.preview.clone(),
+        };
+        let inactive = self.snapshot.inactive_marks.iter().map(|node| InactiveMark {
+            mark: node.mark.clone(),
+            title: title(node),
+            source: self.source(0, node.head.as_ref()),
+            tokens: node.head.as_ref().map_or(0, |head| u32::try_from(head.bytes / 4).unwrap_or(u32::MAX)),
+            replaced: node.replaced,
         });
         inactive.collect()
     }

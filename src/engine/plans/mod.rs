@@ -7,6 +7,7 @@ pub(super) mod collect;
 pub(super) mod draft;
 pub(super) mod edited;
 pub(super) mod facts;
+mod inactive_marks;
 pub(super) mod input;
 pub(super) mod input_builder;
 pub(crate) mod instructions;

@@ -2,6 +2,7 @@
 //! parallel with the engine.
 //! Not for: contents and token counts, which the job fetches itself.
 
+use super::inactive_marks::{InactiveNode, sort_marks};
 use super::input_builder::Contents;
 use super::sources::suggested_pins::{self, Suggestion};
 use super::sources::summaries::{self, Summaries, SummaryView};
@@ -50,7 +51,7 @@ pub(crate) struct Snapshot {
     /// Whether the open turn ends with a truncated answer that the call continues.
     pub(crate) go_on: bool,
     pub(crate) marks: Vec<Mark>,
-    pub(crate) inactive_marks: Vec<(Mark, Option<NodeHead>)>,
+    pub(crate) inactive_marks: Vec<InactiveNode>,
     pub(crate) state: Option<StateVersion>,
     pub(crate) state_missing: bool,
     pub(crate) reply: Option<NodeHead>,
@@ -96,6 +97,8 @@ pub(crate) struct Question {
     pub(crate) text: Option<Arc<str>>,
     /// Whether the call continues a truncated answer.
     pub(crate) go_on: bool,
+    /// Whether the message or its answer replaces the next one on the branch: an edit, or a regenerated answer.
+    pub(crate) replaces: bool,
     /// The message that is replied to, by key.
     pub(crate) reply: Option<Hash>,
     /// Whether older messages are searched.
@@ -171,7 +174,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     let open_turn = path.turns.get(closed);
     let open_at = open_turn.map_or(path.slots.len(), |turn| turn.nodes.start);
     let on_path = |slot: Slot| path.slots.get(tree.depth(slot) as usize) == Some(&slot);
-    let (active, inactive) = sort_marks(session, branch, &on_path);
+    let (active, inactive) = sort_marks(session, branch, &path.slots, question.replaces);
     let window = branch.anchor.as_ref().map(|anchor| anchor.start);
     let lane = lane_of(session, branch, tip, question);
     let alone = rules.policy.keeps_to_lane(true).then(|| LaneNumber::of(&lane));
@@ -296,27 +299,6 @@ pub(crate) fn anchor_key(atom: &Atom) -> Option<Hash> {
         Atom::Message { node } => Some(*node),
         Atom::Section { .. } | Atom::Range { .. } => None,
     }
-}
-
-type Sorted = (Vec<Mark>, Vec<(Mark, Option<NodeHead>)>);
-
-/// Returns the active marks (notes always are) and the inactive ones, in an order that does not depend on when they
-/// were made, so that undo and a restart give the same plan.
-fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool) -> Sorted {
-    let mut active = Vec::new();
-    let mut inactive = Vec::new();
-    for mark in &branch.marks {
-        match anchor_key(&mark.target) {
-            None => active.push(mark.clone()),
-            Some(key) => match session.tree.by_key(key) {
-                Some(slot) if on_path(slot) => active.push(mark.clone()),
-                slot => inactive.push((mark.clone(), slot.map(|slot| session.tree.head(slot).clone()))),
-            },
-        }
-    }
-    active.sort_unstable_by_key(|mark: &Mark| mark.target);
-    inactive.sort_unstable_by_key(|(mark, _): &(Mark, _)| mark.target);
-    (active, inactive)
 }
 
 /// Returns the turns that are considered one by one, and the gaps between them, each with its approximate size in

@@ -48,6 +48,8 @@ struct SessionImport {
     recent: Vec<(u32, ImportedNode)>,
     added: u64,
     known: u64,
+    /// The session's branches.
+    branches: u64,
     /// States that wait for a person's decision.
     states: u64,
     head: Option<NodeId>,
@@ -190,8 +192,8 @@ impl SessionImport {
 
     /// Returns the result of the import of this session; `None` if nothing was written.
     fn result(self) -> Option<ImportResult> {
-        let Self { session, title, added, known, states, head, .. } = self;
-        session.map(|session| ImportResult { states, session, title, added, known, head })
+        let Self { session, title, added, known, branches, states, head, .. } = self;
+        session.map(|session| ImportResult { states, session, title, added, known, branches, head })
     }
 
     /// Computes the writes of a portion, inside its transaction.
@@ -221,6 +223,8 @@ impl SessionImport {
         let current = end.as_ref().and_then(|stand| stand.current).or(tip);
         self.head = self.node(known, session, current)?;
         self.write_branches(known, session, end, &mut writes)?;
+        let made = writes.iter().filter(|write| matches!(write, Write::PutBranch(_))).count();
+        self.branches = (known.branches(session)?.len() + made) as u64;
         Ok((writes, self))
     }
 

@@ -5,7 +5,7 @@
 use super::rules::{CodeRules, Rules};
 use super::setup::{ReloadableSettings, Setup};
 use crate::domain::base::{Failure, FailureKind};
-use crate::domain::call::{Encoding, ModelInfo, Profile, Quirk};
+use crate::domain::call::{Backend, Encoding, ModelInfo, Profile, Quirk};
 use crate::domain::conversation::{Branch, Overrides};
 use crate::domain::planning::{Budget, Layout};
 use crate::domain::tool::{FileVisibility, OfferedTool, RunTools, ToolSpec};
@@ -13,6 +13,7 @@ use crate::engine::calls::meters::Meters;
 use crate::engine::indexing::code_workspace::CodeWorkspace;
 use crate::engine::tools::code;
 use crate::engine::tools::selection::switched;
+use crate::llm::offline::OFFLINE_MODELS;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -67,6 +68,9 @@ pub(crate) fn rules(
     let name = pick(&|o| o.profile.clone()).unwrap_or_else(|| settings.profile.clone());
     let mut profile = settings.profiles.get(&name).cloned().ok_or_else(|| unknown("profile", &name, setup))?;
     let model = model_of(setup, [call, &branch.overrides], &profile);
+    if !may_have(&profile, &model) {
+        return Err(unknown_model(&profile, &model));
+    }
     for quirk in learned.quirks.get(&(name, model.clone())).into_iter().flatten() {
         quirk.apply(&mut profile.dialect);
     }
@@ -138,7 +142,19 @@ fn model_of(setup: &Setup, layers: [&Overrides; 2], profile: &Profile) -> String
         }
     }
     let ReloadableSettings { model, profile: usual, .. } = &setup.settings;
-    model.clone().filter(|_| profile.name == *usual).unwrap_or_else(|| profile.model.clone())
+    let own = model.clone().filter(|model| profile.name == *usual && may_have(profile, model));
+    own.unwrap_or_else(|| profile.model.clone())
+}
+
+/// Whether a profile may have a model of this name. Only an offline profile has a fixed list of models.
+fn may_have(profile: &Profile, name: &str) -> bool {
+    profile.backend != Backend::Offline || name == profile.model || OFFLINE_MODELS.contains(&name)
+}
+
+fn unknown_model(profile: &Profile, name: &str) -> Failure {
+    let known = OFFLINE_MODELS.join(", ");
+    Failure::new(FailureKind::Config, format!("The profile {} has no model {name:?}.", profile.name))
+        .todo(format!("Its models: {known}. Another profile has other models: `pleach profile NAME` chooses one."))
 }
 
 /// Returns the encoding when no branch is open, from the command line and the settings.

@@ -68,7 +68,7 @@ pub(crate) fn check_limits(live: &mut LiveTurn, prompt: Option<u64>) -> Result<(
     let cost = prompt.map(|prompt| prompt + spent.cost_micro.unwrap_or(0));
     if watch.limits.reached(RaceUsage { cost_micro: cost, ..RaceUsage::default() }) == Some(Limit::Cost) {
         watch.stopped = Some(Limit::Cost);
-        return refused(Limit::Cost, watch.limits, " The prompt of the next call alone would exceed the limit.");
+        return refused(Limit::Cost, watch.limits, " The next request alone would exceed the limit.");
     }
     Ok(())
 }

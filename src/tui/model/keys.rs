@@ -37,7 +37,7 @@ pub(crate) fn with_bound_keys(keys: &Keymap, places: &[When], sentence: &str) ->
         if here == *key { text } else { text.replace(&format!("{key} {does}"), &format!("{here} {does}")) }
     };
     let text = PHRASES.iter().fold(slashed(sentence), named);
-    text.replace("`/doctor` tries", &format!("{} tries", keys.key(Action::Doctor)))
+    text.replace("`/doctor` checks", &format!("{} checks", keys.key(Action::Doctor)))
 }
 
 /// The key of an action that works in these places, which are the most specific first, or else its slash command.
@@ -68,12 +68,12 @@ mod tests {
         let typing = |sentence| with_bound_keys(&built_in, &[When::Composer, When::Always], sentence);
         assert_eq!(typing("Pinned. u undoes it."), "Pinned. Ctrl+X u undoes it.");
         assert_eq!(typing("R regenerates the answer."), "/regenerate regenerates the answer.");
-        let hint = "`pleach doctor` tries every profile; `pleach models` lists models.";
-        assert_eq!(here(hint), "Ctrl+X D tries every profile; `/models` lists models.");
+        let hint = "`pleach doctor` checks every profile; `pleach models` lists models.";
+        assert_eq!(here(hint), "Ctrl+X D checks every profile; `/models` lists models.");
         let unbound = Keymap::load(Some("bind = [{ on = \"ctrl-x D\", run = \"none\", when = \"always\" }]"));
         assert_eq!(
             with_bound_keys(&unbound, IN_CONVERSATION, hint),
-            "/doctor tries every profile; `/models` lists models."
+            "/doctor checks every profile; `/models` lists models."
         );
     }
 }

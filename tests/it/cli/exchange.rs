@@ -443,7 +443,7 @@ fn bad_record_is_reported_and_the_rest_imported() {
     let output = home.run(&["import", &file]);
     assert_eq!(output.code, 0, "{}", output.err);
     assert!(output.err.contains("line 2"), "{}", output.err);
-    assert!(output.out.contains("2 added") || output.out.contains("3 added"), "{}", output.out);
+    assert!(output.out.contains(": 2 messages, ") || output.out.contains(": 3 messages, "), "{}", output.out);
     assert!(home.ok(&["message", "list", "--all", "--json"]).contains("\"y\""));
 }
 

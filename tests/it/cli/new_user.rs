@@ -60,14 +60,16 @@ fn a_request_that_does_not_fit_is_described() {
     let text = printed(&plan);
     assert_eq!(plan.code, 3, "{text}");
     assert!(text.contains("The next request does not fit: it needs at least"), "{text}");
-    assert!(text.contains("the prompt budget is 35 (40 less a safety margin of 5)"), "{text}");
-    assert!(text.contains("raise the budget to ") && text.contains("safety margin included"), "{text}");
+    assert!(text.contains("but the budget of 40 leaves 35 after the safety margin."), "{text}");
+    assert!(text.contains("raise the budget to ") && !text.contains("prompt budget"), "{text}");
     assert!(text.contains("unpin turn 1 \"First question\" (frees "), "{text}");
     assert!(!text.contains("larger context window") && !text.contains("othing was sent"), "{text}");
     let stats = home.run(&["stats"]);
     let text = printed(&stats);
     assert_eq!(stats.code, 0, "{text}");
     assert!(text.contains("The next request does not fit") && text.contains("messages 4 stored"), "{text}");
+    assert!(text.contains(" / 40 tokens ("), "{text}");
+    assert_eq!(home.json(&["stats"])["total_budget"], 35, "the contract keeps the tokens that a request may take");
     let ask = home.run(&["ask", "Third"]);
     let text = printed(&ask);
     assert_eq!((ask.code, text.matches("othing was sent").count()), (3, 1), "{text}");
@@ -80,14 +82,39 @@ fn a_request_that_does_not_fit_is_described() {
 }
 
 #[test]
-fn a_model_that_the_profile_does_not_list_is_accepted_with_a_warning() {
+fn the_offline_profile_has_only_its_own_models() {
     let (home, _server) = talk();
-    let output = home.run(&["--profile", "offline", "model", "nosuch"]);
-    assert_eq!(output.code, 0, "{}", output.err);
-    assert!(output.out.contains("Set the model of main to nosuch."), "{}", output.out);
-    assert!(output.err.contains("Profile offline lists no model nosuch."), "{}", output.err);
+    for command in [&["model", "nosuch"][..], &["--model", "nosuch", "plan", "Third"]] {
+        let output = home.run(&[&["--profile", "offline"], command].concat());
+        assert_eq!(output.code, 2, "{}", output.err);
+        for words in ["The profile offline has no model \"nosuch\".", "Its models: offline, offline-brief."] {
+            assert!(output.err.contains(words), "{}", output.err);
+        }
+    }
+    assert!(!home.ok(&["--profile", "offline", "model"]).contains("nosuch"), "nothing was stored");
     let output = home.run(&["--profile", "offline", "model", "offline-brief"]);
-    assert_eq!(output.err, "");
+    assert_eq!((output.code, output.err.as_str()), (0, ""));
+}
+
+/// Texts are for people: only JSON has the ids of plans and the digests of requests.
+#[test]
+fn texts_have_no_digests() {
+    let (home, _server) = talk();
+    let (next, sent) = (home.json(&["plan", "Third"]), home.json(&["plans", "list"])[1].clone());
+    for (command, json) in [
+        (&["plan", "Third"][..], &next),
+        (&["context", "show", "Third"], &next),
+        (&["plans", "show", "2"], &sent),
+        (&["plans", "list"], &sent),
+        (&["plans", "diff", "1", "2"], &sent),
+        (&["replay", "2", "--dry-run"], &sent),
+    ] {
+        let text = home.ok(command);
+        for field in ["plan_id", "request_digest"] {
+            let start: String = json[field].as_str().unwrap().chars().take(8).collect();
+            assert!(!text.contains(&start), "{command:?} prints the {field}: {text}");
+        }
+    }
 }
 
 /// Texts name calls by as many characters as distinguish them, which commands accept.
@@ -199,8 +226,6 @@ fn line_mode_prints_sentences() {
     let missing = "Missing: TEXT. Usage: /note TEXT. Example: /note We use PostgreSQL 16.";
     assert!(plain.err.contains(missing), "{}", plain.err);
     assert!(plain.err.contains("No terminal to ask on. Run `/trust --yes`."), "{}", plain.err);
-    let next = home.ok(&["plan", "Third"]);
-    assert!(next.contains("\nrequest ") && next.contains(" · plan "), "{next}");
     let exported = home.ok(&["export", "--format", "json"]);
     assert_eq!(exported, home.ok(&["export", "--format", "jsonl"]));
 }

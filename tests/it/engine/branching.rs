@@ -7,7 +7,8 @@ use crate::support::bench::{
 use pleach::domain::base::{BranchId, FailureKind, Hash, NodeId};
 use pleach::domain::call::{BranchRun, Limit, Limits, ModelInfo, Price, RunStatus};
 use pleach::domain::conversation::{Atom, Branch, Comparison, Mark, MarkKind, Overrides, Role, Tag};
-use pleach::domain::planning::{Mode, RowKind};
+use pleach::domain::planning::plan::Warning;
+use pleach::domain::planning::{Draft, Mode, RowKind};
 use pleach::engine::api::{
     Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, DraftKind, Event, ItemName, PlanRequest,
     ProgramEvent, Request, SessionAnswer, SessionEvent, SessionRequest, SessionView, TagAct, TurnEvent, TurnRequest,
@@ -432,6 +433,42 @@ fn undo_passes_over_an_edit_with_later_messages() {
     assert!(sentence.contains("h in the messages shows the earlier version, 1 of 2"), "{sentence}");
     assert!(sentence.contains("Undone instead: set the budget"), "{sentence}");
     assert_eq!(branch(&client.open(), main).overrides.budget, None);
+}
+
+/// A mark stays with the version of a message that it was set on: an edit and a regeneration make marks of every kind
+/// inactive, the plan names the reason, and undo makes them active again.
+#[test]
+fn marks_stay_with_the_version_that_was_marked() {
+    let kinds = [MarkKind::Sticky, MarkKind::leased(3), MarkKind::IncludeOnce, MarkKind::Exclude];
+    for kind in kinds {
+        let bench = Bench::new(&Model::new([]));
+        let mut client = bench.start();
+        let main = client.session();
+        client.say(main, "a question before");
+        let [first, answer] = [0, 1].map(|at| client.open().nodes[at].id);
+        let act = Act::Set { kind, toggle: false };
+        let items = vec![ItemName::TurnOf(first)];
+        client.must(Request::Branch(BranchRequest::Mark { branch: main, items, act }));
+        let inactive = |client: &mut Client, draft: &Draft| {
+            let plan = client.whole_plan(main, draft);
+            let of =
+                |warning: &Warning| matches!(warning, Warning::MarksAsleep { .. } | Warning::DecisionLeftOut { .. });
+            plan.warnings.iter().filter(|warning| of(warning)).map(Warning::sentence).collect::<Vec<_>>()
+        };
+        let replaced = ["1 mark inactive: this branch has another version of its message.".to_owned()];
+        let edit = draft("another question", DraftKind::Edit(first));
+        assert!(inactive(&mut client, &message("so?")).is_empty(), "{kind:?}");
+        assert_eq!(inactive(&mut client, &edit), replaced, "{kind:?}, while it is edited");
+        let regenerated = draft("", DraftKind::Regenerate(answer));
+        assert_eq!(inactive(&mut client, &regenerated), replaced, "{kind:?}, while it is answered again");
+        client.turn(main, &edit);
+        if kind.once() {
+            continue;
+        }
+        assert_eq!(inactive(&mut client, &message("so?")), replaced, "{kind:?}, once it is edited");
+        client.must(Request::Session(SessionRequest::Undo));
+        assert!(inactive(&mut client, &message("so?")).is_empty(), "{kind:?}");
+    }
 }
 
 /// Redo passes over an undone edit whose branch went on instead, and redoes what came after it.

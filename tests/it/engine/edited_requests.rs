@@ -234,7 +234,7 @@ fn edited_body_is_sent_unchanged() {
     let plan = client.whole_plan(branch, &asked);
     let shown_raw = raw(&mut client, branch);
     assert_eq!(shown_raw.digest, Hash::of(shown_raw.body.as_bytes()));
-    assert_eq!((shown_raw.tokens, shown_raw.room), (plan.est_total, plan.budget.prompt));
+    assert_eq!((shown_raw.tokens, shown_raw.budget), (plan.est_total, plan.budget.total()));
     let same = count_body(&mut client, branch, &asked, &shown_raw.body);
     assert_eq!((same.tokens, same.changed, same.digest), (plan.est_total, 0, shown_raw.digest));
 

@@ -1,12 +1,12 @@
 //! Comparing stored calls happens in the background and delays nothing else.
 
-use crate::support::bench::{Bench, Model};
+use crate::support::bench::{Bench, Client, Model, draft};
 use crate::support::live::Live;
-use pleach::domain::base::FailureKind;
+use pleach::domain::base::{FailureKind, RunId};
 use pleach::domain::conversation::Atom;
 use pleach::engine::api::{
-    Answer, CallAnswer, CallRequest, CallSelector, Event, ItemName, PlanAnswer, PlanRequest, Request, SessionAnswer,
-    SessionRequest, Ticket,
+    Answer, CallAnswer, CallRequest, CallSelector, DraftKind, Event, ItemName, PlanAnswer, PlanRequest, Request,
+    SessionAnswer, SessionRequest, Ticket,
 };
 use pleach::store::Store;
 use pleach::tui::screens::question::model::Question;
@@ -101,4 +101,28 @@ fn screen_never_reads_the_store() {
     let last = live.model.layers.last();
     assert!(!live.model.layers.on::<Question>(), "{last:?}");
     assert_eq!(Store::reads_of_this_thread(), before, "the screen's thread read from the store");
+}
+
+/// A call whose edit was undone stays in the call history, but later calls are not compared with it.
+#[test]
+fn the_previous_call_is_no_undone_call() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "How do bees dance?");
+    client.say(branch, "And wasps?");
+    let question = client.open().nodes.iter().rfind(|node| node.preview == "And wasps?").unwrap().id;
+    client.turn(branch, &draft("And hornets?", DraftKind::Edit(question)));
+    client.must(Request::Session(SessionRequest::Undo));
+    client.say(branch, "Do they waggle?");
+    let runs: Vec<RunId> = client.runs().iter().map(|run| run.id).collect();
+    let diff = |client: &mut Client, before: Option<CallSelector>, after: RunId| {
+        let after = CallSelector::Named(after.to_string());
+        match client.must(Request::Call(CallRequest::DiffPlans { before, after })) {
+            Answer::Call(CallAnswer::Diff(diff)) => diff.before.run,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(diff(&mut client, None, runs[3]), Some(runs[1]));
+    assert_eq!(diff(&mut client, None, runs[2]), Some(runs[1]), "the undone call itself");
 }

@@ -111,7 +111,7 @@ fn models_that_the_server_listed_are_compared() {
     let rows = |client: &mut Client| {
         let found = what_if(client, branch, &message("What was the grace?"), &[]);
         let models = found.alternatives.iter().filter(|way| way.overrides.model.is_some());
-        models.map(|way| (way.title.clone(), way.result.as_ref().unwrap().room)).collect::<Vec<_>>()
+        models.map(|way| (way.title.clone(), way.result.as_ref().unwrap().budget.prompt)).collect::<Vec<_>>()
     };
     assert_eq!(rows(&mut client), [], "nothing is listed yet");
     client.must(Request::Program(ProgramRequest::Models { profile: None, unready: false }));

@@ -50,6 +50,7 @@ fn call(n: u128, tokens: u32) -> CallRef {
         at: Some(NOON + i64::try_from(n).unwrap() * 60_000),
         tokens,
         budget: 7_000,
+        safety: 1_000,
         model: "gpt-4.1-mini".into(),
         cost_micro: Some(900),
     }
@@ -69,7 +70,9 @@ pub(super) fn plan_diff(words: &str) -> Box<PlanDiff> {
         ),
         delta(1, DiffKind::Left, words, (Some(recent()), Some(excluded)), cause(CauseKind::You, "You left it out.")),
     ];
-    let setting = SettingDiff { name: "mode", before: "Light".into(), after: "Off".into() };
+    let values = ["Light", "Off"].map(str::to_owned);
+    let [before, after] = values.clone();
+    let setting = SettingDiff { name: "mode", before, after, shown: values };
     Box::new(PlanDiff {
         before: call(1, 1_204),
         after: call(2, 888),

@@ -22,7 +22,7 @@ pub(crate) fn raw() -> Box<RawRequest> {
         part(2, 21, "recent turns, turn 2", 12),
         part(3, 18, "your message", 9),
     ];
-    Box::new(RawRequest { body: BODY.into(), digest: Hash::of(BODY.as_bytes()), parts, tokens: 5_213, room: 8_000 })
+    Box::new(RawRequest { body: BODY.into(), digest: Hash::of(BODY.as_bytes()), parts, tokens: 5_213, budget: 8_000 })
 }
 
 fn shown() -> Stage {
@@ -78,7 +78,7 @@ fn request_is_edited_reviewed_and_sent() {
     let Exact::Weigh { body: weighed, .. } = exact(&stage) else { panic!() };
     assert_eq!(**weighed, *body, "only the changed message differs");
     let digest = Hash::of(body.as_bytes());
-    let found = BodyCount { digest, tokens: 5_300, room: 8_000, changed: 1 };
+    let found = BodyCount { digest, tokens: 5_300, budget: 8_000, room: 7_000, changed: 1 };
     stage.reply(
         |r| matches!(r, Request::Plan(PlanRequest::Exact { act: Exact::Weigh { .. }, .. })),
         PlanAnswer::Weighed(found),

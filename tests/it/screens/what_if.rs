@@ -7,7 +7,7 @@ use super::pictures::pictures;
 use pleach::domain::base::{Failure, FailureKind, Hash};
 use pleach::domain::call::{Certainty, ModelInfo, PromptCost};
 use pleach::domain::conversation::Overrides;
-use pleach::domain::planning::{Alternative, Mode, MovedItem, PlanFigures, RowKind, WhatIf};
+use pleach::domain::planning::{Alternative, Budget, Mode, MovedItem, PlanFigures, RowKind, WhatIf};
 use pleach::engine::api::{
     Answer, BranchRequest, Event, PlanAnswer, PlanRequest, ProgramAnswer, ProgramRequest, Request,
 };
@@ -24,7 +24,7 @@ fn figures(est: u32, micro: u64, same: u32, gained: Vec<MovedItem>, lost: Vec<Mo
         plan: Hash::of(&est.to_le_bytes()),
         est,
         certainty: Certainty::Estimated,
-        room: 8_000,
+        budget: Budget { prompt: 7_000, safety: 1_000, ..Budget::compute(8_192, None, None, None) },
         same: Some(same),
         cost: Some(PromptCost {
             micro,

@@ -414,7 +414,13 @@ impl InputBuilder<'_> {
             let away = Hash::of(format!("away {at}").as_bytes());
             let mark = Mark { kind: *kind, ..self.talk.mark(&(MarkTarget::Turn(0), *kind)) };
             let mark = Mark { target: Atom::Turn { user: away, tip: away }, ..mark };
-            InactiveMark { mark, title: format!("elsewhere {at}"), source: Source::default(), tokens: *tokens }
+            InactiveMark {
+                mark,
+                title: format!("elsewhere {at}"),
+                source: Source::default(),
+                tokens: *tokens,
+                replaced: false,
+            }
         });
         each.collect()
     }

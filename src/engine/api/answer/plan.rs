@@ -32,7 +32,9 @@ pub struct BodyCount {
     pub digest: Hash,
     /// Tokens in all.
     pub tokens: u32,
-    /// The token budget.
+    /// The budget, with its safety margin.
+    pub budget: u32,
+    /// The tokens that the request may take: the budget less its safety margin.
     pub room: u32,
     /// The number of messages that differ from the plan.
     pub changed: u32,

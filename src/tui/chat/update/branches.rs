@@ -76,20 +76,18 @@ pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch() else { return };
     let budget = model.plan.plan(branch.id).map(|plan| plan.budget);
     let budget = budget.or_else(|| model.plan.blocked(branch.id).map(|blocked| blocked.budget));
-    let known = branch
-        .overrides
-        .budget
-        .or_else(|| budget.and_then(|b| b.cap.or(Some(b.prompt + b.safety)).map(|cap| cap - b.results)));
+    let known =
+        branch.overrides.budget.or_else(|| budget.and_then(|b| b.cap.or(Some(b.total())).map(|cap| cap - b.results)));
     let Some(now) = known else { return };
     let next = stepped(now, up);
     let ceiling = budget.map(|budget| budget.most());
     let next = ceiling.filter(|top| *top > 0).map_or(next, |top| next.min(top));
     if next == now {
-        let text = format!("The prompt budget stays at {}.", counted(now.into(), "token"));
+        let text = format!("The budget stays at {}.", counted(now.into(), "token"));
         return model.status.say(Severity::Notice, text, model.now);
     }
     choose(model, |overrides| overrides.budget = Some(next), out);
-    model.status.say(Severity::Notice, format!("Prompt budget: {}", counted(next.into(), "token")), model.now);
+    model.status.say(Severity::Notice, format!("Budget: {}", counted(next.into(), "token")), model.now);
 }
 
 /// Returns a budget raised or lowered by about a quarter, to a multiple of 500.

@@ -123,7 +123,7 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
     parts.extend(queued(view));
     parts.extend(files(view));
     parts.extend(summary(view));
-    parts.extend(super::next_request::unmet(view, |_| true).map(|text| (Ink::Warn, text)));
+    parts.extend(super::next_request::mark_warnings(view).map(|text| (Ink::Warn, text)));
     let mut line = Line::new();
     for (at, (ink, text)) in parts.iter().enumerate() {
         if at > 0 {

@@ -92,8 +92,8 @@ fn all_facts(view: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
             }
             if !model.context_in_view() {
                 let glyphs = &view.theme.glyphs;
-                let used = filled(u64::from(plan.est_total), u64::from(plan.budget.prompt), METER);
-                let ink = next_request::meter_ink(plan.est_total, plan.budget.prompt);
+                let used = filled(u64::from(plan.est_total), u64::from(plan.budget.total()), METER);
+                let ink = next_request::meter_ink(plan.est_total, &plan.budget);
                 let line = Line::of(ink, &format!("{} ", next_request::total(plan)));
                 let line = line.with(ink, &glyphs.full.repeat(used));
                 facts.push((3, line.with(Ink::MeterFree, &glyphs.empty.repeat(METER - used))));

@@ -1,6 +1,6 @@
 //! The meter: a bar whose filled cells are the used share of the budget, distributed among the sections of the request,
 //! and a legend that names each part by its color and sign. A part that is too small for a cell appears only in the
-//! legend. Tokens over the budget are a separate part.
+//! legend. The budget's safety margin and the tokens that do not fit are separate parts.
 //!
 //! ```text
 //! █████████████▌░░░░░░░░░░░░  65%
@@ -10,7 +10,7 @@
 //! Not for: the rest of the panel (`next_request`).
 
 use crate::domain::base::chart::{filled, shares};
-use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::plan::{Blocked, Budget};
 use crate::domain::planning::{ContextPlan, Row, Section};
 use crate::tui::view::prelude::*;
 
@@ -22,10 +22,12 @@ pub(crate) enum Part {
     Framing,
     /// The tool definitions.
     Tools,
-    /// Tokens over the budget.
+    /// Tokens that do not fit the budget.
     Over,
     /// The free part of the budget.
     Free,
+    /// The budget's safety margin, which no request may use.
+    Margin,
 }
 
 /// The appearance of a part. Any two parts may be adjacent, so each pair of ink and colored sign is unique, even in
@@ -62,8 +64,9 @@ impl Part {
             Self::Section(S::DuringTurn) => look("Added this turn", Ink::You, ["▒", "▗", "d"]),
             Self::Framing => look("Message overhead", Ink::Dim, ["▒", "▖", ","]),
             Self::Tools => look("Tool definitions", Ink::Dim, ["█", "▚", "T"]),
-            Self::Over => look("Over budget", Ink::Danger, ["!", "!", "!"]),
+            Self::Over => look("Does not fit", Ink::Danger, ["!", "!", "!"]),
             Self::Free => look("Free", Ink::MeterFree, ["░", "░", "."]),
+            Self::Margin => look("Safety margin", Ink::MeterFree, ["╱", "╱", "/"]),
         }
     }
 
@@ -83,12 +86,13 @@ impl Part {
     }
 }
 
-/// The ink of a meter with `used` of `of` tokens: a warning from 90%, red over the budget.
-pub(crate) fn ink(used: u32, of: u32) -> Ink {
-    if used > of {
+/// The ink of a meter with `used` tokens: a warning from 90% of what fits, red if the request does not fit.
+pub(crate) fn ink(used: u32, budget: &Budget) -> Ink {
+    let most = budget.prompt;
+    if used > most {
         return Ink::MeterHigh;
     }
-    if u64::from(used) * 10 >= u64::from(of) * 9 && used > 0 { Ink::MeterMid } else { Ink::MeterLow }
+    if u64::from(used) * 10 >= u64::from(most) * 9 && used > 0 { Ink::MeterMid } else { Ink::MeterLow }
 }
 
 /// The parts of a plan's bar in order, with their tokens.
@@ -98,11 +102,11 @@ pub(crate) fn parts(plan: &ContextPlan) -> Vec<(Part, u32)> {
     parts.extend([(Part::Framing, plan.framing), (Part::Tools, plan.tools)]);
     parts.retain(|(_, tokens)| *tokens > 0);
     let budget = &plan.budget;
-    parts.push((Part::Free, budget.prompt.saturating_sub(plan.est_total)));
+    parts.extend([(Part::Free, budget.prompt.saturating_sub(plan.est_total)), (Part::Margin, budget.safety)]);
     parts
 }
 
-/// The parts of a blocked request: its required sections, overhead, and tools, then the tokens over the budget.
+/// The parts of a blocked request: its required sections, overhead, and tools, then the tokens that do not fit.
 pub(crate) fn over(blocked: &Blocked) -> Vec<(Part, u32)> {
     let mut parts: Vec<(Part, u32)> = Vec::new();
     for (section, tokens) in blocked.rows.iter().filter_map(|row: &Row| Some((row.section()?, row.tokens))) {
@@ -117,7 +121,7 @@ pub(crate) fn over(blocked: &Blocked) -> Vec<(Part, u32)> {
     parts
 }
 
-/// The tokens of each part as drawn. The tokens over the budget replace the end of the other parts.
+/// The tokens of each part as drawn. The tokens that do not fit replace the end of the other parts.
 fn drawn_tokens(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
     let mut left = parts.iter().find(|(part, _)| *part == Part::Over).map_or(0, |(_, tokens)| u64::from(*tokens));
     let mut drawn: Vec<(Part, u64)> = parts.iter().map(|(part, tokens)| (*part, u64::from(*tokens))).collect();
@@ -129,24 +133,35 @@ fn drawn_tokens(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
     drawn
 }
 
-/// The cells of each part of a request of `used` tokens with a budget of `of`. If the request exceeds its budget, the
-/// bar is as long as the request.
+/// The cells of each part of a request of `used` tokens with a budget of `of`. If the request does not fit, the bar is as
+/// long as the request.
 fn cells(parts: &[(Part, u32)], (used, of): (u32, u32), width: usize) -> Vec<usize> {
     let drawn = drawn_tokens(parts);
     let over = drawn.iter().find(|(part, _)| *part == Part::Over).map(|(_, tokens)| *tokens);
     let beyond = over.map_or(0, |over| filled(over, used.into(), width));
     let taken = if over.is_some() { width - beyond } else { filled(used.into(), of.into(), width) };
-    let size = |part: Part, tokens: u64| if matches!(part, Part::Over | Part::Free) { 0 } else { tokens };
+    let size =
+        |part: Part, tokens: u64| if matches!(part, Part::Over | Part::Free | Part::Margin) { 0 } else { tokens };
     let sizes: Vec<u64> = drawn.iter().map(|(part, tokens)| size(*part, *tokens)).collect();
     let mut cells = shares(&sizes, taken);
+    let [free, margin] = unused_cells(&drawn, width - taken);
     for ((part, _), cells) in drawn.iter().zip(&mut cells) {
         match part {
             Part::Over => *cells = beyond,
-            Part::Free => *cells = width - taken,
+            Part::Free => *cells = free,
+            Part::Margin => *cells = margin,
             Part::Section(_) | Part::Framing | Part::Tools => {}
         }
     }
     cells
+}
+
+/// Distributes the unused cells between the free tokens and the safety margin. Free tokens are always visible.
+fn unused_cells(drawn: &[(Part, u64)], width: usize) -> [usize; 2] {
+    let of = |wanted: Part| drawn.iter().find(|(part, _)| *part == wanted).map_or(0, |(_, tokens)| *tokens);
+    let (free, margin) = (of(Part::Free), of(Part::Margin));
+    let shown = if margin == 0 { width } else { filled(free, free + margin, width) };
+    [shown, width - shown]
 }
 
 /// Draws the bar of a request of `used` tokens with a budget of `of`.
@@ -165,7 +180,7 @@ pub(crate) fn line(view: &ViewContext<'_>, part: Part, count: usize, tokens: u32
     let ink = match part {
         Part::Section(_) => Ink::Text,
         Part::Over => Ink::Danger,
-        Part::Framing | Part::Tools | Part::Free => Ink::Dim,
+        Part::Framing | Part::Tools | Part::Free | Part::Margin => Ink::Dim,
     };
     let line = Line::of(part.ink(), part.sign(view)).with(ink, &label);
     (line, Line::of(ink, &text::short(u64::from(tokens))))
@@ -192,7 +207,7 @@ mod tests {
     fn all() -> Vec<Part> {
         let sections = crate::domain::planning::policy::Layout::Classic.sections();
         let mut all: Vec<Part> = sections.iter().map(|section| Part::Section(*section)).collect();
-        all.extend([Part::Framing, Part::Tools, Part::Over, Part::Free]);
+        all.extend([Part::Framing, Part::Tools, Part::Over, Part::Free, Part::Margin]);
         all
     }
 
@@ -223,14 +238,16 @@ mod tests {
     }
 
     #[test]
-    fn the_ink_warns_from_90_percent_and_alarms_over_the_budget() {
+    fn the_ink_warns_from_90_percent_of_what_fits_and_alarms_beyond() {
+        let fits = |prompt| Budget { prompt, safety: 100, ..Budget::compute(8_000, None, None, None) };
         for used in [0, 899] {
-            assert_eq!(ink(used, 1_000), Ink::MeterLow, "{used}");
+            assert_eq!(ink(used, &fits(1_000)), Ink::MeterLow, "{used}");
         }
         for used in [900, 1_000] {
-            assert_eq!(ink(used, 1_000), Ink::MeterMid, "{used}");
+            assert_eq!(ink(used, &fits(1_000)), Ink::MeterMid, "{used}");
         }
-        assert_eq!([ink(1_001, 1_000), ink(1, 0), ink(0, 0)], [Ink::MeterHigh, Ink::MeterHigh, Ink::MeterLow]);
+        let inks = [(1_001, 1_000), (1, 0), (0, 0)].map(|(used, most)| ink(used, &fits(most)));
+        assert_eq!(inks, [Ink::MeterHigh, Ink::MeterHigh, Ink::MeterLow]);
     }
 
     proptest! {
@@ -239,18 +256,20 @@ mod tests {
         fn the_bar_is_proportional(
             tokens in prop::collection::vec(0_u32..20_000, 16),
             free in 0_u32..200_000,
+            margin in 0_u32..20_000,
             width in 2_usize..120,
         ) {
             let mut parts: Vec<(Part, u32)> = all().into_iter().zip(tokens).collect();
-            parts.push((Part::Free, free));
+            parts.extend([(Part::Free, free), (Part::Margin, margin)]);
             let used: u32 = parts[..16].iter().map(|(_, tokens)| *tokens).sum();
-            let (cells, used) = (cells(&parts, (used, used + free), width), u64::from(used));
-            let whole = used + u64::from(free);
+            let (cells, used) = (cells(&parts, (used, used + free + margin), width), u64::from(used));
+            let whole = used + u64::from(free) + u64::from(margin);
             let taken: usize = cells[..16].iter().sum();
-            prop_assert_eq!(taken + cells[16], width);
+            prop_assert_eq!(taken + cells[16] + cells[17], width);
             prop_assert!((taken as u64 * whole).abs_diff(used * width as u64) <= whole, "{taken} of {width}");
             prop_assert_eq!(taken == 0, used == 0);
-            prop_assert_eq!(cells[16] == 0, free == 0 && used > 0);
+            prop_assert_eq!(cells[16] == 0, free == 0 && used + u64::from(margin) > 0, "free tokens are visible");
+            prop_assert!(margin > 0 || cells[17] == 0);
             for ((_, tokens), cells) in parts[..16].iter().zip(&cells) {
                 let exact = u64::from(*tokens) * taken as u64;
                 prop_assert!((*cells as u64 * used).abs_diff(exact) < used.max(1), "{tokens}: {cells} of {taken}");

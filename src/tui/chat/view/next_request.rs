@@ -22,12 +22,12 @@ pub(crate) use super::meter::ink as meter_ink;
 
 /// Tokens of the plan and its budget: `5,204 of 28k`.
 pub(crate) fn total(plan: &ContextPlan) -> String {
-    text::share(u64::from(plan.est_total), u64::from(plan.budget.prompt))
+    text::share(u64::from(plan.est_total), u64::from(plan.budget.total()))
 }
 
 /// Draws the plan's meter.
 pub(crate) fn meter(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
-    meter::bar(view, &meter::parts(plan), (plan.est_total, plan.budget.prompt), area, buf);
+    meter::bar(view, &meter::parts(plan), (plan.est_total, plan.budget.total()), area, buf);
 }
 
 pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
@@ -35,9 +35,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let plan = branch.and_then(|id| view.model.plan.plan(id));
     let blocked = branch.and_then(|id| view.model.plan.blocked(id)).filter(|_| plan.is_none());
     let size = match (plan, blocked) {
-        (Some(plan), _) => Line::of(meter_ink(plan.est_total, plan.budget.prompt), &total(plan)),
+        (Some(plan), _) => Line::of(meter_ink(plan.est_total, &plan.budget), &total(plan)),
         (None, Some(blocked)) => {
-            Line::of(Ink::Danger, &text::share(u64::from(blocked.needed), u64::from(blocked.budget.prompt)))
+            Line::of(Ink::Danger, &text::share(u64::from(blocked.needed), u64::from(blocked.budget.total())))
         }
         (None, None) => Line::new(),
     };
@@ -59,10 +59,10 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 type Pair = (Line, Line);
 
 fn rows(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
-    let percent = format!(" {}", text::percent(plan.est_total, plan.budget.prompt));
+    let percent = format!(" {}", text::percent(plan.est_total, plan.budget.total()));
     let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
     meter(view, plan, Rect { width: room, height: 1, ..area }, buf);
-    let ink = meter_ink(plan.est_total, plan.budget.prompt);
+    let ink = meter_ink(plan.est_total, &plan.budget);
     paint::right(view.theme, &Line::of(ink, &percent), Rect { height: 1, ..area }, buf);
     let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let (width, page, focused) = (usize::from(area.width), usize::from(area.height), view.focused(Focus::Context));
@@ -116,7 +116,8 @@ fn groups(view: &ViewContext<'_>, plan: &ContextPlan, items: &[PanelItem<'_>]) -
         let items = if let Part::Section(section) = part { of(Some(section)) } else { 0..0 };
         Group { line: meter::line(view, part, items.len(), tokens), items }
     };
-    let mut all: Vec<Group> = meter::parts(plan).into_iter().filter(|(part, _)| *part != Part::Free).map(one).collect();
+    let parts = meter::parts(plan).into_iter().filter(|(part, _)| !matches!(part, Part::Free | Part::Margin));
+    let mut all: Vec<Group> = parts.map(one).collect();
     let out = of(None);
     if !out.is_empty() {
         let counts = RowCounts::of(&plan.rows);
@@ -185,9 +186,10 @@ pub(crate) fn is_forced_out(row: &Row) -> bool {
     matches!(row.verdict, Verdict::Out { .. }) && row.reason.decided_by() == DecidedBy::Limit
 }
 
-/// The rows below the items: priority levels, suggested pins, the cached prefix, and warnings.
+/// The rows below the items: the safety margin, priority levels, suggested pins, the cached prefix, and warnings.
 fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
-    let mut rows: Vec<Pair> = levels(plan);
+    let mut rows = vec![meter::line(view, Part::Margin, 0, plan.budget.safety)];
+    rows.extend(levels(plan));
     let suggested = plan.suggested().count();
     if suggested > 0 {
         let key = Line::of(Ink::Dim, &view.key(Action::NextRequest));
@@ -199,8 +201,7 @@ fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
         .warnings
         .iter()
         .filter(|warning| !(warning.is_about_decision() || said && matches!(warning, Warning::RulesUntrusted { .. })));
-    let unmet = unmet(view, |reason| *reason != Reason::OffPath);
-    let warnings = others.map(Warning::sentence).chain(unmet);
+    let warnings = others.map(Warning::sentence).chain(unmet(view));
     for text in warnings {
         rows.extend(TextRows::plain(&text, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
     }
@@ -217,14 +218,22 @@ fn levels(plan: &ContextPlan) -> Vec<Pair> {
     level_uses(plan).into_iter().filter_map(one).collect()
 }
 
-/// Marked items that are nevertheless left out, for a reason that `counts`: `1 lease left out: over budget`, without a
-/// reason if they have different ones. Items whose content another item already sends do not count.
-pub(crate) fn unmet(view: &ViewContext<'_>, counts: fn(&Reason) -> bool) -> Option<String> {
+/// What the edge of the composer says about marks that have no effect.
+pub(crate) fn mark_warnings(view: &ViewContext<'_>) -> impl Iterator<Item = String> {
+    unmet(view).into_iter().chain(inactive(view))
+}
+
+/// Marked items that are nevertheless left out: `1 lease left out: over budget`, without a reason if they have different
+/// ones. Items whose content another item already sends do not count, nor do inactive marks, which a warning of the plan
+/// names.
+fn unmet(view: &ViewContext<'_>) -> Option<String> {
     let plan = view.model.plan.plan(view.model.branch()?.id)?;
-    let is_missing = |row: &&Row| matches!(row.verdict, Verdict::Out { .. }) && row.reason != Reason::Duplicate;
+    let is_missing = |row: &&Row| {
+        matches!(row.verdict, Verdict::Out { .. }) && !matches!(row.reason, Reason::Duplicate | Reason::OffPath)
+    };
     let mut whys = BTreeSet::new();
     let mut counts_by_kind = [("pin", 0_u64), ("lease", 0), ("include", 0)];
-    for row in plan.rows.iter().filter(is_missing).filter(|row| counts(&row.reason)) {
+    for row in plan.rows.iter().filter(is_missing) {
         let Some(mark) = row.pin.filter(|mark| !matches!(mark, MarkKind::Exclude | MarkKind::ExcludeOnce)) else {
             continue;
         };
@@ -240,6 +249,13 @@ pub(crate) fn unmet(view: &ViewContext<'_>, counts: fn(&Reason) -> bool) -> Opti
         counts_by_kind.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
     let why = if whys.len() == 1 { whys.pop_first().map(|why| format!(": {why}")) } else { None };
     (!parts.is_empty()).then(|| format!("{} left out{}", parts.join(", "), why.unwrap_or_default()))
+}
+
+/// The inactive marks, if the panel that names them is not shown: `1 mark inactive: its message is not on this branch`.
+fn inactive(view: &ViewContext<'_>) -> Option<String> {
+    let plan = view.model.shown_plan().filter(|_| !view.model.context_in_view())?;
+    let warning = plan.warnings.iter().find(|warning| matches!(warning, Warning::MarksAsleep { .. }))?;
+    Some(warning.sentence().trim_end_matches('.').to_owned())
 }
 
 /// Why a marked item is left out, in a few words. A size limit is the budget, or the share of it that the item's kind may
@@ -276,10 +292,10 @@ fn cached(view: &ViewContext<'_>, width: usize) -> Option<Pair> {
 
 fn full(view: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width);
-    let percent = format!(" {}", text::percent(blocked.needed, blocked.budget.prompt));
+    let percent = format!(" {}", text::percent(blocked.needed, blocked.budget.total()));
     let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
     let parts = meter::over(blocked);
-    let size = (blocked.needed, blocked.budget.prompt);
+    let size = (blocked.needed, blocked.budget.total());
     meter::bar(view, &parts, size, Rect { width: room, height: 1, ..area }, buf);
     paint::right(view.theme, &Line::of(Ink::Danger, &percent), Rect { height: 1, ..area }, buf);
     let legend: Vec<Pair> = parts.iter().map(|(part, tokens)| meter::line(view, *part, 0, *tokens)).collect();

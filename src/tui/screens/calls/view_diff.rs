@@ -100,7 +100,8 @@ fn head(view: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     );
     sum.push(Ink::Accent, &format!(" ({}, estimated)", signed(i64::from(new) - i64::from(old))));
     for setting in &diff.settings {
-        sum.push(Ink::Text, &format!("{dot}{} {} {becomes} {}", setting.name, setting.before, setting.after));
+        let [before, after] = &setting.shown;
+        sum.push(Ink::Text, &format!("{dot}{} {before} {becomes} {after}", setting.name));
     }
     let rows = text::counted(u64::from(diff.same), "row");
     let verb = if diff.same == 1 { "is" } else { "are" };

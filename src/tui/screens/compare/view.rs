@@ -85,7 +85,7 @@ fn head(view: &ViewContext<'_>, compared: &Comparison, room: usize) -> Vec<Line>
         let (old, new) = (number(diff.before.tokens), number(diff.after.tokens));
         plans = format!("last calls {old} and {new} tokens (estimated)");
         for setting in &diff.settings {
-            let [before, after] = without_versions(&setting.before, &setting.after);
+            let [before, after] = without_versions(&setting.shown[0], &setting.shown[1]);
             let _ = write!(plans, " {} {} {before} and {after}", glyphs.dot, setting.name);
         }
     }

@@ -342,7 +342,7 @@ fn preview(view: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width
 /// items, removes 4.`
 fn describe_preview(view: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String {
     let number = |n: u32| text::number(u64::from(n));
-    let (est, room, label) = (number(made.est), number(made.room), made.certainty.label());
+    let (est, room, label) = (number(made.est), number(made.budget.total()), made.certainty.label());
     let same = made.plan == now.plan;
     let before = if same { String::new() } else { format!(" instead of {}", number(now.est)) };
     let about = view.theme.glyphs.about;

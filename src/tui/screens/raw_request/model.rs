@@ -33,13 +33,25 @@ pub enum Row {
     Bytes(usize, Range<usize>, bool),
 }
 
+/// The counts of an edited request.
+#[derive(Clone, Copy, Debug)]
+pub struct EditCounts {
+    pub tokens: u32,
+    /// The budget, with its safety margin.
+    pub budget: u32,
+    /// The tokens that the request may take.
+    pub room: u32,
+    /// The number of messages that differ from the plan.
+    pub changed: u32,
+}
+
 /// The state of a request that was edited by hand.
 #[derive(Clone, Debug)]
 pub struct EditedRequest {
     /// The original body.
     pub base: Arc<str>,
-    /// Tokens, budget, and number of messages that differ from the plan; None until the engine has counted them.
-    pub counted: Option<(u32, u32, u32)>,
+    /// Its counts; None until the engine has counted it.
+    pub counted: Option<EditCounts>,
     /// Whether it is being sent.
     pub sending: bool,
 }
@@ -98,7 +110,7 @@ impl RawRequestScreen {
             draft,
             body: request.body,
             digest: request.digest,
-            tokens: (request.tokens, request.room),
+            tokens: (request.tokens, request.budget),
             parts: request.parts,
             edit: None,
             sent: None,
@@ -300,7 +312,7 @@ mod tests {
         let part = |message, bytes, title: &str| RawPart { message, bytes, title: title.into(), tokens: 3 };
         let parts = vec![part(0, 10, "system"), part(0, 7, "sticky pins"), part(1, 7, "your message")];
         let digest = Hash::of(BODY.as_bytes());
-        let request = RawRequest { body: BODY.into(), digest, parts, tokens: 9, room: 99 };
+        let request = RawRequest { body: BODY.into(), digest, parts, tokens: 9, budget: 99 };
         RawRequestScreen::new(BranchId(Uuid::nil()), Draft::default(), request)
     }
 

@@ -1,7 +1,7 @@
 //! Updates of the exact request: opening it, editing it for one call, and sending the edited bytes.
 //! Not for: the format of the body (`domain::call::request`), or counting and sending it (the engine).
 
-use super::model::{EditedRequest, RawRequestPending, RawRequestScreen};
+use super::model::{EditCounts, EditedRequest, RawRequestPending, RawRequestScreen};
 use crate::domain::base::{BranchId, Failure, Hash, Safe};
 use crate::domain::call::request;
 use crate::domain::call::{BodyFault, RunCard};
@@ -165,7 +165,7 @@ pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
 fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: Arc<str>, out: &mut Vec<Cmd>) {
     let digest = Hash::of(body.as_bytes());
     let act = Exact::Weigh { draft: draft.clone(), body: body.clone() };
-    let request = RawRequest { body, digest, parts: Vec::new(), tokens: 0, room: 0 };
+    let request = RawRequest { body, digest, parts: Vec::new(), tokens: 0, budget: 0 };
     let mut raw = RawRequestScreen::new(branch, draft, request);
     raw.edit = Some(EditedRequest { base: base.clone(), counted: None, sending: false });
     model.layers.push(raw);
@@ -203,7 +203,8 @@ fn edited_on_screen(model: &mut Model, digest: Hash) -> Option<&mut EditedReques
 /// Stores the token count of an edited request.
 fn counted(model: &mut Model, digest: Hash, found: &BodyCount) {
     if let Some(hand) = edited_on_screen(model, digest) {
-        hand.counted = Some((found.tokens, found.room, found.changed));
+        let BodyCount { tokens, budget, room, changed, .. } = *found;
+        hand.counted = Some(EditCounts { tokens, budget, room, changed });
     }
 }
 

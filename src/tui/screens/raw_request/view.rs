@@ -212,16 +212,16 @@ fn figures(view: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line 
     let Some(hand) = &raw.edit else {
         return paint::cut(view.theme, Ink::Dim, &format!("{}{tail}", sum(raw.tokens.0, raw.tokens.1)), room);
     };
-    let Some((tokens, of, changed)) = hand.counted else {
+    let Some(counted) = hand.counted else {
         return paint::cut(view.theme, Ink::Dim, &format!("counting its tokens{tail}"), room);
     };
-    let figures = sum(tokens, of);
-    if tokens > of {
-        let over = text::number((tokens - of).into());
-        let words = format!("{figures}: {over} over the limit; the server would reject it{tail}");
+    let figures = sum(counted.tokens, counted.budget);
+    if counted.tokens > counted.room {
+        let over = text::number((counted.tokens - counted.room).into());
+        let words = format!("{figures}: {over} too many for the budget; it is not sent{tail}");
         return paint::cut(view.theme, Ink::Danger, &words, room);
     }
-    let changed = match changed {
+    let changed = match counted.changed {
         0 => "every message is as planned".to_owned(),
         n => format!("{} not as planned", text::counted(n.into(), "message")),
     };
@@ -286,7 +286,7 @@ mod tests {
 
     fn raw(body: &str) -> RawRequestScreen {
         let digest = Hash::of(body.as_bytes());
-        let request = RawRequest { body: body.into(), digest, parts: Vec::new(), tokens: 1, room: 2 };
+        let request = RawRequest { body: body.into(), digest, parts: Vec::new(), tokens: 1, budget: 2 };
         RawRequestScreen::new(BranchId(uuid::Uuid::nil()), Draft::default(), request)
     }
 

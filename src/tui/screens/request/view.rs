@@ -86,12 +86,12 @@ fn title(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Line {
     match &overlay.content {
         None => {}
         Some(Content::Plan(plan)) => {
-            let ink = next_request::meter_ink(plan.est_total, plan.budget.prompt);
+            let ink = next_request::meter_ink(plan.est_total, &plan.budget);
             parts.push(dot(1, Ink::Text, &format!("{included} in, {out} left out")));
             parts.push(dot(2, ink, &next_request::total(plan)));
         }
         Some(Content::Blocked(blocked)) => {
-            let sizes = [blocked.needed, blocked.budget.prompt].map(|tokens| text::short(u64::from(tokens)));
+            let sizes = text::different([blocked.needed, blocked.budget.total()].map(u64::from));
             parts.push(dot(2, Ink::Text, &format!("{included} required, {out} left out")));
             parts.push(dot(1, Ink::Danger, &format!("{} of {}, does not fit", sizes[0], sizes[1])));
         }
@@ -171,17 +171,17 @@ fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
             },
         },
         Some(Content::Blocked(blocked)) => {
-            let percent = text::percent(blocked.needed, blocked.budget.prompt);
+            let percent = text::percent(blocked.needed, blocked.budget.total());
             if let Some(row) = rows.next() {
                 let bar = meter_area(row, &percent);
-                meter::bar(view, &meter::over(blocked), (blocked.needed, blocked.budget.prompt), bar, buf);
+                meter::bar(view, &meter::over(blocked), (blocked.needed, blocked.budget.total()), bar, buf);
                 paint::right(view.theme, &Line::of(Ink::Danger, &percent), row, buf);
             }
             vec![paint::cut(view.theme, Ink::Danger, &excess(blocked), room)]
         }
         Some(Content::Plan(plan)) => {
-            let ink = next_request::meter_ink(plan.est_total, plan.budget.prompt);
-            let percent = text::percent(plan.est_total, plan.budget.prompt);
+            let ink = next_request::meter_ink(plan.est_total, &plan.budget);
+            let percent = text::percent(plan.est_total, plan.budget.total());
             if let Some(row) = rows.next() {
                 next_request::meter(view, plan, meter_area(row, &percent), buf);
                 paint::right(view.theme, &Line::of(ink, &percent), row, buf);
@@ -208,11 +208,11 @@ fn meter_area(row: Rect, percent: &str) -> Rect {
     Rect { width: row.width - wide, ..row }
 }
 
-/// `Required items exceed the budget by 1.6k tokens. Nothing is sent until they fit.`
+/// `Required items are 1.6k tokens too large for the budget. Nothing is sent until they fit.`
 fn excess(blocked: &Blocked) -> String {
     let over = blocked.needed.saturating_sub(blocked.budget.prompt);
     let over = text::short_tokens(u64::from(over));
-    format!("Required items exceed the budget by {over}. Nothing is sent until they fit.")
+    format!("Required items are {over} too large for the budget. Nothing is sent until they fit.")
 }
 
 /// Shows in the rule above the pane how many more rows it has, and the key that scrolls to them.
@@ -254,15 +254,13 @@ fn warnings(view: &ViewContext<'_>, overlay: &RequestScreen, plan: &ContextPlan,
 fn budget(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let size = |n: u32| text::short(u64::from(n));
     let budget = &plan.budget;
-    // A cap that is smaller than the model's room is shown as it was set, which explains the smaller prompt budget.
-    let cap = budget.cap.filter(|cap| *cap < budget.most() && *cap == budget.prompt + budget.safety);
     let part = |rank: u8, words: String| (rank, Line::of(Ink::Dim, &words));
-    let (shown, window) = (size(cap.unwrap_or(budget.prompt)), size(budget.context_window));
+    let (shown, window) = (size(budget.total()), size(budget.context_window));
     let mut parts = vec![part(0, format!("budget {shown} of this model's {window} context"))];
-    if cap.is_none() && budget.reserved_output > 0 {
+    if !budget.is_capped() && budget.reserved_output > 0 {
         parts.push(part(1, format!(", {} reserved for the answer", size(budget.reserved_output))));
     }
-    parts.push(part(2, format!(", {} safety margin", size(budget.safety))));
+    parts.push(part(2, format!(", safety margin {}", size(budget.safety))));
     if budget.results > 0 {
         parts.push(part(3, format!(", {} for this turn's results", size(budget.results))));
     }

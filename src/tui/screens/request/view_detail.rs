@@ -279,7 +279,8 @@ fn outcome(view: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
     let ink = if less == 0 && figures.changed == 0 { Ink::Good } else { Ink::Warn };
     let mut rows = TextRows::plain(&format!("{brings}{removes}{others}:"), room, ink);
     let becomes = view.theme.glyphs.becomes;
-    let whole = format!("{} {becomes} {} of {}", number(found.est), number(figures.est), number(figures.room));
+    let budget = number(figures.budget.total());
+    let whole = format!("{} {becomes} {} of {budget}", number(found.est), number(figures.est));
     rows.extend(TextRows::plain(&whole, room, Ink::Dim));
     rows.extend(named(view, view.theme.glyphs.out, &figures.lost, less, room));
     rows.extend(changed(view, figures, room));

@@ -33,11 +33,15 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
     let cap = budget.cap.map_or_else(String::new, |cap| format!(", cap {}{results}", number(cap)));
     words.push(format!(
         "Budget: {} tokens (context {}{input}{cap}).",
-        number(budget.prompt),
+        number(budget.total()),
         number(budget.context_window)
     ));
     words.push(format!("Reserved for the answer: {} tokens.", number(budget.reserved_output)));
-    words.push(format!("Safety margin: {} tokens.", number(budget.safety)));
+    words.push(format!(
+        "Safety margin: {} tokens of the budget, for what no estimate can count; the request may take {}.",
+        number(budget.safety),
+        number(budget.prompt)
+    ));
     if plan.level_budgets.is_some() {
         let level =
             |level: LevelUse| format!("{} {} of {}", level.name, number(level.used), number(level.budget.unwrap_or(0)));

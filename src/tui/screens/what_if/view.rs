@@ -163,7 +163,7 @@ fn one(
         value.push(Ink::Dim, &format!("{change:>CHANGE$}"));
     }
     if columns.room {
-        value.push(Ink::Dim, &format!("{:>BUDGET$}", text::number(u64::from(known.room))));
+        value.push(Ink::Dim, &format!("{:>BUDGET$}", text::number(u64::from(known.budget.total()))));
     }
     if columns.cost {
         let cost = known.cost.map_or_else(|| "?".to_owned(), |cost| money(cost.micro));
@@ -246,12 +246,9 @@ fn named(item: &MovedItem, sign: &str, ink: Ink) -> Line {
 
 /// Describes the current settings: `Current: 14 items, 5,213 of 8,000 tokens.`
 fn describe_current(known: &PlanFigures) -> String {
-    let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.room)));
+    let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.budget.total())));
     let items = text::counted(u64::from(known.items), "item");
-    format!(
-        "Current: {items}, {est} of {room} tokens. Nothing changes until you apply another row. Budgets \
-        here exclude the safety margin."
-    )
+    format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another row.")
 }
 
 /// Describes a variant: `mode Off: adds nothing, removes 4 items of 2,212 tokens; 2 changed by -88 tokens.`

@@ -30,7 +30,7 @@ fn plans_are_requested_after_a_pause() {
     let mut old = fixture::plan(&fixture::story());
     old.est_total = 1;
     stage.event(Event::Planned { branch: MAIN, generation: generation - 1, planned: fixture::planned(old) });
-    assert!(stage.screen(120, 30).contains("5,213 of 8,000"), "an older generation changes nothing");
+    assert!(stage.screen(120, 30).contains("5,213 of 9,000"), "an older generation changes nothing");
 }
 
 /// Without Unicode, an item that is included and one that is left out have the signs of the request screen.
@@ -196,7 +196,7 @@ fn meter_shows_the_excess() {
     let blocked = Blocked { choices: Vec::new(), ..too_large() };
     stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: Planned::Blocked(Arc::new(blocked)) });
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("! Over budget") && screen.contains("1,600") && screen.contains("120%"), "{screen}");
+    assert!(screen.contains("! Does not fit") && screen.contains("1,600") && screen.contains("106%"), "{screen}");
     picture("meter_over", (120, 35), &mut stage);
 }
 

@@ -36,7 +36,7 @@ fn layouts() {
     stage.press("ctrl-b");
     assert!(stage.screen(120, 35).contains("retry"), "the focused panel is visible anyway");
     stage.press("esc").type_text("/layout narrow").press("enter").wait(10_000);
-    assert!(stage.screen(120, 35).contains("5,213 of 8,000"), "the header has the meter");
+    assert!(stage.screen(120, 35).contains("5,213 of 9,000"), "the header has the meter");
     assert!(!stage.screen(120, 35).contains("Branches"));
     assert!(stage.screen(200, 50).contains("Branches"), "another size class has its own");
     stage.buffer(120, 35);
@@ -66,7 +66,7 @@ fn panels_hide_and_come_back() {
     stage.press("ctrl-x t ctrl-x c").wait(10_000);
     let screen = stage.screen(120, 35);
     assert!(!screen.contains("Tools") && !screen.contains("Next request"), "{screen}");
-    assert!(screen.contains("5,213 of 8,000"), "then the meter is in the header:\n{screen}");
+    assert!(screen.contains("5,213 of 9,000"), "then the meter is in the header:\n{screen}");
     stage.press("tab");
     assert_eq!(stage.model.focus, Focus::Conversation);
     stage.press("tab");

@@ -57,14 +57,13 @@ fn a_request_that_does_not_fit_lists_what_is_required_and_what_is_left_out() {
     let screen = stage.screen(120, 35);
     for words in [
         "5 required, 1 left out",
-        "9,600 of 8,000, does not fit",
-        "120%",
-        "exceed the budget by 1,600 tokens",
+        "9,600 of 9,000, does not fit",
+        "106%",
+        "are 1,600 tokens too large for the budget",
         "Left out 1, 900 tokens",
         "Tool definitions",
         "Message overhead",
-        "raise the budget to 11,000 tokens or more, safety",
-        "margin included (])",
+        "raise the budget to 11,000 tokens or more (])",
     ] {
         assert!(screen.contains(words), "{words} in {screen}");
     }
@@ -78,7 +77,7 @@ fn a_missing_lease_is_told_once_with_its_reason() {
     let cases = [
         (Reason::Budget { free: 12 }, 2, "1 lease left out: over budget"),
         (Reason::ModeOff, 2, "1 lease left out: mode off"),
-        (Reason::OffPath, 1, "1 lease left out: not on this branch"),
+        (Reason::OffPath, 0, "1 mark inactive: its message"),
         (Reason::Duplicate, 0, ""),
     ];
     for (reason, times, words) in cases {
@@ -97,6 +96,8 @@ fn a_missing_lease_is_told_once_with_its_reason() {
         let screen = stage.screen(140, 50);
         assert_eq!(screen.matches("lease left out").count(), times, "{words}: {screen}");
         assert!(screen.contains(words) && !screen.contains("although you"), "{words}: {screen}");
+        let narrow = stage.screen(80, 24);
+        assert!(narrow.contains(words), "at the composer's edge where there is no panel: {words}: {narrow}");
     }
 }
 

@@ -44,7 +44,7 @@ fn texts_of_items_are_drawn_as_markdown_unless_details_are_shown() {
     assert!(screen.contains("**Rotate** the `token`:") && screen.contains("```rust"), "{screen}");
 }
 
-/// The budget is named as a person set it, beside the smaller room that the safety margin leaves.
+/// The budget is one number, as a person set it: in the title, in the panel, and beside the model's context.
 #[test]
 fn the_budget_is_named_as_it_was_set() {
     let mut stage = fixture::opened();
@@ -53,8 +53,12 @@ fn the_budget_is_named_as_it_was_set() {
     stage.type_text("a").wait(1_000);
     let planned = Answer::Plan(PlanAnswer::Planned(fixture::planned(plan)));
     stage.reply(|request| matches!(request, Request::Plan(PlanRequest::Replan { .. })), planned);
+    let panel = stage.screen(140, 40);
     let screen = stage.press("ctrl-o").screen(140, 40);
-    assert!(screen.contains("budget 1,200 of this model's 33k context, 150 safety margin"), "{screen}");
+    assert!(screen.contains("budget 1,200 of this model's 33k context, safety margin 150"), "{screen}");
+    for screen in [panel, screen] {
+        assert!(screen.contains(" of 1,200") && !screen.contains("1,050"), "{screen}");
+    }
 }
 
 #[test]
@@ -120,7 +124,7 @@ fn preview(lost: Vec<MovedItem>) -> Box<ActPreview> {
         plan: Hash::of(b"after"),
         est: 4_753,
         certainty: Certainty::Estimated,
-        room: 8_000,
+        budget: Budget { prompt: 7_000, safety: 1_000, ..plan().budget },
         same: Some(100),
         cost: None,
         items: 5,
@@ -399,7 +403,7 @@ fn overlay_acts_on_rows_and_their_messages() {
         _ => None,
     });
     assert_eq!(raised, None, "9,000 is the most that this window leaves");
-    assert!(stage.screen(120, 35).contains("The prompt budget stays at 9,000 tokens."));
+    assert!(stage.screen(120, 35).contains("The budget stays at 9,000 tokens."));
     stage.press("e");
     assert!(stage.model.layers.is_empty());
     assert_eq!(stage.model.composer.first_line(), "Why does login fail after the refresh?");

@@ -94,7 +94,7 @@ fn the_request_of_a_past_message_shows_the_rows_of_its_call() {
     assert_eq!(selected(&stage).as_deref(), Some("And with two tabs open?"), "the message that was asked");
     let screen = stage.screen(120, 35);
     assert!(
-        screen.contains("Request of turn 2, round 2 of 3 · 5 in, 2 left out · 5,213 of 8,000 · $0.0011"),
+        screen.contains("Request of turn 2, round 2 of 3 · 5 in, 2 left out · 5,213 of 9,000 · $0.0011"),
         "{screen}"
     );
     assert!(screen.contains("1 of 3 items used") && !screen.contains("cache breaks"), "{screen}");
