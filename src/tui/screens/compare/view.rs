@@ -21,6 +21,8 @@ use std::fmt::Write as _;
 const MIN_WIDTH_BESIDE: u16 = 100;
 /// Below that width, from this height on, the sides are one above the other; otherwise only one is visible.
 const MIN_HEIGHT_STACKED: u16 = 13;
+/// Height of a side without turns if the sides are one above the other.
+const EMPTY_SIDE: u16 = 2;
 /// How many rows of a side are laid out after the turn under the cursor.
 const ROWS: usize = 400;
 
@@ -47,9 +49,13 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
         paint::left_rule(view.theme, right, buf);
         column(view, screen, compared, (1, Shape::Beside), cache, right, buf);
     } else if body.height >= MIN_HEIGHT_STACKED {
-        let half = body.height / 2;
-        let upper = Rect { height: half, ..body };
-        let lower = Rect { y: body.y + half + 1, height: body.height - half - 1, ..body };
+        let first = match compared.sides.each_ref().map(|side| side.turns.is_empty()) {
+            [true, _] => EMPTY_SIDE,
+            [false, true] => body.height - EMPTY_SIDE - 1,
+            [false, false] => body.height / 2,
+        };
+        let upper = Rect { height: first, ..body };
+        let lower = Rect { y: body.y + first + 1, height: body.height - first - 1, ..body };
         column(view, screen, compared, (0, Shape::Stacked), cache, upper, buf);
         paint::rule(view.theme, Rect { y: upper.bottom(), height: 1, ..body }, buf);
         column(view, screen, compared, (1, Shape::Stacked), cache, lower, buf);
@@ -86,7 +92,10 @@ fn hints(view: &ViewContext<'_>, screen: &CompareView, compared: &Comparison, wi
     let is_empty = compared.sides[screen.side].turns.is_empty();
     let needs_turn =
         |action| matches!(action, Action::PickOver | Action::TakeTurn | Action::TakeRange | Action::BringBack);
-    let words: Vec<_> = words.into_iter().filter(|(action, _)| !is_empty || !needs_turn(*action)).collect();
+    let applies = |action| {
+        if action == Action::Open { compared.plans.is_some() } else { !is_empty || !needs_turn(action) }
+    };
+    let words: Vec<_> = words.into_iter().filter(|(action, _)| applies(*action)).collect();
     view.keys_line(When::Compare, &words, width)
 }
 
@@ -97,7 +106,10 @@ fn head(view: &ViewContext<'_>, compared: &Comparison, room: usize) -> Vec<Line>
         Some(at) => Line::of(Ink::Text, &format!("They diverge after turn {}: ", at.turn)).with(Ink::Dim, &at.title),
         None => Line::of(Ink::Text, "They have no messages in common."),
     };
-    let mut plans = "A branch has not made a call yet.".to_owned();
+    let without: Vec<&str> =
+        compared.sides.iter().filter(|side| side.last.is_none()).map(|side| side.name.as_str()).collect();
+    let has = if without.len() > 1 { "have" } else { "has" };
+    let mut plans = format!("{} {has} no call yet, so there are no plans to compare.", without.join(" and "));
     if let Some(diff) = &compared.plans {
         let number = |n: u32| text::number(u64::from(n));
         let (old, new) = (number(diff.before.tokens), number(diff.after.tokens));
