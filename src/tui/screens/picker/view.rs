@@ -205,15 +205,15 @@ fn invitation(kind: Kind) -> &'static str {
     match kind {
         Kind::Sessions => "type to search",
         Kind::Themes => "type to filter; the selected theme is previewed",
+        Kind::RaceModels => "type to filter; /race mode:off mode:heavy TEXT compares modes",
+        Kind::Lanes => "type to filter; /lane NAME begins another lane",
         Kind::Models
         | Kind::ReplayModels(_)
-        | Kind::RaceModels
         | Kind::ReplayItems
         | Kind::Memories
         | Kind::Labels
         | Kind::Copies
         | Kind::CompareWith
-        | Kind::Lanes
         | Kind::Rules
         | Kind::Palette => "type to filter",
     }

@@ -49,7 +49,11 @@ pub(crate) fn send(model: &mut Model, out: &mut Vec<Cmd>) {
         Choice::Model { profile, model } => Some((profile.clone(), model.clone())),
         _ => None,
     });
-    let variant = |(profile, model)| Overrides { profile: Some(profile), model: Some(model), ..Overrides::default() };
+    let own = model.session.as_ref().and_then(|session| session.settings()).map(|settings| settings.profile.clone());
+    let variant = |(profile, model)| {
+        let profile = Some(profile).filter(|profile| own.as_ref() != Some(profile));
+        Overrides { profile, model: Some(model), ..Overrides::default() }
+    };
     let variants: Vec<Overrides> = chosen.map(variant).collect();
     if variants.len() < 2 {
         let text = "A race needs two or more models; Space chooses the model under the cursor.";
