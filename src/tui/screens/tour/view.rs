@@ -99,7 +99,7 @@ mod tests {
                 let area = Rect { height: rows(&view, Rect::new(0, 0, size.0, size.1)), ..Rect::new(0, 0, size.0, 0) };
                 let mut buf = Buffer::empty(area);
                 draw(&view, area, &mut buf);
-                let seen: String = area.rows().flat_map(|row| row.columns()).map(|at| buf[at].symbol()).collect();
+                let seen: String = area.rows().flat_map(Rect::columns).map(|at| buf[at].symbol()).collect();
                 let text = text(&view, model.tour.as_ref().unwrap(), text_width(area));
                 for row in text {
                     assert!(seen.contains(&row.plain()), "{at:?} at {size:?}: {seen}");

@@ -152,11 +152,16 @@ const FILLED: &[(&str, Fill)] = &[
         stage.press("esc");
         stage
     }),
+    ("ToolsScreen", || {
+        let mut stage = tools::opened(FileDecision::Yes);
+        stage.press("G");
+        stage
+    }),
 ];
 
 /// Keys pressed before the tested key, so that it has something to act on.
-const BEFORE: [&str; 14] =
-    ["", "G J", "j", "j j", "j j j j j j", "G", "J", "j J", "h", "enter", "enter J", "space", "down", "/ e enter"];
+const BEFORE: [&str; 13] =
+    ["", "j", "j j", "j j j j j j", "G", "J", "j J", "h", "enter", "enter J", "space", "down", "/ e enter"];
 /// The sizes of the terminal: one of them leaves something to scroll.
 const SIZES: [(u16, u16); 2] = [(60, 16), (120, 35)];
 
