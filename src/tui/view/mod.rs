@@ -25,7 +25,6 @@ pub(crate) mod paint;
 pub(crate) mod prelude;
 
 use crate::domain::base::time;
-use crate::tui::chat::view::notice;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, When};
@@ -128,13 +127,6 @@ impl ViewContext<'_> {
         let inside = paint::frame(self.theme, title, area, buf);
         self.foot(keys, area, buf);
         inside
-    }
-
-    /// Draws a screen that covers the terminal, as [`Self::screen`] does, with the current notice at the bottom. Returns the
-    /// area above the notice.
-    pub(crate) fn full_screen(&self, title: Line, keys: Line, area: Rect, buf: &mut Buffer) -> Rect {
-        let inside = self.screen(title, keys, area, buf);
-        notice::above(self, inside, buf)
     }
 
     /// Draws a line of keys at the lower edge of an area.

@@ -59,6 +59,15 @@ pub(crate) fn rows_on_screen(model: &Model, width: u16) -> u16 {
     if wrapped(model, width).len() > 1 { 2 } else { 1 }
 }
 
+impl ViewContext<'_> {
+    /// Draws a screen that covers the terminal, as [`Self::screen`] does, with the current notice at the bottom. Returns the
+    /// area above the notice.
+    pub(crate) fn full_screen(&self, title: Line, keys: Line, area: Rect, buf: &mut Buffer) -> Rect {
+        let inside = self.screen(title, keys, area, buf);
+        above(self, inside, buf)
+    }
+}
+
 /// Draws the current notice on rows of its own at the bottom of a screen's area, unless the area is low. Returns the area
 /// above them.
 pub(crate) fn above(view: &ViewContext<'_>, inside: Rect, buf: &mut Buffer) -> Rect {
