@@ -8,7 +8,7 @@ use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::domain::conversation::lane_use;
 use crate::domain::conversation::{Branch, Lane, LaneUse, Tree};
-use crate::domain::summary::{SummaryCard, SummaryKind};
+use crate::domain::summary::LaneSummaries;
 use crate::engine::api::SessionView;
 use serde_json::{Value, json};
 
@@ -32,42 +32,14 @@ pub(super) fn show(run: &mut Run<'_, '_>, view: &SessionView, branch: &Branch) -
     run.io.either(&value, &format!("{} (the window holds {holds})", lane.word()))
 }
 
-/// The state of a lane's summaries.
-struct Summarized<'a> {
-    /// The newest accepted summary.
-    card: Option<&'a SummaryCard>,
-    /// Whether a draft awaits a decision.
-    draft: bool,
-}
-
-impl Summarized<'_> {
-    fn status(&self) -> &'static str {
-        match (self.card, self.draft) {
-            (_, true) => "draft waiting",
-            (Some(card), false) if card.included => "summary",
-            (Some(_), false) => "older summary",
-            (None, false) => "no summary",
-        }
-    }
-}
-
 pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = pick::branch(&view, None)?;
     let tree = pick::tree(&view);
     let (next, _) = next(&tree, branch);
-    let mut lanes = lane_use::of(&tree, &pick::path(&tree, branch));
-    if lanes.iter().all(|one| one.lane != next) {
-        lanes.insert(0, LaneUse::unused(next.clone()));
-    }
+    let lanes = lane_use::with_next(&tree, &pick::path(&tree, branch), &next);
     let (cards, draft) = (summaries::cards(run, branch.id)?, drafts::waiting(run, branch.id)?);
-    let of = |lane: &Lane| {
-        let own = |kind: SummaryKind, text: &str| kind == SummaryKind::Lane && Lane::read(text) == *lane;
-        Summarized {
-            card: cards.iter().find(|card| card.active && own(card.summary.kind, &card.summary.lane)),
-            draft: draft.as_ref().is_some_and(|draft| own(draft.summary.kind, &draft.summary.lane)),
-        }
-    };
+    let of = |lane: &Lane| LaneSummaries::of(lane, &cards, draft.as_deref());
     if run.io.json {
         let shapes: Vec<Value> =
             lanes.iter().map(|one| shape(branch, &tree, one, &of(&one.lane), one.lane == next)).collect();
@@ -93,7 +65,7 @@ pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     Ok(())
 }
 
-fn shape(branch: &Branch, tree: &Tree, one: &LaneUse, summarized: &Summarized<'_>, next: bool) -> Value {
+fn shape(branch: &Branch, tree: &Tree, one: &LaneUse, summarized: &LaneSummaries<'_>, next: bool) -> Value {
     json!({
         "lane": one.lane.text(),
         "key": one.lane.key(branch.session),

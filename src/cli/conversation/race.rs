@@ -147,6 +147,10 @@ fn append_answer(text: &mut String, title: &str, card: Option<&RunCard>, words: 
 
 /// `race TEXT --arm …`
 pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], variants: &[String], limits: Limits) -> Result<(), Stop> {
+    if variants.is_empty() {
+        let text = "A race needs two or more branches: give --arm for each, such as --arm mode=off --arm mode=heavy.";
+        return Err(Stop::Usage(text.to_owned()));
+    }
     let variants = input::variants(variants)?;
     let text = run.io.full_message(words)?;
     let view = run.open(true)?;

@@ -57,13 +57,14 @@ pub enum Command {
     /// (--without).
     #[command(after_help = example("replay 019a7c42 --dry-run"))]
     Replay(Replay),
-    /// Send a message on several branches at once, each with its own settings, and print the answers side by side.
+    /// Send a message on several branches at once, each with its own settings, and print the answers side by side. In the
+    /// workbench, a message without settings opens a list of models to send it to.
     #[command(after_help = example("race --arm mode=off --arm mode=heavy Why does it fail?"))]
     Race {
         /// The message.
         text: Vec<String>,
         /// The settings of a branch: mode=off, policy=window, model=NAME, budget=N, or several, separated by commas.
-        #[arg(long, value_name = "SETTING=VALUE", required = true)]
+        #[arg(long, value_name = "SETTING=VALUE")]
         arm: Vec<String>,
         /// Limits for each branch.
         #[command(flatten)]

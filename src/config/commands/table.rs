@@ -146,7 +146,7 @@ pub const UNLISTED: &[Alias] = &[
 ];
 
 /// The arguments of commands that have a short form after a slash.
-const SHORT_WORDS: &[(&str, &str)] = &[("race", "SETTING:VALUE SETTING:VALUE… TEXT…")];
+const SHORT_WORDS: &[(&str, &str)] = &[("race", "[SETTING:VALUE…] TEXT…")];
 
 /// Commands that a bare name stands for, if that name alone is not a command. Entries that stand for actions work only
 /// inside the program.

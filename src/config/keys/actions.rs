@@ -133,7 +133,7 @@ actions! {
     Branch(BranchAction) {
         Branches free "branches" "Go to the branches.",
         Tree free "tree" "Show the session tree.",
-        StartRace free "start-race" "Start a race: send the message on several branches at once with /race.",
+        StartRace free "start-race" "Start a race: send the message to several models at once, each on its own branch.",
         Fork guarded "fork" "Fork a branch here; an unsent message comes along.",
         NextSibling guarded "next-sibling" "Show the next version.",
         PrevSibling guarded "prev-sibling" "Show the previous version.",

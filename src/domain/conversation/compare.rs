@@ -53,7 +53,7 @@ pub struct Side {
     pub tools: Vec<(String, u32)>,
     /// Models that were called.
     pub models: Vec<String>,
-    /// The branch's last call.
+    /// The branch's last call with an answer that is part of its text.
     pub last: Option<CallRef>,
 }
 
@@ -84,6 +84,6 @@ pub struct Comparison {
     pub ancestor: Option<Ancestor>,
     /// Both branches.
     pub sides: [Side; 2],
-    /// The differences between the plans of their last calls, if both made one.
+    /// The differences between the plans of these calls, if both sides have one.
     pub plans: Option<Box<PlanDiff>>,
 }

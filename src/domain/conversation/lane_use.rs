@@ -61,6 +61,15 @@ pub fn of(tree: &Tree, path: &[Slot]) -> Vec<LaneUse> {
     found
 }
 
+/// Returns the lanes of a path, as [`of`] does, with the lane of the next message first if no turn is in it.
+pub fn with_next(tree: &Tree, path: &[Slot], next: &Lane) -> Vec<LaneUse> {
+    let mut lanes = of(tree, path);
+    if lanes.iter().all(|one| one.lane != *next) {
+        lanes.insert(0, LaneUse::unused(next.clone()));
+    }
+    lanes
+}
+
 /// Returns a lane's title. The title of a lane of replies is the beginning of the message that they reply to, with
 /// `ellipsis` where it is cut, or the lane's own title if the tree does not contain the message.
 pub fn title(tree: &Tree, lane: &Lane, ellipsis: &str) -> String {

@@ -4,6 +4,7 @@
 pub mod accepted;
 pub mod draft;
 pub mod module;
+pub mod of_lane;
 pub mod stored_draft;
 pub mod versions;
 
@@ -16,5 +17,6 @@ pub use draft::{
     MissingFact, SourceMessage, SourceTurn, Stats, SummaryAuthor, SummaryCard, SummaryDraft,
 };
 pub use module::{ModuleCard, ModuleVersion, Staleness};
+pub use of_lane::LaneSummaries;
 pub use stored_draft::StoredDraft;
 pub use versions::{Editability, Editable, EditableKind, PolicyFault, Version};

@@ -8,8 +8,9 @@ use crate::domain::conversation::tree;
 use crate::domain::conversation::{
     Ancestor, Branch, ComparedMessage, Comparison, End, Mark, NodeHead, Role, Side, Slot, state,
 };
-use crate::engine::api::{Answer, BranchAnswer, CallSelector};
-use crate::engine::calls::diff_worker::{DiffContext, WantedCall};
+use crate::engine::api::{Answer, BranchAnswer};
+use crate::engine::calls::diff_worker::DiffContext;
+use crate::engine::calls::plan_diff::PlanWithCall;
 use crate::engine::core::content;
 use crate::engine::sessions::session::SessionSnapshot;
 use std::collections::{BTreeMap, HashSet};
@@ -22,7 +23,7 @@ const WORDS: usize = 8_000;
 impl DiffContext<'_> {
     /// Compares two branches of a session.
     pub(crate) fn compared(&mut self, a: BranchId, b: BranchId) -> Result<Answer, Failure> {
-        let last = [a, b].map(|branch| self.called(&WantedCall::Stored(CallSelector::Last(branch))));
+        let last = [a, b].map(|branch| self.call_of_text(branch));
         let session = self.session_of(a)?;
         let (one, two) = (session.branch(a)?, session.branch(b)?);
         let common = match (session.head(one), session.head(two)) {
@@ -42,6 +43,16 @@ impl DiffContext<'_> {
             side.last = called.as_ref().ok().map(|called| crate::engine::calls::plan_diff::call(session, called));
         }
         Ok(BranchAnswer::Compared(Box::new(Comparison { ancestor, sides, plans })).into())
+    }
+
+    /// Returns the call that produced the end of a branch's text: the newest call with its answer on the branch's path.
+    fn call_of_text(&mut self, id: BranchId) -> Result<PlanWithCall, Failure> {
+        let session = self.session_of(id)?;
+        let path = session.head(session.branch(id)?).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let own: HashSet<NodeId> = path.iter().map(|slot| session.tree.head(*slot).id).collect();
+        let is_answered = |run: &RunCard| run.answer.is_some_and(|answer| own.contains(&answer));
+        let run = self.calls(id)?.into_iter().rfind(is_answered);
+        self.of_run(run.ok_or_else(Failure::no_calls)?)
     }
 
     /// Returns the part of a branch that starts at a position of its path.

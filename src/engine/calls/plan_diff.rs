@@ -69,7 +69,7 @@ impl<'a> DiffContext<'a> {
     }
 
     /// Returns the calls of a branch and of its ancestors before the forks, oldest first.
-    fn calls(&self, id: BranchId) -> Result<Vec<RunCard>, Failure> {
+    pub(crate) fn calls(&self, id: BranchId) -> Result<Vec<RunCard>, Failure> {
         let session = self.session_of(id)?;
         let lines = lineage(&session.branches, session.branch(id)?);
         let counts = |run: &&RunCard| !run.aside && reaches(&lines, run.branch, run.at);

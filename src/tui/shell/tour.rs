@@ -11,7 +11,7 @@ use crate::tui::model::panels::Arrangements;
 use crate::tui::model::status::Severity;
 use crate::tui::model::{Display, Facts, Model};
 use crate::tui::msg::{Cmd, EngineMsg, FileCmd, Msg};
-use crate::tui::screens::tour::model::{Tour, rows};
+use crate::tui::screens::tour::model::Tour;
 use crate::tui::{Workbench, update};
 use std::any::Any;
 use std::mem::{replace, swap};
@@ -67,9 +67,7 @@ impl Workbench {
         let (to, events) = (self.back.clone(), engine.events);
         let work = move || commands::forward(events, &answers, &to, |event| EngineMsg::TourEvent(number, event));
         thread::Builder::new().name("tour".to_owned()).spawn(work)?;
-        let mut model = tour_model(&self.model);
-        let (columns, height) = self.screen.size();
-        model.size = (columns, height.saturating_sub(rows(&model, height)));
+        let model = Model { size: self.screen.size(), ..tour_model(&self.model) };
         self.outside = Some(Outside {
             number,
             sender: replace(&mut self.sender, engine.sender),

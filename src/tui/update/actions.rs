@@ -118,6 +118,7 @@ fn context(model: &mut Model, action: ContextAction, trigger: Trigger, out: &mut
         A::Exclude => acts::mark(model, MarkKind::Exclude, out),
         A::ExcludeOnce => acts::mark(model, MarkKind::ExcludeOnce, out),
         A::IncludeOnce => acts::mark(model, MarkKind::IncludeOnce, out),
+        A::Dismiss if model.on_next_request() => request::update::dismiss(model, out),
         A::Dismiss => shared::offer(model, trigger, Screen::dismiss, out),
         A::CycleMode => branches::cycle_mode(model, out),
         A::BudgetUp => branches::step_budget(model, true, out),
@@ -160,7 +161,7 @@ fn context(model: &mut Model, action: ContextAction, trigger: Trigger, out: &mut
 fn branch(model: &mut Model, action: BranchAction, trigger: Trigger, out: &mut Vec<Cmd>) {
     use BranchAction as A;
     match action {
-        A::StartRace => race::update::start(model),
+        A::StartRace => race::update_models::start(model, out),
         A::Rename if model.layers.is_empty() => branches::rename_selected(model),
         A::Rename => shared::offer(model, trigger, |screen| screen.edit_list(ListEdit::Rename), out),
         A::Fork => acts::fork(model, out),

@@ -2,6 +2,7 @@
 //! Not for: the guard's state (`model::letter_guard`), or the effect of the actions (`actions`).
 
 use crate::domain::conversation::Atom;
+use crate::domain::planning::Verdict;
 use crate::engine::api::ItemName;
 use crate::tui::chat::update::acts;
 use crate::tui::model::Model;
@@ -60,6 +61,9 @@ fn can_act(model: &Model, run: Action) -> bool {
     let Some(session) = &model.session else { return true };
     if matches!(run, A::Pin | A::Lease | A::Exclude | A::ExcludeOnce | A::IncludeOnce | A::Reply) {
         return acts::selected_item(model, is_about_message(run)).is_some();
+    }
+    if run == A::Dismiss {
+        return model.panel_row().is_some_and(|row| row.verdict == Verdict::Suggested);
     }
     if matches!(run, A::Edit | A::Regenerate) {
         return acts::selected_question(model).is_some();

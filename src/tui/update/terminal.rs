@@ -3,14 +3,13 @@
 
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, FileCmd, ProcessMsg, TerminalMsg};
-use crate::tui::screens::tour;
 
 /// Handles a change of the terminal.
 pub(super) fn terminal(model: &mut Model, msg: TerminalMsg, out: &mut Vec<Cmd>) {
     match msg {
         TerminalMsg::Resize(columns, rows) => {
-            let tour = tour::model::rows(model, rows);
-            model.size = (columns, rows.saturating_sub(tour));
+            // The next frame subtracts the rows of the tour.
+            model.size = (columns, rows);
         }
         TerminalMsg::Focus(here) => {
             model.away = !here;

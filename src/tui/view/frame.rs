@@ -29,12 +29,13 @@ pub fn draw(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffe
 }
 
 fn page_and_tour(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
-    let rows = tour::model::rows(model, buf.area.height);
+    let rows = tour::view::rows(&ViewContext { theme, model }, buf.area);
+    // The tour is drawn below everything else.
+    let upper = Rect { height: buf.area.height - rows, ..buf.area };
+    model.size = (upper.width, upper.height);
     if rows == 0 {
         return page(model, cache, theme, buf);
     }
-    // The tour is drawn below everything else.
-    let upper = Rect { height: buf.area.height - rows, ..buf.area };
     let mut above = Buffer::empty(upper);
     let wanted = page(model, cache, theme, &mut above);
     buf.merge(&above);
@@ -75,7 +76,8 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
             (None, ..) | (Some(_), None, _) => {}
         }
         if let Some(pane) = areas.conversation {
-            wanted = chat::view::conversation::settle(model, cache, theme, pane);
+            let covered = areas.notice.map_or(0, |notice| notice.height);
+            wanted = chat::view::conversation::settle(model, cache, theme, pane, covered);
         }
         model.next_request.page = areas.context.map_or(0, |pane| pane.height.saturating_sub(2));
         panes(model, cache, theme, &areas, buf);
@@ -128,7 +130,7 @@ fn panes(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas,
         chat::view::composer::draw(&view, area, notice, buf);
     }
     if let Some(area) = areas.notice {
-        chat::view::composer::notice(&view, area, buf);
+        chat::view::notice::draw(&view, area, buf);
     }
     layout::rules(&view, areas, buf);
     if let Some(area) = areas.composer {

@@ -3,7 +3,7 @@
 
 pub(crate) use super::paint::inside;
 use super::{ViewContext, paint};
-use crate::tui::chat::view::{branches, composer};
+use crate::tui::chat::view::{branches, composer, notice};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::panels::{self, MIN_TOOLS, Shape};
@@ -29,18 +29,19 @@ pub(super) struct Areas {
     pub(super) columns: Vec<Rect>,
 }
 
-/// Places the panes; `rows` is how many rows of text the composer would use.
+/// Places the panes; `rows` is how many rows of text the composer would use. A notice covers the lowest rows of the other
+/// panes, so that they stay at their places.
 pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     let mut areas = Areas::default();
     let composer = if area.height < 6 { area.height.min(1) } else { (rows + 2).min(area.height - 3) };
     let spare = area.height.saturating_sub(composer + 4);
     let zen = zen(model);
     let width = if zen { middle(area).width } else { area.width };
-    let notice = composer::notice_rows(model, width, area.height).min(spare);
+    let notice = notice::rows_at(model, width, area.height).min(spare);
     let below = Rect { y: area.bottom() - composer - notice, height: composer + notice, ..area };
     areas.composer = Some(below);
     areas.notice = (notice > 0).then(|| Rect { y: below.y + 1, height: notice, ..area });
-    let above = Rect { height: below.y - area.y, ..area };
+    let above = Rect { height: area.height - composer, ..area };
     let (header, rule) = match above.height {
         _ if zen => (0, 0),
         0..3 => (0, 0),
@@ -50,9 +51,17 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     areas.header = (header > 0).then_some(Rect { height: 1, ..above });
     areas.rule = (rule > 0).then_some(Rect { y: above.y + 1, height: 1, ..above });
     let body = Rect { y: above.y + header + rule, height: above.height - header - rule, ..above };
+    place(model, body, zen, &mut areas);
+    let end = |pane: &mut Rect| pane.height = pane.height.min(below.y.saturating_sub(pane.y));
+    let panes = [&mut areas.branches, &mut areas.tools, &mut areas.conversation, &mut areas.context];
+    panes.into_iter().flatten().chain(&mut areas.columns).for_each(end);
+    areas
+}
+
+/// Places the panes between the header and the composer.
+fn place(model: &Model, body: Rect, zen: bool, areas: &mut Areas) {
     if model.side_by_side() {
-        columns(model, body, &mut areas);
-        return areas;
+        return columns(model, body, areas);
     }
     match model.focus {
         Focus::Composer | Focus::Conversation if zen => {
@@ -65,7 +74,6 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
         Focus::Tools => areas.tools = Some(body),
         Focus::Context => areas.context = Some(body),
     }
-    areas
 }
 
 /// Height of the composer with its rule, its keys, and the notice.

@@ -14,7 +14,8 @@
 //!
 //! From 160 columns on there are two sidebars: branches and tools on the left, the next request on the right. Below 100
 //! columns, and in the layout `narrow`, one pane is visible at a time and the header contains the meter; in the layout
-//! `zen` only conversation and composer are visible.
+//! `zen` only conversation and composer are visible. A notice covers the lowest rows of the panes while it is shown, so
+//! that no other row moves.
 //! Not for: colors (`theme`) or changing the model (`update`).
 
 pub mod cache;

@@ -310,6 +310,21 @@ fn branches_are_compared_from_their_fork() {
     assert!(compare(&mut client, main, empty).sides[1].turns.is_empty());
 }
 
+/// An edit that was undone leaves its call in the call history. A comparison names the call of the text that it shows.
+#[test]
+fn a_comparison_names_the_call_of_its_text() {
+    let bench = Bench::new(&Model::new([]));
+    let Two { mut client, main, side } = two_branches(&bench);
+    let last = |client: &mut Client| compare(client, main, side).sides[0].last.clone().and_then(|call| call.run);
+    let before = last(&mut client);
+    let view = client.open();
+    let question = view.nodes.iter().rfind(|node| node.preview.contains("on main only")).unwrap().id;
+    client.turn(main, &draft("other words on main", DraftKind::Edit(question)));
+    assert_ne!(last(&mut client), before, "the edited message has a call of its own");
+    client.must(Request::Session(SessionRequest::Undo));
+    assert_eq!((last(&mut client), before.is_some()), (before, true));
+}
+
 /// A race of two variants on a branch, asked and answered.
 fn race(client: &mut Client, on: BranchId, limits: Limits, words: &str) -> Vec<BranchId> {
     let variants = vec![

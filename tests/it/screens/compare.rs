@@ -94,17 +94,32 @@ fn a_notice_covers_no_part_of_the_comparison() {
     }
 }
 
+/// On a narrow screen, the sides are one above the other; on a low one, the heading names the key to the other side.
+#[test]
+fn both_sides_are_visible_on_a_narrow_screen() {
+    let mut stage = fixture::opened();
+    stage.type_text("/compare retry").press("enter");
+    let answer = BranchAnswer::Compared(compared("words"));
+    stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { .. })), answer);
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("And with two tabs?") && screen.contains("Show me the patch."), "{screen}");
+    assert!(screen.contains("▸ main") && screen.contains("  retry"), "{screen}");
+    assert!(stage.press("tab").screen(80, 24).contains("▸ retry"));
+    let screen = stage.screen(60, 12);
+    assert!(screen.contains("▸ retry   Tab shows main") && !screen.contains("And with two tabs?"), "{screen}");
+}
+
 #[test]
 fn long_names_of_compared_branches_end_with_a_sign() {
     let long = "a-branch-with-a-name-of-fifty-three-characters-in-all-x";
-    for (names, expected) in [([long, "retry"], "…   retry"), ([long, long], "…   a-branch")] {
+    for (names, expected) in [([long, "retry"], "…   Tab shows retry"), ([long, long], "…   Tab shows a-branch")] {
         let mut stage = fixture::opened();
         stage.type_text("/compare retry").press("enter");
         let mut both = compared("long ".repeat(40).as_str());
         both.sides.iter_mut().zip(names).for_each(|(side, name)| side.name = name.into());
         both.ancestor.as_mut().unwrap().title = "A question of many words ".repeat(9);
         stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { .. })), BranchAnswer::Compared(both));
-        let screen = stage.screen(60, 24);
+        let screen = stage.screen(60, 12);
         let head = screen.lines().find(|line| line.contains('▸')).unwrap_or_default();
         assert!(head.contains(expected), "{screen}");
         let diverge = screen.lines().find(|line| line.contains("They diverge")).unwrap_or_default();

@@ -6,12 +6,12 @@ use super::fixture::{self, MAIN, NOON, SESSION};
 use super::pictures::pictures;
 use pleach::domain::base::ids::RaceId;
 use pleach::domain::base::{BranchId, Failure, FailureKind, Hash, RunId};
-use pleach::domain::call::{BranchRun, Certainty, Config, Limit, Limits, RaceUsage, RunCard, RunStatus};
+use pleach::domain::call::{BranchRun, Certainty, Config, Limit, Limits, ModelInfo, RaceUsage, RunCard, RunStatus};
 use pleach::domain::conversation::{Branch, Node, Overrides, Role};
 use pleach::domain::planning::{Mode, RowKind};
 use pleach::engine::api::{
-    BranchRequest, CallAnswer, CallRequest, Draft, Event, ItemName, ReplayedCall, Request, SessionEvent, TurnEvent,
-    TurnRequest,
+    Answer, BranchRequest, CallAnswer, CallRequest, Draft, Event, ItemName, ProgramAnswer, ProgramRequest,
+    ReplayedCall, Request, SessionEvent, TurnEvent, TurnRequest,
 };
 use pleach::tui::screens::picker::model::Picker;
 use std::sync::Arc;
@@ -211,15 +211,57 @@ fn race_shows_its_limits() {
     assert!(!stage.model.session.as_ref().unwrap().unread.contains(&made[0].id), "seen when it arrives");
 }
 
+/// Answers the request of the list of models with three models of one server.
+fn list_models(stage: &mut Stage) {
+    let own = fixture::settings().model;
+    let other = |name: &str| ModelInfo { name: name.into(), ..own.clone() };
+    let found = vec![own.clone(), other("gpt-4.1"), other("gpt-4.1-nano")];
+    let answer = Answer::Program(ProgramAnswer::Models(vec![("openai".into(), Ok(found))]));
+    stage.reply(|r| matches!(r, Request::Program(ProgramRequest::Models { .. })), answer);
+}
+
+/// The models of the races that were requested, with the texts.
+fn races(stage: &Stage) -> Vec<(Vec<String>, String)> {
+    let race = |request: &Request| match request {
+        Request::Call(CallRequest::Race { variants, draft, .. }) => {
+            Some((variants.iter().filter_map(|variant| variant.model.clone()).collect(), draft.text.to_string()))
+        }
+        _ => None,
+    };
+    stage.sent.iter().filter_map(|(_, request)| race(request)).collect()
+}
+
+/// Without settings, a race asks which models get the question: typed as a command, or with the key.
 #[test]
-fn race_starts_with_the_message() {
-    let mut stage = fixture::opened_with_themes();
+fn models_of_a_race_are_chosen_from_a_list() {
+    for (text, keys) in [("/race Why does it fail?", "enter"), ("Why does it fail?", "ctrl-x k")] {
+        let mut stage = fixture::opened();
+        stage.type_text(text).press(keys);
+        list_models(&mut stage);
+        let screen = stage.screen(100, 30);
+        assert!(screen.contains("[x] ● gpt-4.1-mini") && screen.contains("[ ]   gpt-4.1 "), "{screen}");
+        assert!(screen.contains("Space choose two or more") && !screen.contains("Enter ask"), "{screen}");
+        stage.press("enter");
+        assert!(stage.screen(100, 30).contains("A race needs two or more models"), "one model is no race");
+        stage.press("esc esc");
+        assert_eq!(stage.model.composer.first_line(), text, "the text is kept");
+        assert!(races(&stage).is_empty());
+        stage.press(keys);
+        list_models(&mut stage);
+        stage.type_text("nano ");
+        assert!(stage.screen(100, 30).contains("[x]   gpt-4.1-nano"), "a space chooses the entry that was found");
+        assert!(stage.screen(100, 30).contains("Enter ask 2 models"));
+        stage.press("enter");
+        let wanted = ["gpt-4.1-mini", "gpt-4.1-nano"].map(str::to_owned).to_vec();
+        assert_eq!(races(&stage), [(wanted, "Why does it fail?".to_owned())]);
+        assert!(stage.model.composer.is_empty());
+    }
+    let mut stage = fixture::opened();
+    stage.press("ctrl-x k");
+    assert_eq!(stage.model.composer.first_line(), "/race ");
     stage.type_text("Why does it fail?").press("ctrl-x k");
-    assert_eq!(stage.model.composer.first_line(), "/race mode:off mode:heavy Why does it fail?");
-    stage.press("enter");
-    assert!(stage.sent.iter().any(
-        |(_, request)| matches!(request, Request::Call(CallRequest::Race { variants, .. }) if variants.len() == 2)
-    ));
+    list_models(&mut stage);
+    pictures("race_models", &mut stage);
 }
 
 #[test]

@@ -27,6 +27,18 @@ pub enum ScrollAnchor {
     },
 }
 
+/// The rows of the conversation as last drawn. While nothing but the notice changes, the first row stays the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DrawnRows {
+    /// The first visible row: index of a message, and a row of it.
+    pub top: (usize, usize),
+    /// Width and height of the pane, including the rows that a notice covers.
+    pub size: (u16, u16),
+    /// Number of messages, number of rows from `top` to the end, at most one more than the pane has, and a hash of the
+    /// last rows.
+    pub content: (usize, usize, u64),
+}
+
 /// The conversation pane.
 #[derive(Clone, Debug, Default)]
 pub struct Conversation {
@@ -44,8 +56,12 @@ pub struct Conversation {
     pub scroll: i64,
     /// Whether the view should scroll to the selected message.
     pub reveal: bool,
-    /// Height of the pane when last drawn, in rows.
+    /// Number of rows that were visible when the pane was last drawn.
     pub page: u16,
+    /// Height of the pane when last drawn, including the rows that a notice covers.
+    pub height: u16,
+    /// The rows as last drawn.
+    pub drawn: DrawnRows,
     /// Messages whose folded parts are expanded.
     pub opened: HashSet<NodeId>,
     /// The search of the conversation, if one is active.
@@ -191,6 +207,7 @@ impl Conversation {
     /// Scrolls to the end and follows it.
     pub fn follow(&mut self) {
         self.place = ScrollAnchor::Bottom;
+        self.drawn = DrawnRows::default();
         self.scroll = 0;
         self.reveal = false;
     }

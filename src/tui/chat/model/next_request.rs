@@ -6,29 +6,40 @@ use crate::domain::planning::row_counts::RowCounts;
 use crate::domain::planning::{ContextPlan, Row, Section};
 use crate::tui::model::list::ListCursor;
 
+/// A part of the panel that lists items.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PanelPart {
+    /// Items that this section includes.
+    Section(Section),
+    /// Suggested pins.
+    Suggested,
+    LeftOut,
+}
+
 /// An item of the panel.
 #[derive(Clone, Copy, Debug)]
 pub struct PanelItem<'a> {
     pub row: &'a Row,
-    /// The section that includes it; None if it is left out.
-    pub section: Option<Section>,
+    pub part: PanelPart,
     /// The number of items that it represents: a range of turns is all of its turns.
     pub count: u64,
 }
 
-/// The items of a plan: those of each section that lists its items, then those that are left out.
+/// The items of a plan: those of each section that lists its items, then the suggested pins, then the items that are left
+/// out.
 pub fn items(plan: &ContextPlan) -> Vec<PanelItem<'_>> {
     let mut all = Vec::new();
     for (section, _) in plan.sections().into_iter().filter(|(section, tokens)| *tokens > 0 && lists_items(*section)) {
         let from = all.len();
         let rows = plan.rows.iter().filter(|row| row.section() == Some(section));
-        all.extend(rows.map(|row| PanelItem { row, section: Some(section), count: 1 }));
+        all.extend(rows.map(|row| PanelItem { row, part: PanelPart::Section(section), count: 1 }));
         if section == Section::Recent {
             all[from..].reverse();
         }
     }
+    all.extend(plan.suggested().map(|row| PanelItem { row, part: PanelPart::Suggested, count: 1 }));
     let counts = RowCounts::of(&plan.rows);
-    let out = plan.excluded().map(|row| PanelItem { row, section: None, count: counts.left_out(row) });
+    let out = plan.excluded().map(|row| PanelItem { row, part: PanelPart::LeftOut, count: counts.left_out(row) });
     all.extend(out.filter(|item| item.count > 0));
     all
 }

@@ -11,12 +11,12 @@ use crate::config::commands::conversation::{
 };
 use crate::config::commands::mark::MarkCommand;
 use crate::config::commands::read::{self, Typed};
-use crate::config::commands::setting::{Setting, SettingCommand};
+use crate::config::commands::setting::{LaneCommand, Setting, SettingCommand};
 use crate::config::commands::system::{Traces, TracesCommand};
 use crate::domain::base::{Failure, NodeId};
 use crate::domain::call::Limits;
 use crate::domain::conversation::resolve;
-use crate::domain::conversation::{Lane, Overrides, Role, Slot, Tree};
+use crate::domain::conversation::{Overrides, Role, Slot, Tree};
 use crate::domain::planning::variant;
 use crate::domain::summary::{AutoSummaryOverride, SummaryAuthor, SummaryKind};
 use crate::engine::api::{
@@ -25,9 +25,8 @@ use crate::engine::api::{
 use crate::tui::chat::model::slash::SlashLine;
 use crate::tui::model::panels::Shape;
 use crate::tui::model::pending::SessionPending;
-use crate::tui::model::session::Session;
 use crate::tui::screens::question::model::Act;
-use crate::tui::screens::race::model::RacePending;
+use crate::tui::screens::race::model::{RacePending, RaceQuestion};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
 use crate::tui::update::prelude::*;
@@ -78,6 +77,14 @@ fn refuse(model: &mut Model, text: &str) {
 
 fn command(model: &mut Model, line: &SlashLine, args: &Args, out: &mut Vec<Cmd>) {
     let Some(command) = &args.command else { return };
+    if let Command::Race { text, arm, limits } = command
+        && arm.is_empty()
+        && !text.is_empty()
+    {
+        model.composer.set(&line.full, DraftKind::Message);
+        let question = RaceQuestion { text: text.join(" ").into(), limits: (*limits).into() };
+        return race::update_models::open(model, question, out);
+    }
     match way(model, command, args, out) {
         Way::Done => {}
         Way::Run(action) => actions::run(model, action, None, out),
@@ -268,7 +275,7 @@ fn race_of(model: &mut Model, text: &[String], variants: &[String], limits: Limi
     };
     if variants.len() < 2 || text.is_empty() {
         return refused(
-            "/race needs two or more settings, then the message: /race mode:off mode:heavy Why does it fail?",
+            "/race needs a message, or two or more settings before it: /race mode:off mode:heavy Why does it fail?",
         );
     }
     race::update::race(model, variants, limits, &text.join(" "), out);
@@ -289,8 +296,9 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         panels::shape(model, shape, out);
         return Way::Done;
     }
-    if matches!(command, SettingCommand::Lane { command: Some(_), .. }) {
-        return Way::Print;
+    if matches!(command, SettingCommand::Lane { command: Some(LaneCommand::List), .. }) {
+        screens::picker::update_lanes::open(model, out);
+        return Way::Done;
     }
     match command.change() {
         Err(text) => return Way::Refused(text),
@@ -302,10 +310,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         SettingCommand::Policy { .. } => return Way::Run(Action::Policies),
         SettingCommand::Layout { .. } => panels::next_shape(model, out),
         SettingCommand::Focus { .. } => focus::show(model),
-        SettingCommand::Lane { .. } => {
-            let lane = model.session.as_ref().map_or(Lane::Root, Session::lane);
-            model.status.say(Severity::Notice, format!("Your next message goes to lane {}.", lane.word()), model.now);
-        }
+        SettingCommand::Lane { .. } => screens::picker::update_lanes::open(model, out),
         SettingCommand::Summaries { .. } => {
             let own = model.branch().and_then(|branch| branch.overrides.auto_summaries);
             let how = match own {

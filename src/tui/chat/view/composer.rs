@@ -1,15 +1,12 @@
-//! Draws the composer: facts about the message, its text, the keys, the completions above it, and the notice.
-//! Not for: editing (`chat::model::composer`).
+//! Draws the composer: facts about the message, its text, the keys, and the completions above it.
+//! Not for: editing (`chat::model::composer`), or the notice (`notice`).
 
-use crate::domain::base::Safe;
 use crate::domain::code::NamedSymbol;
-use crate::domain::planning::DraftKind;
+use crate::domain::planning::{DraftKind, Verdict};
 use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::status::Severity;
-use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::text::wrap;
 use crate::tui::view::MAX_HINTS;
 use crate::tui::view::prelude::*;
@@ -17,10 +14,6 @@ use ratatui::widgets::Widget;
 
 /// The maximum number of rows of the list of commands.
 const MENU_ROWS: u16 = 10;
-/// The most rows of a notice.
-const MAX_NOTICE_ROWS: u16 = 4;
-/// The most rows of a notice while a call needs approval.
-const MAX_NOTICE_ROWS_BESIDE_APPROVAL: u16 = 2;
 
 /// The height that the text would use: at least one row, at most a third of the screen.
 pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
@@ -215,6 +208,9 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             (A::Undo, "undo"),
             (A::Leave, "type"),
         ],
+        (Focus::Context, _) if view.model.panel_row().is_some_and(|row| row.verdict == Verdict::Suggested) => {
+            &[(A::Pin, "pin"), (A::Dismiss, "dismiss"), (A::Fork, "fork"), (A::Open, "open"), (A::Leave, "type")]
+        }
         (Focus::Context, _) if view.model.panel_row().is_some() => &[
             (A::Pin, "pin"),
             (A::Exclude, "leave out"),
@@ -414,85 +410,5 @@ fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
     }
     if let Some(place) = places.next().filter(|_| note > 0) {
         paint::line(view.theme, &paint::cut(view.theme, Ink::Warn, &popup.note, usize::from(place.width)), place, buf);
-    }
-}
-
-/// From this width on, the number of other notices stands in full words.
-const MIN_WIDTH_NOTICE_TAIL: u16 = 110;
-
-/// Draws the current notice on the rows of the area; a longer notice is cut at its end.
-pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let lines = notice_lines(view, area.width, area.height);
-    if !lines.is_empty() {
-        paint::clear(area, buf);
-        paint::lines(view.theme, &lines, area, buf);
-    }
-}
-
-/// The current notice at this width, on at most `most` lines; none without a notice.
-pub(crate) fn notice_lines(view: &ViewContext<'_>, width: u16, most: u16) -> Vec<Line> {
-    let Some(shown) = view.model.status.shown().filter(|_| most > 0) else { return Vec::new() };
-    let (ink, sign) = match shown.severity {
-        Severity::Notice => (Ink::Accent, view.theme.glyphs.dot),
-        Severity::Trouble => (Ink::Warn, "!"),
-        Severity::Alarm => (Ink::Danger, "!!"),
-    };
-    let mut rows = wrapped_notice(view.model, width);
-    if rows.len() > usize::from(most) {
-        let rest = rows.split_off(usize::from(most) - 1).join(" ");
-        rows.push(text::fit(&rest, notice_room(view.model, width), view.theme.glyphs.ellipsis));
-    }
-    let last = rows.len() - 1;
-    let line = |(at, row): (usize, String)| {
-        let lead = if at == 0 { sign.to_owned() } else { " ".repeat(text::width(sign)) };
-        let tail = if at == last { notice_tail(view.model, width) } else { String::new() };
-        Line::of(ink, &format!(" {lead} {row}")).with(Ink::Dim, &tail)
-    };
-    rows.into_iter().enumerate().map(line).collect()
-}
-
-/// The rows of the current notice at this width; none without a notice.
-fn wrapped_notice(model: &Model, width: u16) -> Vec<String> {
-    let Some(shown) = model.status.shown() else { return Vec::new() };
-    let text = with_bound_keys(&model.keys, model.places(), &shown.text);
-    let words: Vec<&str> = text.split_whitespace().collect();
-    wrap::rows(Safe::line(&words.join(" ")).as_str(), notice_room(model, width), 0)
-}
-
-/// How many rows the current notice gets on a screen over the chat: one, or two for a longer text.
-pub(crate) fn notice_rows_on_screen(model: &Model, width: u16) -> u16 {
-    if wrapped_notice(model, width).len() > 1 { 2 } else { 1 }
-}
-
-/// Draws the current notice on rows of its own at the bottom of a screen's area, unless the area is low. Returns the area
-/// above them.
-pub(crate) fn above_notice(view: &ViewContext<'_>, inside: Rect, buf: &mut Buffer) -> Rect {
-    let is_shown = view.model.status.shown().is_some() && inside.height > 4;
-    let rows = if is_shown { notice_rows_on_screen(view.model, inside.width) } else { 0 };
-    let above = Rect { height: inside.height - rows, ..inside };
-    notice(view, Rect { y: above.bottom(), height: rows, ..inside }, buf);
-    above
-}
-
-/// How many rows the current notice gets at this width, on a screen of this height: at most a sixth of them, and at
-/// most four, or two beside a call that needs approval; 0 without a notice.
-pub(crate) fn notice_rows(model: &Model, width: u16, height: u16) -> u16 {
-    let wanted = u16::try_from(wrapped_notice(model, width).len()).unwrap_or(u16::MAX);
-    let asks = model.layers.on::<ApprovalScreen>() || model.live.values().any(|live| live.asks.is_some());
-    let most = if asks { MAX_NOTICE_ROWS_BESIDE_APPROVAL } else { MAX_NOTICE_ROWS };
-    wanted.min((height / 6).clamp(1, most))
-}
-
-fn notice_room(model: &Model, width: u16) -> usize {
-    usize::from(width).saturating_sub(text::width(&notice_tail(model, width)) + 4).max(1)
-}
-
-/// The number of other notices, and the key that dismisses this one.
-fn notice_tail(model: &Model, width: u16) -> String {
-    let key = model.keys.key(Action::Leave);
-    match model.status.more() {
-        0 => String::new(),
-        more if width < MIN_WIDTH_NOTICE_TAIL => format!(" (+{} · {key})", text::counted(more as u64, "notice")),
-        more => format!(" ({}, {key} closes)", text::counted(more as u64, "more notice")),
     }
 }

@@ -5,25 +5,28 @@ use super::block::Block;
 use super::empty;
 use super::message::BlockBuilder;
 use crate::domain::base::NodeId;
-use crate::tui::chat::model::conversation::ScrollAnchor;
+use crate::tui::chat::model::conversation::{DrawnRows, ScrollAnchor};
 use crate::tui::chat::model::search::ConversationSearch;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::text::matches::MatchPart;
 use crate::tui::theme::Theme;
 use crate::tui::view::prelude::*;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Applies pending scrolling, following, and revealing, which need the heights of rows. Returns the nodes near the view
-/// whose contents are missing.
-pub(crate) fn settle(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect) -> Vec<NodeId> {
-    model.conversation.page = area.height;
+/// Applies pending scrolling, following, and revealing, which need the heights of rows. A notice covers `covered` rows
+/// below the area. Returns the nodes near the view whose contents are missing.
+pub(crate) fn settle(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect, covered: u16) -> Vec<NodeId> {
+    let size = (area.width, area.height + covered);
+    (model.conversation.page, model.conversation.height) = (area.height, size.1);
     let unread = read_for_search(model, theme, area);
     expand_match(model, cache, theme, area);
     let Some(session) = &model.session else { return Vec::new() };
     let maker = BlockBuilder { model, session, theme, width: text_width(area) };
-    let mut walk = Walk { maker: &maker, cache, page: usize::from(area.height) };
-    let place = walk.settle();
+    let mut walk = Walk { maker: &maker, cache, page: usize::from(area.height), kept: None };
+    let place = walk.settle(size);
     let top = walk.top(place);
+    let drawn = DrawnRows { top, size, content: walk.content(top, size.1) };
     let shown = walk.visible(top);
     let last = model.conversation.path.len();
     let from = shown.start.saturating_sub(4);
@@ -31,7 +34,7 @@ pub(crate) fn settle(model: &mut Model, cache: &mut Cache, theme: &Theme, area: 
     let mut wanted: Vec<NodeId> = nodes.iter().map(|slot| session.tree.head(*slot).id).collect();
     wanted.extend(unread);
     let conversation = &mut model.conversation;
-    conversation.place = place;
+    (conversation.place, conversation.drawn) = (place, drawn);
     conversation.scroll = 0;
     conversation.reveal = false;
     if let Some(search) = &mut conversation.search {
@@ -131,10 +134,16 @@ fn text_width(area: Rect) -> u16 {
     area.width.saturating_sub(3).max(1)
 }
 
+/// Of how many rows at the end a change shows them above the notice: more than a notice covers.
+const LAST_ROWS: usize = 6;
+
 struct Walk<'a> {
     maker: &'a BlockBuilder<'a>,
     cache: &'a mut Cache,
+    /// Number of visible rows.
     page: usize,
+    /// The first row as last drawn, if it stays the first row while the end is followed.
+    kept: Option<(usize, usize)>,
 }
 
 impl Walk<'_> {
@@ -146,8 +155,13 @@ impl Walk<'_> {
         self.block(at).len()
     }
 
-    fn settle(&mut self) -> ScrollAnchor {
+    /// The scroll position after pending scrolling and revealing. `size` is that of the pane, including the rows that a
+    /// notice covers.
+    fn settle(&mut self, size: (u16, u16)) -> ScrollAnchor {
         let conversation = &self.maker.model.conversation;
+        let drawn = conversation.drawn;
+        self.kept = (drawn.size == size && drawn.content == self.content(drawn.top, size.1)).then_some(drawn.top);
+        let before = conversation.place;
         let (mut place, scroll, reveal) = (conversation.place, conversation.scroll, conversation.reveal);
         let count = self.maker.count();
         if let ScrollAnchor::At { block, .. } = place
@@ -163,14 +177,36 @@ impl Walk<'_> {
         } else if reveal && count > 0 {
             place = self.revealed(place, conversation.cursor.min(count - 1));
         }
+        if scroll != 0 || place != before {
+            self.kept = None;
+        }
         self.settled(place)
+    }
+
+    /// Number of messages, number of rows from a row to the end, at most `height` + 1, and a hash of the last rows.
+    fn content(&mut self, (top, row): (usize, usize), height: u16) -> (usize, usize, u64) {
+        let (count, most) = (self.maker.count(), usize::from(height) + 1);
+        let mut rows = 0;
+        for block in top..count {
+            rows += self.height(block);
+            if rows >= row + most {
+                return (count, most, 0);
+            }
+        }
+        let mut hash = DefaultHasher::new();
+        if let Some(last) = count.checked_sub(1) {
+            let block = self.block(last);
+            let pieces = block.rows(block.len().saturating_sub(LAST_ROWS)).flat_map(|line| &line.pieces);
+            pieces.for_each(|piece| piece.text.hash(&mut hash));
+        }
+        (count, rows.saturating_sub(row), hash.finish())
     }
 
     /// The first visible row of a scroll position, as a block and a row in it.
     fn top(&mut self, place: ScrollAnchor) -> (usize, usize) {
         match place {
             ScrollAnchor::At { block, row } => (block, row),
-            ScrollAnchor::Bottom => self.above(self.maker.count(), self.page),
+            ScrollAnchor::Bottom => self.kept.unwrap_or_else(|| self.above(self.maker.count(), self.page)),
         }
     }
 
@@ -301,8 +337,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, cache: &mut Cache, area: Rect, notice
     if count == 0 {
         return empty::chat(view, session, area, notice, buf);
     }
-    let mut walk = Walk { maker: &maker, cache, page: usize::from(area.height) };
-    let (mut block, mut row) = walk.top(view.model.conversation.place);
+    let mut walk = Walk { maker: &maker, cache, page: usize::from(area.height), kept: None };
+    let (mut block, mut row) = view.model.conversation.drawn.top;
     let first = block;
     let mut y = area.y;
     while y < area.bottom() && block < count {

@@ -11,4 +11,5 @@ pub(crate) mod header;
 pub(crate) mod message;
 pub(crate) mod meter;
 pub(crate) mod next_request;
+pub(crate) mod notice;
 pub(crate) mod tools;

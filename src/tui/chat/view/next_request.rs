@@ -9,8 +9,8 @@ use crate::domain::conversation::MarkKind;
 use crate::domain::planning::level_use::level_uses;
 use crate::domain::planning::plan::{Blocked, Reason, Warning};
 use crate::domain::planning::row_counts::RowCounts;
-use crate::domain::planning::{ContextPlan, DecidedBy, LevelUse, Row, Section, Verdict};
-use crate::tui::chat::model::next_request::{PanelItem, items};
+use crate::domain::planning::{ContextPlan, DecidedBy, LevelUse, Row, Verdict};
+use crate::tui::chat::model::next_request::{PanelItem, PanelPart, items};
 use crate::tui::chat::model::plan::ReusedPrefix;
 use crate::tui::model::focus::Focus;
 use crate::tui::screens::request::model_titles::row_title;
@@ -108,17 +108,22 @@ struct Group {
 }
 
 fn groups(view: &ViewContext<'_>, plan: &ContextPlan, items: &[PanelItem<'_>]) -> Vec<Group> {
-    let of = |section: Option<Section>| {
-        let start = items.iter().position(|item| item.section == section).unwrap_or(items.len());
-        start..start + items[start..].iter().take_while(|item| item.section == section).count()
+    let of = |part: PanelPart| {
+        let start = items.iter().position(|item| item.part == part).unwrap_or(items.len());
+        start..start + items[start..].iter().take_while(|item| item.part == part).count()
     };
     let one = |(part, tokens): (Part, u32)| {
-        let items = if let Part::Section(section) = part { of(Some(section)) } else { 0..0 };
+        let items = if let Part::Section(section) = part { of(PanelPart::Section(section)) } else { 0..0 };
         Group { line: meter::line(view, part, items.len(), tokens), items }
     };
     let parts = meter::parts(plan).into_iter().filter(|(part, _)| !matches!(part, Part::Free | Part::Margin));
     let mut all: Vec<Group> = parts.map(one).collect();
-    let out = of(None);
+    let suggested = of(PanelPart::Suggested);
+    if !suggested.is_empty() {
+        let line = Line::of(Ink::Accent, &format!("{SUGGESTED} Suggested pins {}", suggested.len()));
+        all.push(Group { line: (line, Line::new()), items: suggested });
+    }
+    let out = of(PanelPart::LeftOut);
     if !out.is_empty() {
         let counts = RowCounts::of(&plan.rows);
         let line = (
@@ -163,8 +168,11 @@ fn item(view: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
         Some(MarkKind::IncludeOnce) => (Ink::Accent, glyphs.once),
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => (Ink::Excluded, glyphs.out),
         None if is_forced_out(row) => (Ink::Warn, "!"),
-        None if matches!(row.verdict, Verdict::Out { .. }) => (Ink::Dim, LEFT_OUT),
-        None => (Ink::Dim, glyphs.kept),
+        None => match row.verdict {
+            Verdict::In { .. } => (Ink::Dim, glyphs.kept),
+            Verdict::Suggested => (Ink::Accent, SUGGESTED),
+            Verdict::Out { .. } => (Ink::Dim, LEFT_OUT),
+        },
     };
     let value = Line::of(Ink::Dim, &text::short(u64::from(row.tokens)));
     let title = match (row.title.trim(), row.turns) {
@@ -180,21 +188,18 @@ fn item(view: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
 
 /// The sign of an item that the program left out.
 pub(crate) const LEFT_OUT: &str = "-";
+/// The sign of a suggested pin.
+pub(crate) const SUGGESTED: &str = "?";
 
 /// Whether a limit forced the row out.
 pub(crate) fn is_forced_out(row: &Row) -> bool {
     matches!(row.verdict, Verdict::Out { .. }) && row.reason.decided_by() == DecidedBy::Limit
 }
 
-/// The rows below the items: the safety margin, priority levels, suggested pins, the cached prefix, and warnings.
+/// The rows below the items: the safety margin, priority levels, the cached prefix, and warnings.
 fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     let mut rows = vec![meter::line(view, Part::Margin, 0, plan.budget.safety)];
     rows.extend(levels(plan));
-    let suggested = plan.suggested().count();
-    if suggested > 0 {
-        let key = Line::of(Ink::Dim, &view.key(Action::NextRequest));
-        rows.push((Line::of(Ink::Accent, &format!("Suggested pins ({suggested}):")), key));
-    }
     rows.extend(cached(view, width));
     let said = empty::says_not_trusted(view);
     let others = plan

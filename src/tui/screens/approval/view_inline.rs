@@ -37,7 +37,7 @@ pub(crate) fn rows(
         let of = CacheKey::Text(fields.number(pending.index as u64).finish(), true);
         cache.rows(of, u16::try_from(room).unwrap_or(u16::MAX), || effect(pending, room, around))
     };
-    let most = (usize::from(view.model.conversation.page) / 3).max(LEAST_ROWS);
+    let most = (usize::from(view.model.conversation.height) / 3).max(LEAST_ROWS);
     let mut all = effect_rows(AROUND);
     if all.len() > most {
         all = effect_rows(0);
@@ -50,7 +50,7 @@ pub(crate) fn rows(
         let more = text::counted((all.len() - shown) as u64, "more line");
         rows.push(paint::cut(view.theme, Ink::Warn, &format!("  {more}; {key} shows all"), width));
     }
-    let low = view.model.conversation.page < LOW;
+    let low = view.model.conversation.height < LOW;
     if let Some((ink, words)) = protection(pending) {
         let one = || vec![paint::cut(view.theme, ink, &words, width)];
         rows.extend(if low { one() } else { TextRows::plain(&words, width, ink) });

@@ -46,8 +46,7 @@ impl Screen for DiffView {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.page = view_diff::list_rows(area);
-        self.scroll = view_diff::draw(view, self, area, buf);
+        (self.page, self.scroll) = view_diff::draw(view, self, area, buf);
         Vec::new()
     }
 

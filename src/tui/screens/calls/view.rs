@@ -5,7 +5,6 @@ use super::model::Calls;
 use crate::domain::base::money::money;
 use crate::domain::base::time;
 use crate::domain::call::{RunCard, RunStatus};
-use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// Returns the scroll position of the detail, at most to its last row.
@@ -19,8 +18,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         [(Action::Open, enter), (Action::ChooseCall, "mark"), (Action::Details, "request"), (Action::Leave, "close")];
     let words = if calls.cards.is_empty() { &words[3..] } else { &words };
     let keys = view.keys_line(When::Calls, words, usize::from(area.width));
-    let inside = view.screen(Line::of(Ink::Heading, "Call history"), keys, area, buf);
-    let inside = composer::above_notice(view, inside, buf);
+    let inside = view.full_screen(Line::of(Ink::Heading, "Call history"), keys, area, buf);
     if calls.cards.is_empty() {
         let none = "No calls in this session yet. Each call is recorded here with its plan before it is sent.";
         let words = if calls.loading { "Loading the calls." } else { none };

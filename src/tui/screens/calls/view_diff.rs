@@ -16,7 +16,6 @@ use crate::domain::base::time;
 use crate::domain::planning::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
-use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// How many spans of an item's history the request overlay shows, newest first.
@@ -24,43 +23,37 @@ const RECENT_SPANS: usize = 3;
 /// Height of the head, in rows.
 const HEAD: u16 = 3;
 
-/// Height of the list, in rows.
-pub(crate) fn list_rows(area: Rect) -> u16 {
-    split(crate::tui::view::layout::inside(area)).0.height
-}
-
 fn split(inside: Rect) -> (Rect, Rect) {
     let head = inside.height.min(HEAD);
     let body = Rect { y: inside.y + head, height: inside.height - head, ..inside };
     paint::split(body, 100, body.width * 60 / 100, (body.height * 3 / 5).max(body.height.min(3)))
 }
 
-/// Returns the scroll position of the detail, at most to its last row.
-pub(crate) fn draw(view: &ViewContext<'_>, screen: &DiffView, area: Rect, buf: &mut Buffer) -> usize {
+/// Returns the height of the list, and the scroll position of the detail, at most to its last row.
+pub(crate) fn draw(view: &ViewContext<'_>, screen: &DiffView, area: Rect, buf: &mut Buffer) -> (u16, usize) {
     let title = screen.diff.as_ref().map_or_else(|| "What changed".to_owned(), |diff| title(view, diff));
     let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let words = [(Action::Open, "item history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "close")];
     let words = if screen.entries.is_empty() { &words[2..] } else { &words };
-    let inside = view.screen(title, view.keys_line(When::Calls, words, usize::from(area.width)), area, buf);
+    let inside = view.full_screen(title, view.keys_line(When::Calls, words, usize::from(area.width)), area, buf);
     let Some(diff) = &screen.diff else {
         paint::line(view.theme, &Line::of(Ink::Dim, "Comparing the two plans."), inside, buf);
-        return 0;
+        return (0, 0);
     };
-    let inside = composer::above_notice(view, inside, buf);
     head(view, diff, inside, buf);
     let (list, detail) = split(inside);
     if screen.entries.is_empty() {
         let words = "Every item is included or left out as before.";
         paint::lines(view.theme, &TextRows::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
-        return 0;
+        return (list.height, 0);
     }
     entries(view, screen, diff, list, buf);
-    let Some(delta) = screen.selected() else { return 0 };
+    let Some(delta) = screen.selected() else { return (list.height, 0) };
     let rows = detail_rows(view, delta, usize::from(detail.width).max(1));
     let scroll = screen.scroll.min(rows.len().saturating_sub(1));
     let room = paint::divide(view.theme, inside, detail, buf);
     paint::lines(view.theme, rows.iter().skip(scroll), room, buf);
-    scroll
+    (list.height, scroll)
 }
 
 fn title(view: &ViewContext<'_>, diff: &PlanDiff) -> String {
@@ -230,7 +223,7 @@ pub(crate) fn draw_history(
     let words = format!("History of {turn}{}", history.title.lines().next().unwrap_or_default());
     let title = paint::cut(view.theme, Ink::Heading, &words, usize::from(area.width.saturating_sub(6)));
     let words = [(Action::Leave, "close")];
-    let inside = view.screen(title, view.keys_line(When::Panel, &words, usize::from(area.width)), area, buf);
+    let inside = view.full_screen(title, view.keys_line(When::Panel, &words, usize::from(area.width)), area, buf);
     let rows = history_rows(view, history, usize::from(inside.width.saturating_sub(1)).max(1));
     view.scrolled(&rows, screen.scroll.top, inside, buf)
 }

@@ -4,7 +4,7 @@
 //! ┌ main and retry ────────────────────────────────────┐
 //! │ They diverge after turn 3: Why does login fail …   │
 //! │ last calls 1,204 → 1,310 tokens (estimated) · mode …      │
-//! │ ▸ main             │   retry                       │   below 100 columns one of the two
+//! │ ▸ main             │   retry                       │   below 100 columns one above the other
 //! │ 2 turns · 3 calls …│ 1 turn · 1 call …             │
 //! │ turn 4 user        │ turn 4 user                   │
 //! └ keys ──────────────────────────────────────────────┘
@@ -14,12 +14,15 @@
 use super::model::CompareView;
 use crate::domain::base::money::money;
 use crate::domain::conversation::{Comparison, Role, Side};
-use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 use std::fmt::Write as _;
 
-/// From this width on, both sides are visible.
+/// From this width on, the sides are next to each other.
 const MIN_WIDTH_BESIDE: u16 = 100;
+/// Below that width, from this height on, the sides are one above the other; otherwise only one is visible.
+const MIN_HEIGHT_STACKED: u16 = 13;
+/// Height of a side without turns if the sides are one above the other.
+const EMPTY_SIDE: u16 = 2;
 /// How many rows of a side are laid out after the turn under the cursor.
 const ROWS: usize = 400;
 
@@ -30,11 +33,10 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
     );
     let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let keys = screen.compared.as_ref().map(|compared| hints(view, screen, compared, usize::from(area.width)));
-    let inside = view.screen(title, keys.unwrap_or_default(), area, buf);
+    let inside = view.full_screen(title, keys.unwrap_or_default(), area, buf);
     let Some(compared) = &screen.compared else {
         return paint::line(view.theme, &Line::of(Ink::Dim, "Loading both branches."), inside, buf);
     };
-    let inside = composer::above_notice(view, inside, buf);
     let head = head(view, compared, usize::from(inside.width));
     paint::lines(view.theme, &head, inside, buf);
     let used = inside.height.min(u16::try_from(head.len()).unwrap_or(2));
@@ -43,12 +45,34 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
         let half = body.width / 2 - 2;
         let left = Rect { width: half, ..body };
         let right = Rect { x: body.x + half + 3, width: body.width - half - 3, ..body };
-        column(view, screen, compared, (0, false), cache, left, buf);
+        column(view, screen, compared, (0, Shape::Beside), cache, left, buf);
         paint::left_rule(view.theme, right, buf);
-        column(view, screen, compared, (1, false), cache, right, buf);
+        column(view, screen, compared, (1, Shape::Beside), cache, right, buf);
+    } else if body.height >= MIN_HEIGHT_STACKED {
+        let first = match compared.sides.each_ref().map(|side| side.turns.is_empty()) {
+            [true, _] => EMPTY_SIDE,
+            [false, true] => body.height - EMPTY_SIDE - 1,
+            [false, false] => body.height / 2,
+        };
+        let upper = Rect { height: first, ..body };
+        let lower = Rect { y: body.y + first + 1, height: body.height - first - 1, ..body };
+        column(view, screen, compared, (0, Shape::Stacked), cache, upper, buf);
+        paint::rule(view.theme, Rect { y: upper.bottom(), height: 1, ..body }, buf);
+        column(view, screen, compared, (1, Shape::Stacked), cache, lower, buf);
     } else {
-        column(view, screen, compared, (screen.side, true), cache, body, buf);
+        column(view, screen, compared, (screen.side, Shape::Alone), cache, body, buf);
     }
+}
+
+/// How a side is placed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Next to the other side.
+    Beside,
+    /// Above or below the other side.
+    Stacked,
+    /// Without the other side.
+    Alone,
 }
 
 fn hints(view: &ViewContext<'_>, screen: &CompareView, compared: &Comparison, width: usize) -> Line {
@@ -68,7 +92,10 @@ fn hints(view: &ViewContext<'_>, screen: &CompareView, compared: &Comparison, wi
     let is_empty = compared.sides[screen.side].turns.is_empty();
     let needs_turn =
         |action| matches!(action, Action::PickOver | Action::TakeTurn | Action::TakeRange | Action::BringBack);
-    let words: Vec<_> = words.into_iter().filter(|(action, _)| !is_empty || !needs_turn(*action)).collect();
+    let applies = |action| {
+        if action == Action::Open { compared.plans.is_some() } else { !is_empty || !needs_turn(action) }
+    };
+    let words: Vec<_> = words.into_iter().filter(|(action, _)| applies(*action)).collect();
     view.keys_line(When::Compare, &words, width)
 }
 
@@ -79,7 +106,10 @@ fn head(view: &ViewContext<'_>, compared: &Comparison, room: usize) -> Vec<Line>
         Some(at) => Line::of(Ink::Text, &format!("They diverge after turn {}: ", at.turn)).with(Ink::Dim, &at.title),
         None => Line::of(Ink::Text, "They have no messages in common."),
     };
-    let mut plans = "A branch has not made a call yet.".to_owned();
+    let without: Vec<&str> =
+        compared.sides.iter().filter(|side| side.last.is_none()).map(|side| side.name.as_str()).collect();
+    let has = if without.len() > 1 { "have" } else { "has" };
+    let mut plans = format!("{} {has} no call yet, so there are no plans to compare.", without.join(" and "));
     if let Some(diff) = &compared.plans {
         let number = |n: u32| text::number(u64::from(n));
         let (old, new) = (number(diff.before.tokens), number(diff.after.tokens));
@@ -112,7 +142,7 @@ fn column(
     view: &ViewContext<'_>,
     screen: &CompareView,
     compared: &Comparison,
-    (at, alone): (usize, bool),
+    (at, shape): (usize, Shape),
     cache: &mut Cache,
     area: Rect,
     buf: &mut Buffer,
@@ -123,16 +153,22 @@ fn column(
     let (ink, sign) = if focus { (Ink::Accent, glyphs.folded) } else { (Ink::Dim, " ") };
     let room = usize::from(area.width.saturating_sub(1)).max(1);
     // Each name gets half of the line, or what the other one leaves of it.
-    let (left, other) = (room.saturating_sub(5), &compared.sides[1 - at].name);
-    let own = if alone { left.saturating_sub(text::width(other)).max(left / 2) } else { room.saturating_sub(2) };
+    let other = format!("   {} shows {}", view.key_in(Action::NextPane, When::Compare), compared.sides[1 - at].name);
+    let left = room.saturating_sub(2);
+    let own = if shape == Shape::Alone { left.saturating_sub(text::width(&other)).max(left / 2) } else { left };
     let mut heading = Line::of(ink, &format!("{sign} {}", text::fit(&side.name, own, glyphs.ellipsis)));
-    if alone {
-        heading.push(Ink::Dim, &format!("   {other}"));
+    if shape == Shape::Alone {
+        heading.push(Ink::Dim, &other);
     }
-    let heading = heading.fit(room, glyphs.ellipsis);
-    let mut rows = vec![heading];
-    rows.extend(TextRows::plain(&figures(view, side), room, Ink::Dim));
-    rows.push(Line::new());
+    let figures = figures(view, side);
+    if shape == Shape::Stacked {
+        heading.push(Ink::Dim, &format!("   {figures}"));
+    }
+    let mut rows = vec![heading.fit(room, glyphs.ellipsis)];
+    if shape != Shape::Stacked {
+        rows.extend(TextRows::plain(&figures, room, Ink::Dim));
+        rows.push(Line::new());
+    }
     let above = rows.len().min(usize::from(area.height));
     paint::lines(view.theme, &rows, area, buf);
     let above = u16::try_from(above).unwrap_or(0);

@@ -14,7 +14,7 @@ use super::model::{EditorScreen, PolicyPreview, VersionComparison};
 use crate::domain::base::money::money;
 use crate::domain::planning::PlanFigures;
 use crate::domain::summary::{Editability, Editable, EditableKind, Version};
-use crate::tui::chat::view::composer;
+use crate::tui::chat::view::notice;
 use crate::tui::screens::summaries::model::PendingModuleSummary;
 use crate::tui::screens::traces::view::AROUND;
 use crate::tui::view::MAX_HINTS;
@@ -211,7 +211,7 @@ fn summing<'a>(view: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
 fn progress_or_notice(view: &ViewContext<'_>, width: u16) -> Vec<Line> {
     match summing(view) {
         Some(part) => vec![Line::of(Ink::Accent, &part.sentence())],
-        None => composer::notice_lines(view, width, composer::notice_rows_on_screen(view.model, width)),
+        None => notice::lines(view, width, notice::rows_on_screen(view.model, width)),
     }
 }
 

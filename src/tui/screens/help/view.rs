@@ -118,7 +118,7 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
 pub(crate) fn draw(view: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
     let words = [(Action::Down, "down"), (Action::ScrollDown, "next page"), (Action::Leave, "close")];
     let keys = view.keys_line(When::Panel, &words, usize::from(area.width));
-    let inside = view.screen(Line::of(Ink::Heading, "Keys"), keys, area, buf);
+    let inside = view.full_screen(Line::of(Ink::Heading, "Keys"), keys, area, buf);
     let rows = rows(view, usize::from(inside.width));
     let (count, page) = view.scrolled(&rows, scroll, inside, buf);
     count.saturating_sub(page)

@@ -3,8 +3,11 @@
 
 pub mod model;
 pub(crate) mod update;
+pub(crate) mod update_lanes;
 pub(crate) mod view;
 
+use crate::tui::model::keys::Key;
+use crate::tui::model::typed_line::text_input;
 use crate::tui::screens::screen::prelude::*;
 use crate::tui::screens::{approval, memories};
 use model::{Kind, Picker};
@@ -33,6 +36,14 @@ impl Screen for Picker {
 
     fn line(&mut self) -> Option<&mut TypedLine> {
         Some(&mut self.filter)
+    }
+
+    fn type_in(&mut self, chord: Chord) -> Outcome {
+        if self.kind == Kind::RaceModels && chord == Chord::plain(Key::Char(' ')) {
+            self.toggle();
+            return Outcome::Done;
+        }
+        if self.filter.input(text_input(chord)) { self.line_changed() } else { Outcome::Done }
     }
 
     fn line_changed(&mut self) -> Outcome {

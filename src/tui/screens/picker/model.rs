@@ -9,6 +9,8 @@ use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::fuzzy::{Fuzzy, Literal, Score, Words};
 use crate::tui::model::keys::{Action, Keymap, When};
 use crate::tui::model::typed_line::TypedLine;
+use crate::tui::screens::race::model::RaceQuestion;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The kind of a list, by its contents.
@@ -18,6 +20,8 @@ pub enum Kind {
     Models,
     /// Models to repeat a stored call with.
     ReplayModels(RunId),
+    /// Models to send a question to, of which several can be chosen.
+    RaceModels,
     /// Items to leave out when a stored call is repeated.
     ReplayItems,
     Memories,
@@ -33,6 +37,8 @@ pub enum Kind {
     Copies,
     /// Branches to compare the current one with.
     CompareWith,
+    /// Lanes of the current branch's path.
+    Lanes,
 }
 
 /// The effect of choosing an entry.
@@ -63,6 +69,8 @@ pub enum Choice {
     CopyBranch,
     /// Compares the current branch with this one.
     CompareWith(BranchId),
+    /// Chooses the lane with this text for the next message.
+    Lane(String),
     /// A rule about tool calls; choosing it has no effect.
     Rule(RuleScope, Rule),
     /// Runs an action.
@@ -157,6 +165,10 @@ pub struct Picker {
     pub columns: Vec<Columns>,
     /// The index of the first action that works only on another screen; such actions are last.
     pub elsewhere: Option<usize>,
+    /// Indices of the entries that are chosen, in a list where several can be.
+    pub chosen: BTreeSet<usize>,
+    /// The question for the chosen models.
+    pub race: Option<RaceQuestion>,
     /// Whether an answer is pending.
     pub loading: bool,
     /// Ticket of the newest request.
@@ -177,6 +189,8 @@ impl Picker {
             headings: Vec::new(),
             columns: Vec::new(),
             elsewhere: None,
+            chosen: BTreeSet::new(),
+            race: None,
             loading: false,
             ticket: 0,
         }
@@ -287,6 +301,14 @@ impl Picker {
         self.elsewhere.is_some_and(|first| entry >= first)
     }
 
+    /// Chooses the model under the cursor, or no longer chooses it.
+    pub fn toggle(&mut self) {
+        let Some(at) = self.shown.get(self.cursor).copied() else { return };
+        if matches!(self.entries[at].choice, Choice::Model { .. }) && !self.chosen.remove(&at) {
+            self.chosen.insert(at);
+        }
+    }
+
     /// The entry under the cursor.
     pub fn selected(&self) -> Option<&Entry> {
         self.shown.get(self.cursor).and_then(|at| self.entries.get(*at))
@@ -366,6 +388,8 @@ pub enum PickerPending {
     Sessions,
     /// To list models.
     Models,
+    /// To list the summaries of lanes.
+    Lanes,
 }
 
 #[cfg(test)]

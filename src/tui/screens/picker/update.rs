@@ -2,12 +2,15 @@
 //! Not for: loading the entries of other lists (the `update` of their screens).
 
 use super::model::{Choice, Columns, Entry, Kind, Picker, PickerPending};
+use super::update_lanes;
 use crate::domain::base::time;
 use crate::domain::base::{Failure, SessionId};
 use crate::domain::call::ModelInfo;
 use crate::domain::call::tokens::{counted, short};
 use crate::domain::conversation::SessionCard;
-use crate::engine::api::{Answer, MemoryAct, ProgramAnswer, ProgramRequest, SessionAnswer, SessionRequest};
+use crate::engine::api::{
+    Answer, MemoryAct, ProgramAnswer, ProgramRequest, SessionAnswer, SessionRequest, SummaryAnswer,
+};
 use crate::tui::chat::model::slash::CommandRow;
 use crate::tui::chat::update::{branches, copying};
 use crate::tui::model::pending::SessionPending;
@@ -27,8 +30,11 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, r
         (PickerPending::Models, Ok(Answer::Program(ProgramAnswer::Models(by_profile)))) => {
             fill_models(model, ticket, by_profile);
         }
-        (PickerPending::Sessions | PickerPending::Models, Err(failure)) => failed(model, ticket, &failure),
-        (PickerPending::Sessions | PickerPending::Models, result) => show_answer(model, result),
+        (PickerPending::Lanes, Ok(Answer::Summary(SummaryAnswer::Summaries(cards)))) => {
+            update_lanes::fill(model, ticket, &cards);
+        }
+        (_, Err(failure)) => failed(model, ticket, &failure),
+        (_, result) => show_answer(model, result),
     }
 }
 
@@ -145,6 +151,9 @@ fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
     if picker.filter.is_empty() {
         picker.cursor = cursor;
     }
+    if picker.kind == Kind::RaceModels {
+        picker.chosen.extend(current.map(|_| cursor));
+    }
 }
 
 /// An entry for a profile whose server lists no model; Enter shows the next step.
@@ -197,6 +206,9 @@ fn dollars(price: f64) -> String {
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     let Some(choice) = picker.selected().map(|entry| entry.choice.clone()) else { return };
+    if picker.kind == Kind::RaceModels && !matches!(choice, Choice::Explain(_)) {
+        return race::update_models::send(model, out);
+    }
     match choice {
         Choice::Explain(words) => model.status.say(Severity::Notice, words, model.now),
         Choice::Rule(..) => {}
@@ -208,6 +220,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             model.layers.pop();
             copying::turn(model, node, out);
         }
+        Choice::Lane(text) => update_lanes::choose(model, &text, out),
         Choice::CompareWith(branch) => compare::update::open(model, branch, out),
         Choice::CopyBranch => {
             model.layers.pop();

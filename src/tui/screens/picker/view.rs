@@ -2,6 +2,7 @@
 //! Not for: filtering (`model`).
 
 use super::model::{self, Choice, Entry, GAP, Kind, Picker, PickerRow, TITLES, WORDS};
+use crate::tui::view::hints_line;
 use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
@@ -23,7 +24,11 @@ pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     let needs_none = |action: Action| matches!(action, Action::New | Action::Leave);
     let words: Vec<_> =
         keys(picker.kind).iter().copied().filter(|(action, _)| can_act || needs_none(*action)).collect();
-    let keys = view.keys_line(When::Picker, &words, usize::from(place.width));
+    let mut keys = view.keys_line(When::Picker, &words, usize::from(place.width));
+    if picker.kind == Kind::RaceModels {
+        title.push(Ink::Accent, &format!(" {} {} chosen", view.theme.glyphs.dot, picker.chosen.len()));
+        keys = race_keys(view, picker, usize::from(place.width));
+    }
     let inside = view.screen(title, keys, place, buf);
     if inside.is_empty() {
         return;
@@ -43,10 +48,29 @@ pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     entries(view, picker, list, buf);
 }
 
+/// The keys of a list of which several entries can be chosen.
+fn race_keys(view: &ViewContext<'_>, picker: &Picker, width: usize) -> Line {
+    let (count, key) = (picker.chosen.len(), |action| view.key_in(action, When::Picker));
+    let ask = format!("ask {count} models");
+    let ask = (count > 1).then(|| (key(Action::Open), ask.as_str()));
+    let choose = if count > 1 { "choose" } else { "choose two or more" };
+    hints_line(ask.into_iter().chain([("Space".to_owned(), choose), (key(Action::Leave), "back")]), width)
+}
+
+/// The label of an entry, after a box that shows whether it is chosen in a list where several can be.
+fn label_of(view: &ViewContext<'_>, picker: &Picker, at: usize, entry: &Entry) -> String {
+    let label = entry.label.replace('●', view.theme.glyphs.branch);
+    match (picker.kind, picker.chosen.contains(&at)) {
+        (Kind::RaceModels, true) => format!("[x] {label}"),
+        (Kind::RaceModels, false) if matches!(entry.choice, Choice::Model { .. }) => format!("[ ] {label}"),
+        _ => label,
+    }
+}
+
 /// Draws the headings and entries that fit.
 fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer) {
     // One column of padding on both sides.
-    let widths = widths(picker, usize::from(list.width.saturating_sub(2)));
+    let widths = widths(view, picker, usize::from(list.width.saturating_sub(2)));
     let mut list = list;
     if list.height > 1 && widths.1.iter().any(|width| *width > 0) {
         let titles = in_columns(&TITLES.map(str::to_owned), "", widths);
@@ -64,18 +88,19 @@ fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
             }
             PickerRow::Entry(at) => *at,
         };
-        let Some(entry) = picker.shown.get(at).and_then(|entry| picker.entries.get(*entry)) else { continue };
-        let is_far = picker.shown.get(at).is_some_and(|entry| picker.is_far(*entry));
-        let is_dim = is_far || matches!(entry.choice, Choice::Explain(_));
+        let Some(of) = picker.shown.get(at).copied() else { continue };
+        let Some(entry) = picker.entries.get(of) else { continue };
+        let is_dim = picker.is_far(of) || matches!(entry.choice, Choice::Explain(_));
         let ink = if is_dim { Ink::Dim } else { Ink::Text };
         // One column of padding on the right.
         let padded = Rect { width: row.width.saturating_sub(1), ..row };
-        let label = entry.label.replace('●', view.theme.glyphs.branch);
-        let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
-        let columns = picker.shown.get(at).and_then(|entry| picker.columns.get(*entry));
+        let label = label_of(view, picker, of, entry);
+        let before = label.chars().count() - entry.label.chars().count();
+        let marks: Vec<usize> = picker.marks.get(at).into_iter().flatten().map(|mark| mark + before).collect();
+        let columns = picker.columns.get(of);
         if let Some(columns) = columns.filter(|columns| columns.iter().any(|column| !column.is_empty())) {
             let shortened = shorten(&label, widths.0, view.theme.glyphs.ellipsis);
-            let marks = if shortened == label { marks } else { &[] };
+            let marks = if shortened == label { &marks[..] } else { &[] };
             let line = highlighted(ink, &shortened, marks).and(in_columns(columns, &shortened, widths));
             paint::line(view.theme, &line, padded, buf);
         } else {
@@ -85,18 +110,18 @@ fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
             let value = paint::cut(view.theme, Ink::Dim, &entry.detail, room);
             let room = width.saturating_sub(value.width() + 3);
             let label = text::fit(&label, room, view.theme.glyphs.ellipsis);
-            paint::pair(view.theme, &highlighted(ink, &label, marks), &value, padded, buf);
+            paint::pair(view.theme, &highlighted(ink, &label, &marks), &value, padded, buf);
         }
         view.entry(row, at, at == picker.cursor, buf);
     }
 }
 
 /// The widths of the labels and of the columns in rows of `room` columns of the screen.
-fn widths(picker: &Picker, room: usize) -> (usize, [usize; 6]) {
-    let with_columns = picker.entries.iter().zip(&picker.columns).filter(|(_, columns)| !columns[0].is_empty());
+fn widths(view: &ViewContext<'_>, picker: &Picker, room: usize) -> (usize, [usize; 6]) {
+    let with_columns = picker.entries.iter().enumerate().zip(&picker.columns);
     let (mut labels, mut wanted) = (0, [0; 6]);
-    for (entry, columns) in with_columns {
-        labels = labels.max(text::width(&entry.label));
+    for ((at, entry), columns) in with_columns.filter(|(_, columns)| !columns[0].is_empty()) {
+        labels = labels.max(text::width(&label_of(view, picker, at, entry)));
         for (width, column) in wanted.iter_mut().zip(columns) {
             *width = (*width).max(text::width(column));
         }
@@ -134,12 +159,14 @@ fn title(kind: Kind) -> &'static str {
         Kind::Sessions => "Sessions",
         Kind::Models => "Models",
         Kind::ReplayModels(_) => "Replay the call with",
+        Kind::RaceModels => "Race: choose models",
         Kind::ReplayItems => "Replay the call without",
         Kind::Memories => "Memories",
         Kind::Labels => "Labeled and starred messages",
         Kind::Themes => "Theme",
         Kind::Copies => "Copy",
         Kind::CompareWith => "Compare with",
+        Kind::Lanes => "Lanes of this branch",
         Kind::Rules => "Tool rules",
         Kind::Palette => "All actions and commands",
     }
@@ -153,6 +180,7 @@ fn keys(kind: Kind) -> &'static [(Action, &'static str)] {
             &[(A::Open, "open"), (A::New, "new"), (A::Rename, "rename"), (A::Delete, "delete"), (A::Leave, "close")]
         }
         Kind::Models => &[(A::Open, "use on this branch"), (A::Leave, "close")],
+        Kind::RaceModels => &[(A::Leave, "close")],
         Kind::ReplayModels(_) | Kind::ReplayItems => &[(A::Open, "send"), (A::Leave, "close")],
         Kind::Memories => &[
             (A::Open, "confirm"),
@@ -166,6 +194,7 @@ fn keys(kind: Kind) -> &'static [(Action, &'static str)] {
         Kind::Themes => &[(A::Open, "keep"), (A::Leave, "restore the previous theme")],
         Kind::Copies => &[(A::Open, "copy"), (A::Leave, "close")],
         Kind::CompareWith => &[(A::Open, "compare"), (A::Leave, "close")],
+        Kind::Lanes => &[(A::Open, "use for the next message"), (A::Leave, "close")],
         Kind::Rules => &[(A::Delete, "remove"), (A::Leave, "close")],
         Kind::Palette => &[(A::Open, "run"), (A::Leave, "close")],
     }
@@ -176,6 +205,8 @@ fn invitation(kind: Kind) -> &'static str {
     match kind {
         Kind::Sessions => "type to search",
         Kind::Themes => "type to filter; the selected theme is previewed",
+        Kind::RaceModels => "type to filter; /race mode:off mode:heavy TEXT compares modes",
+        Kind::Lanes => "type to filter; /lane NAME begins another lane",
         Kind::Models
         | Kind::ReplayModels(_)
         | Kind::ReplayItems

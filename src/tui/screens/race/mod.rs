@@ -3,6 +3,7 @@
 
 pub mod model;
 pub(crate) mod update;
+pub(crate) mod update_models;
 pub(crate) mod view;
 
 use crate::domain::base::BranchId;

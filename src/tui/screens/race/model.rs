@@ -2,12 +2,14 @@
 //! Not for: previews of the next call under other settings (`screens::what_if::model`).
 
 use crate::domain::base::{BranchId, NodeId, RunId};
+use crate::domain::call::Limits;
 use crate::domain::conversation::{Atom, Overrides};
 use crate::domain::planning::Draft;
 use crate::tui::chat::model::live::Live;
 use crate::tui::model::list::Scroll;
 use crate::tui::model::session::Session;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// How the answers are related.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,6 +34,14 @@ pub struct Column {
     pub branch: Option<BranchId>,
     /// The node of a stored answer.
     pub node: Option<NodeId>,
+}
+
+/// A question that is sent to several models.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RaceQuestion {
+    pub text: Arc<str>,
+    /// Limits for each branch.
+    pub limits: Limits,
 }
 
 /// Answers side by side.

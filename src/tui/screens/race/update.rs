@@ -10,9 +10,7 @@ use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{Atom, Branch, Overrides};
 use crate::domain::planning::variant;
 use crate::domain::planning::{ContextPlan, Row, Section};
-use crate::engine::api::{
-    Answer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, TurnRequest,
-};
+use crate::engine::api::{Answer, BranchRequest, CallAnswer, CallRequest, Draft, ItemName, ReplayedCall, TurnRequest};
 use crate::tui::chat::update::{branches, queueing};
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
@@ -216,25 +214,4 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, BranchRequest::Override { branch: origin, overrides }, Pending::Act, out);
     let key = model.keys.key(Action::NextRequest);
     model.status.say(Severity::Notice, format!("The item is now suggested as a pin; {key} shows it."), model.now);
-}
-
-/// Inserts `/race` and two modes before the message in the composer.
-pub(crate) fn start(model: &mut Model) {
-    model.layers.clear();
-    model.focus = Focus::Composer;
-    if model.composer.first_line().starts_with("/race ") {
-        return;
-    }
-    let text = model.composer.draft().text;
-    if text.contains('\n') {
-        let text = "A race accepts only one line; your message is unchanged.";
-        return model.status.say(Severity::Notice, text, model.now);
-    }
-    let line = format!("/race mode:off mode:heavy {text}");
-    model.composer.set(&line, DraftKind::Message);
-    let key = model.keys.key_in(Action::Send, When::Composer);
-    let text = format!(
-        "Race: settings such as mode:off or model:NAME, one for each branch, then the question; {key} starts it."
-    );
-    model.status.report("race", text, model.now);
 }

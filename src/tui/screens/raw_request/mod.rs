@@ -15,7 +15,7 @@ impl Screen for RawRequestScreen {
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         view::settle(self, area);
-        view::draw(view, self, area, buf);
+        self.page = view::draw(view, self, area, buf);
         Vec::new()
     }
 

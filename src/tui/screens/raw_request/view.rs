@@ -4,7 +4,6 @@
 
 use super::model::{RawRequestScreen, Row};
 use crate::domain::base::Safe;
-use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
@@ -115,7 +114,6 @@ fn ends_quoted(text: &str, quoted: bool) -> bool {
 pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
     let inside = crate::tui::view::layout::inside(area);
     let width = inside.width.saturating_sub(INDENT + 1).max(8);
-    raw.page = usize::from(inside.height.saturating_sub(1)).max(1);
     if raw.made != (width, raw.state) {
         let selected = raw.rows.get(raw.cursor).cloned();
         let mut rows = Vec::new();
@@ -139,12 +137,12 @@ pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
     raw.settle();
 }
 
-pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, buf: &mut Buffer) {
-    let inside = view.screen(title(raw), hints(view, raw, usize::from(area.width)), area, buf);
+/// Draws the screen. Returns the height of its list.
+pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, buf: &mut Buffer) -> usize {
+    let inside = view.full_screen(title(raw), hints(view, raw, usize::from(area.width)), area, buf);
     if inside.is_empty() {
-        return;
+        return 1;
     }
-    let inside = composer::above_notice(view, inside, buf);
     let top = Rect { height: 1, ..inside };
     paint::line(view.theme, &figures(view, raw, usize::from(top.width)), top, buf);
     let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
@@ -162,6 +160,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
         view.entry(place, at, at == raw.cursor, buf);
     }
     paint::thumb(view.theme, from, raw.rows.len(), page, list, buf);
+    page
 }
 
 fn title(raw: &RawRequestScreen) -> Line {

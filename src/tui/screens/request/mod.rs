@@ -29,8 +29,8 @@ impl Screen for RequestScreen {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.page = view::list_rows(self, area);
-        let last = view::draw(view, self, cache, area, buf);
+        let (page, last) = view::draw(view, self, cache, area, buf);
+        self.page = page;
         self.detail_scroll = self.detail_scroll.min(last);
         Vec::new()
     }

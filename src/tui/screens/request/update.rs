@@ -93,11 +93,11 @@ pub(crate) fn toggle_row(model: &mut Model) {
     }
 }
 
-/// Dismisses the suggested pin under the cursor.
+/// Dismisses the suggested pin under the cursor of the list or of the panel.
 pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let selected = model.layers.top().and_then(RequestScreen::selected);
-    match selected.filter(|(row, _)| row.verdict == Verdict::Suggested).map(|(row, _)| row.atom) {
+    let selected = model.layers.top().and_then(RequestScreen::selected).map(|(row, _)| row).or(model.panel_row());
+    match selected.filter(|row| row.verdict == Verdict::Suggested).map(|row| row.atom) {
         Some(atom) => {
             send(model, BranchRequest::Dismiss { branch, item: ItemName::Atom(atom) }, Pending::Act, out);
         }

@@ -12,16 +12,11 @@ use crate::domain::planning::plan::Blocked;
 use crate::domain::planning::{ContextPlan, Form, Item, Planned};
 use crate::domain::tool::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
-use crate::tui::chat::view::{composer, next_request};
+use crate::tui::chat::view::{next_request, notice};
 use crate::tui::view::prelude::*;
 
 /// Minimum height at which warnings and the budget each have a line.
 const BOTH: u16 = 20;
-
-/// Height of the list, in rows.
-pub(crate) fn list_rows(overlay: &RequestScreen, area: Rect) -> u16 {
-    split(overlay, inside(area)).0.height
-}
 
 /// Rows above the list: the title, the meter, a line of warnings, one about the budget, and a rule.
 fn head_height(overlay: &RequestScreen, height: u16) -> u16 {
@@ -42,20 +37,20 @@ fn split(overlay: &RequestScreen, inside: Rect) -> (Rect, Rect) {
     paint::split(body, 100, body.width * 55 / 100, (body.height * 3 / 5).max(body.height.min(3)))
 }
 
-/// Draws the overlay. Returns the largest scroll position of the detail pane.
+/// Draws the overlay. Returns the height of the list and the largest scroll position of the detail pane.
 pub(crate) fn draw(
     view: &ViewContext<'_>,
     overlay: &RequestScreen,
     cache: &mut Cache,
     area: Rect,
     buf: &mut Buffer,
-) -> usize {
+) -> (u16, usize) {
     paint::clear(area, buf);
     let inside = inside(area);
     if inside.is_empty() {
-        return 0;
+        return (0, 0);
     }
-    let inside = composer::above_notice(view, inside, buf);
+    let inside = notice::above(view, inside, buf);
     head(view, overlay, inside, buf);
     let (list, pane) = split(overlay, inside);
     if let Some(found) = overlay.call().filter(|found| found.plan.is_err()) {
@@ -71,7 +66,7 @@ pub(crate) fn draw(
     paint::colored_lines(view.theme, &rows[overlay.detail_scroll.min(most)..], cache, room, buf);
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
     paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
-    most
+    (list.height, most)
 }
 
 /// `Next request · 11 in, 9 left out · 1.1k of 1.3k · ≈ $0.0003`, without the parts for which `room` columns are too

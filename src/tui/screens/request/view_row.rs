@@ -29,7 +29,7 @@ fn state_sign(view: &ViewContext<'_>, row: &Row, quoted: bool) -> (Ink, String) 
     match (&row.verdict, row.reason.decided_by()) {
         _ if quoted => (Ink::Dim, format!("{} ", glyphs.kept)),
         _ if next_request::is_forced_out(row) => (Ink::Warn, "! ".to_owned()),
-        (Verdict::Suggested, _) => (Ink::Accent, "? ".to_owned()),
+        (Verdict::Suggested, _) => (Ink::Accent, format!("{} ", next_request::SUGGESTED)),
         (Verdict::Out { .. }, DecidedBy::Person) => (Ink::Good, format!("{} ", glyphs.out)),
         (Verdict::Out { .. }, DecidedBy::Program | DecidedBy::Limit) => {
             (Ink::Dim, format!("{} ", next_request::LEFT_OUT))

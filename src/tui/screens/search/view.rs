@@ -27,7 +27,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &SearchScreen, area: Rect, bu
     let back = jumped.then_some((Action::Back, "go back"));
     let words: Vec<_> = open.into_iter().chain(back).chain([(Action::Leave, "close")]).collect();
     let keys = view.keys_line(When::Picker, &words, usize::from(area.width));
-    let inside = view.screen(Line::of(Ink::Heading, "Search all messages"), keys, area, buf);
+    let inside = view.full_screen(Line::of(Ink::Heading, "Search all messages"), keys, area, buf);
     if inside.height < 4 {
         return 1;
     }

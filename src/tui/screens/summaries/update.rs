@@ -53,6 +53,9 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(draft) = model.drafts.waiting.get(&branch) {
         let screen = DraftScreen::new(branch, Some(draft.clone()));
         model.layers.push(screen);
+        if let Some(notice) = model.drafts.last_notice.take() {
+            model.status.retract(&notice);
+        }
     } else if model.drafts.making.contains_key(&branch) {
         model.layers.push(DraftScreen::new(branch, None));
     } else {

@@ -48,7 +48,7 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    let inside = view.screen(title(screen), hints(view, screen, usize::from(area.width)), area, buf);
+    let inside = view.full_screen(title(screen), hints(view, screen, usize::from(area.width)), area, buf);
     let mut measured = FrameRows { seen: screen.seen, source_scroll: screen.source_scroll };
     let Some(draft) = &screen.draft else {
         paint::lines(view.theme, &progress(view, screen, usize::from(inside.width)), inside, buf);

@@ -2,7 +2,7 @@
 //! Not for: typing (`update`).
 
 use super::model::{Edited, Editor};
-use crate::tui::chat::view::composer;
+use crate::tui::chat::view::notice;
 use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
 use std::any::TypeId;
@@ -21,10 +21,10 @@ pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mu
     let inside = Rect { height: inside.height - foot, ..inside };
     if !inside.is_empty() {
         let noticed = view.model.status.began_on(TypeId::of::<Editor>()) && inside.height > 3;
-        let rows = if noticed { composer::notice_rows_on_screen(view.model, inside.width) } else { 0 };
+        let rows = if noticed { notice::rows_on_screen(view.model, inside.width) } else { 0 };
         let room = Rect { height: inside.height - rows, ..inside };
         editor.area.render(room, buf);
         // A notice of another screen is not about this text.
-        composer::notice(view, Rect { y: room.bottom(), height: rows, ..inside }, buf);
+        notice::draw(view, Rect { y: room.bottom(), height: rows, ..inside }, buf);
     }
 }

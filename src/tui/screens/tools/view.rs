@@ -13,7 +13,6 @@
 use super::model::{ListEntry, ToolsScreen};
 use crate::domain::tool::mcp::OUTSIDE;
 use crate::domain::tool::{FileCard, FileDecision, Origin, ServerCard, ServerState, ToolCard, ToolList};
-use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// The largest number of tools that OpenAI accepts in a request.
@@ -22,19 +21,17 @@ const OPENAI_TOOL_LIMIT: usize = 128;
 /// Draws the screen. Returns the number of rows of the details and the height of their view.
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     let keys = keys(view, screen, usize::from(area.width));
-    let inside = view.screen(Line::of(Ink::Heading, "Tools and servers"), keys, area, buf);
+    let inside = view.full_screen(Line::of(Ink::Heading, "Tools and servers"), keys, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     let width = usize::from(room.width).max(1);
     let Some(all) = &screen.tool_list else {
         paint::lines(view.theme, &TextRows::plain("Loading.", width, Ink::Dim), room, buf);
         return (0, 0);
     };
-    let notice = composer::notice_rows_on_screen(view.model, inside.width);
-    composer::notice(view, Rect { y: inside.y + 1, height: notice, ..inside }.intersection(inside), buf);
     let (words, ink) = head(all);
     let first = Rect { height: room.height.min(1), ..room };
     paint::line(view.theme, &paint::cut(view.theme, ink, &words, width), first, buf);
-    let body = Rect { y: room.y + 1 + notice, height: room.height.saturating_sub(1 + notice), ..room };
+    let body = Rect { y: room.y + 1, height: room.height.saturating_sub(1), ..room };
     if body.is_empty() {
         return (0, 0);
     }

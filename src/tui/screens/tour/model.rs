@@ -109,17 +109,3 @@ pub(crate) fn planned(model: &Model) -> Option<(&DisplayedPlan, Hash)> {
     let Planned::Plan { request_digest: digest, .. } = &shown.solved else { return None };
     model.plan.current().then_some((shown, *digest))
 }
-
-/// Height of the tour in rows: a title, a row for the last done part, and two rows for the instruction.
-const ROWS: u16 = 4;
-/// Below the first height of the terminal, the tour is one title and one row; below the second, it is hidden.
-const SMALL: (u16, u16) = (18, 8);
-
-/// Height of the tour on a terminal of this height, in rows.
-pub(crate) fn rows(model: &Model, height: u16) -> u16 {
-    match (&model.tour, height) {
-        (Some(_), height) if height >= SMALL.0 => ROWS,
-        (Some(_), height) if height >= SMALL.1 => 2,
-        _ => 0,
-    }
-}

@@ -5,6 +5,29 @@ use super::model::{Part, Tour, shape};
 use super::model_steps::STEPS;
 use crate::tui::view::prelude::*;
 
+/// Least height of the tour in rows: a title, a row for the last done part, and two rows for the instruction.
+const ROWS: u16 = 4;
+/// Below the first height of the terminal, the tour is the title and the instruction; below the second, it is hidden.
+const SMALL: (u16, u16) = (18, 8);
+
+/// Height of the tour on a terminal of this size, in rows: enough for the whole instruction, at most half of the terminal.
+pub(crate) fn rows(view: &ViewContext<'_>, area: Rect) -> u16 {
+    let Some(tour) = view.model.tour.as_ref().filter(|_| area.height >= SMALL.1) else { return 0 };
+    let text = u16::try_from(text(view, tour, text_width(area)).len()).unwrap_or(u16::MAX);
+    let rows = if area.height >= SMALL.0 { text.saturating_add(2).max(ROWS) } else { text.saturating_add(1) };
+    rows.min(area.height / 2)
+}
+
+fn text_width(area: Rect) -> usize {
+    usize::from(area.width.saturating_sub(2)).max(1)
+}
+
+/// The rows of the current instruction, or of the farewell.
+fn text(view: &ViewContext<'_>, tour: &Tour, width: usize) -> Vec<Line> {
+    let text = tour.part().map_or_else(|| farewell(view, tour), |(_, part)| instruction(view, part));
+    TextRows::plain(&text, width, Ink::Text)
+}
+
 pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let Some(tour) = view.model.tour.as_ref().filter(|_| area.height > 0) else { return };
     let top = Rect { height: 1, ..area };
@@ -18,16 +41,11 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         paint::right(view.theme, &leave, edge, buf);
     }
     let inside = Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(2), height: area.height - 1 };
-    let width = usize::from(inside.width).max(1);
-    let mut rows = Vec::new();
-    if !tour.seen.is_empty() && inside.height > 1 {
+    let mut rows = text(view, tour, text_width(area));
+    if !tour.seen.is_empty() && usize::from(inside.height) > rows.len() {
         let seen = Line::of(Ink::Good, &format!("{} ", view.theme.glyphs.ok)).with(Ink::Dim, tour.seen);
-        rows.push(seen);
+        rows.insert(0, seen);
     }
-    rows.extend(match tour.part() {
-        Some((_, part)) => TextRows::plain(&instruction(view, part), width, Ink::Text),
-        None => TextRows::plain(&farewell(view, tour), width, Ink::Text),
-    });
     paint::lines(view.theme, &rows, inside, buf);
 }
 
@@ -60,4 +78,34 @@ fn farewell(view: &ViewContext<'_>, tour: &Tour) -> String {
         format!(": the message of step 2 gives the same request again, byte for byte ({})", first.digest.short())
     });
     format!("Everything is undone{same}. {leave} returns to your own conversation; the tour saves nothing.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::keys::keymap::Keymap;
+    use crate::tui::model::Model;
+    use crate::tui::theme::Theme;
+
+    #[test]
+    fn every_instruction_is_readable_on_a_small_terminal() {
+        let theme = Theme::built_in("none", false);
+        let parts = STEPS.iter().enumerate().flat_map(|(at, step)| (0..=step.parts.len()).map(move |part| (at, part)));
+        for at in parts {
+            let tour = Tour { at, seen: "Done before.", ..Tour::default() };
+            let model = Model { keys: Keymap::built_in(), tour: Some(tour), ..Model::default() };
+            let view = ViewContext { theme: &theme, model: &model };
+            for size in [(40, 12), (40, 18), (80, 24)] {
+                let area = Rect { height: rows(&view, Rect::new(0, 0, size.0, size.1)), ..Rect::new(0, 0, size.0, 0) };
+                let mut buf = Buffer::empty(area);
+                draw(&view, area, &mut buf);
+                let seen: String = area.rows().flat_map(Rect::columns).map(|at| buf[at].symbol()).collect();
+                let text = text(&view, model.tour.as_ref().unwrap(), text_width(area));
+                for row in text {
+                    assert!(seen.contains(&row.plain()), "{at:?} at {size:?}: {seen}");
+                }
+                assert!(area.height * 2 <= size.1);
+            }
+        }
+    }
 }

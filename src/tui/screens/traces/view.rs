@@ -9,7 +9,7 @@ use crate::domain::conversation::{Atom, LeaseTurns, MarkKind};
 use crate::domain::tool::mcp::display_name;
 use crate::domain::tool::trace::UNDECIDED;
 use crate::domain::tool::{FileChange, Rerun, RerunState, ToolTrace, resolution};
-use crate::tui::chat::view::{composer, tools};
+use crate::tui::chat::view::tools;
 use crate::tui::model::session::Session;
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
@@ -42,17 +42,13 @@ pub(crate) fn draw(
     buf: &mut Buffer,
 ) -> FrameRows {
     let mut measured = FrameRows { wanted: Vec::new(), seen: (0, 0), page: 0 };
-    let inside = view.screen(
+    let inside = view.full_screen(
         title(view, screen, usize::from(area.width.saturating_sub(2))),
         hints(view, screen, usize::from(area.width)),
         area,
         buf,
     );
     let Some(session) = view.model.session.as_ref().filter(|_| !inside.is_empty()) else { return measured };
-    let noticed = view.model.status.shown().is_some() && inside.height > 4;
-    let foot = if noticed { composer::notice_rows_on_screen(view.model, inside.width) } else { 0 };
-    let inside = Rect { height: inside.height - foot, ..inside };
-    composer::notice(view, Rect { y: inside.bottom(), height: foot, ..inside }, buf);
     if session.traces.is_empty() {
         tools::draw_empty(view, inside, buf);
         return measured;

@@ -29,7 +29,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
     let room = usize::from(area.width.saturating_sub(6));
     let heading = format!("Tree of {}", session.card.title);
     let keys = hints(view, screen, usize::from(area.width));
-    let inside = view.screen(paint::cut(view.theme, Ink::Heading, &heading, room), keys, area, buf);
+    let inside = view.full_screen(paint::cut(view.theme, Ink::Heading, &heading, room), keys, area, buf);
     if inside.height < 3 {
         return 1;
     }

@@ -17,7 +17,6 @@ use crate::domain::base::money::money;
 use crate::domain::base::named_enum::named_enum;
 use crate::domain::call::ledger::{lean_words, percent, signed_percent};
 use crate::domain::call::{CallCost, Ledger, RunStatus, Sum, Totals};
-use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// Height of the selected call's figures with the rule above, in rows.
@@ -155,8 +154,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
     words.push((Action::WholeSession, other));
     words.extend(known.then_some((Action::Details, "items used")));
     words.push((Action::Leave, "close"));
-    let inside = view.screen(title, view.keys_line(When::Usage, &words, usize::from(area.width)), area, buf);
-    let inside = composer::above_notice(view, inside, buf);
+    let inside = view.full_screen(title, view.keys_line(When::Usage, &words, usize::from(area.width)), area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     match &screen.ledger {
         None => paint::line(view.theme, &Line::of(Ink::Dim, "Loading the calls."), room, buf),

@@ -70,7 +70,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     let keys = view.keys_line(When::Variants, &words, usize::from(area.width));
     let title = ["What if", ": the next request", " under other settings"].map(|part| Line::of(Ink::Heading, part));
     let title = Line::of_parts((0..).zip(title).collect(), usize::from(area.width.saturating_sub(2)));
-    let inside = view.screen(title, keys, area, buf);
+    let inside = view.full_screen(title, keys, area, buf);
     let inside = Rect { width: inside.width.min(WIDTH), ..inside };
     let Some(present) = screen.line(0).map(|(_, result)| result) else {
         let words = "Planning the request under other modes, policies, models, and budgets. Nothing changes until \

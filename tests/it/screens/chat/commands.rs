@@ -10,7 +10,7 @@ use pleach::domain::conversation::{MarkKind, Overrides};
 use pleach::domain::planning::Mode;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Event, ItemName, ProgramAnswer, ProgramEvent, ProgramRequest, Request, SessionEvent,
-    SessionRequest, TaskAct, TurnRequest,
+    SessionRequest, SummaryAct, SummaryAnswer, TaskAct, TurnRequest,
 };
 use pleach::tui::msg::{Done, Input, Msg};
 use pleach::tui::screens::request::model::RequestScreen;
@@ -36,8 +36,19 @@ fn lane_is_set_and_shown_in_the_title() {
     branch.overrides.lane = Some("login bug".into());
     stage.event(Event::Session(SessionEvent::Branch(Box::new(branch))));
     assert!(stage.screen(120, 30).contains("lane login bug"));
-    stage.type_text("/lane").press("enter");
-    assert!(stage.screen(120, 30).contains("goes to lane login bug"));
+    for command in ["/lane", "/lanes"] {
+        stage.type_text(command).press("enter");
+        let act = |r: &Request| matches!(r, Request::Summary { act: SummaryAct::List, .. });
+        stage.reply(act, SummaryAnswer::Summaries(Vec::new()));
+        let screen = stage.screen(120, 30);
+        assert!(screen.contains("Lanes of this branch") && screen.contains("● login bug"), "{screen}");
+        assert!(screen.contains("0 turns · 0 tokens · no summary · not used yet"), "{screen}");
+        stage.press("down enter");
+        assert!(stage.model.layers.is_empty());
+        assert_eq!(stage.sent.iter().rev().find_map(|(_, r)| lane(r)).as_deref(), Some(""), "the root lane is chosen");
+        stage.type_text("/lane login bug").press("enter");
+    }
+    stage.press("esc");
     let root = fixture::story()[0].head.clone();
     let mut branch = stage.model.branch().unwrap().clone();
     branch.overrides.lane = Some(format!("reply:{}", root.key));

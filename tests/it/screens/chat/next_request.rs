@@ -232,7 +232,8 @@ fn the_focused_panel_has_a_cursor_that_stays_visible() {
     assert!(selected(&mut stage, size).contains("Never log tokens."));
     stage.press("down");
     assert!(selected(&mut stage, size).contains("Why does login"));
-    for (keys, title) in [("j", "An older turn"), ("end", "turn number 59"), ("k", "turn number 58"), ("g", "Never")] {
+    for (keys, title) in [("j j", "An older turn"), ("end", "turn number 59"), ("k", "turn number 58"), ("g", "Never")]
+    {
         stage.press(keys);
         let row = selected(&mut stage, size);
         assert!(row.contains(title), "{keys}: {row}");
@@ -289,6 +290,28 @@ fn letters_in_the_panel_act_on_the_selected_item() {
     stage.press("f");
     assert!(stage.screen(120, 35).contains("Select the message to fork from."));
     assert_eq!(stage.sent.len(), before, "a note has no message");
+}
+
+/// A suggested pin is an item of the panel, which `d` dismisses and `p` pins, as in the list.
+#[test]
+fn a_suggested_pin_is_dismissed_in_the_panel() {
+    let mut stage = focused(0);
+    stage.press("down down");
+    assert!(selected(&mut stage, (120, 35)).contains("The error message of t"));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("p pin  d dismiss"), "{screen}");
+    stage.press("d");
+    let item = ItemName::Atom(Atom::Section { text: Hash::of(b"sug") });
+    assert_eq!(*stage.last(), Request::Branch(BranchRequest::Dismiss { branch: MAIN, item }));
+    let sent = stage.sent.len();
+    stage.press("down d");
+    assert_eq!(stage.sent.len(), sent, "another item is no suggestion");
+    assert!(stage.screen(120, 35).contains("Only suggested pins can be dismissed here."));
+    stage.model.focus = Focus::Composer;
+    stage.type_text("half a thought");
+    stage.model.focus = Focus::Context;
+    stage.press("up d");
+    assert!(stage.screen(120, 35).contains("Again to do it, Esc to type."), "a letter beside an unsent message");
 }
 
 #[test]

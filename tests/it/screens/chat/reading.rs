@@ -7,6 +7,7 @@ use crate::screens::pictures::pictures;
 use pleach::domain::call::{RunCard, RunStatus, UseCount};
 use pleach::domain::conversation::{End, Role};
 use pleach::engine::api::{Answer, Event, Request, SessionRequest, TurnEvent};
+use pleach::tui::model::status::Severity;
 use pleach::tui::theme::{Ink, Theme};
 
 const ANSWER: &str = "## What happens\n\nThe token is *rotated* before the old one is **stored**, see `auth.rs`:\n\n\
@@ -102,6 +103,47 @@ fn the_end_of_a_long_last_message_is_reached() {
         let has = |words: &str| lines.iter().any(|line| line.contains(words));
         assert!(has(shown) && !screen.contains(hidden), "{keys}: {screen}");
     }
+}
+
+/// The rows of the conversation on a screen of 100 × 30, without the rows that the notice covers.
+fn upper_rows(stage: &mut Stage) -> Vec<String> {
+    stage.screen(100, 30).lines().take(20).map(str::to_owned).collect()
+}
+
+/// A notice covers the last rows of the conversation while it is shown. No row moves when it opens or closes; a longer
+/// answer and the next page show the end above the notice.
+#[test]
+fn a_notice_moves_no_row_of_the_conversation() {
+    let first = fixture::text_node(1, None, Role::User, "The question");
+    let text = (1..=90).map(|n| format!("- line {n}\n")).collect::<Vec<_>>().concat();
+    let nodes = vec![first.clone(), fixture::text_node(2, Some(&first), Role::Assistant, &text)];
+    let view = fixture::view(&nodes, vec![fixture::branch(fixture::MAIN, "main", nodes.last(), None)]);
+    let mut stage = fixture::open(nodes, view);
+    for keys in ["f7 esc", "pageup", "pageup pagedown"] {
+        stage.press(keys);
+        let before = upper_rows(&mut stage);
+        stage.model.status.say(Severity::Trouble, "A notice of several rows. ".repeat(12), stage.model.now);
+        assert!(stage.screen(100, 30).contains("A notice of several rows."));
+        assert_eq!(upper_rows(&mut stage), before, "{keys}: the notice opens");
+        stage.press("esc");
+        assert!(!stage.screen(100, 30).contains("A notice of several rows."));
+        assert_eq!(upper_rows(&mut stage), before, "{keys}: the notice closes");
+    }
+    stage.press("pagedown pagedown pagedown");
+    assert!(stage.screen(100, 30).contains("line 90"));
+    stage.model.status.say(Severity::Trouble, "A notice of several rows. ".repeat(12), stage.model.now);
+    assert!(!stage.screen(100, 30).contains("line 90"), "the notice covers the end");
+    stage.press("pagedown");
+    assert!(stage.screen(100, 30).contains("line 90"), "the next page is above the notice");
+    let after = stage.model.conversation.path.last().map(|slot| {
+        let session = stage.model.session.as_ref().unwrap();
+        session.tree.head(*slot).id
+    });
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "The newest words".into(), after }));
+    assert!(stage.screen(100, 30).contains("The newest words"), "new rows are above the notice");
+    let before = upper_rows(&mut stage);
+    stage.press("esc");
+    assert_eq!(upper_rows(&mut stage), before, "no row moves back");
 }
 
 /// An imported message without a text, which only keeps a position in the tree, takes no row and no step.

@@ -17,7 +17,9 @@ use pleach::engine::api::{
     SessionAnswer, SessionRequest, SummaryAct, SummaryAnswer, SummaryEvent, ToolAnswer, ToolEvent, ToolRequest,
     TurnEvent,
 };
+use pleach::tui::model::status::Severity;
 use pleach::tui::msg::{Input, Msg};
+use pleach::tui::screens::screen::Screen;
 use ratatui::buffer::Buffer;
 
 const LONG: &str = "A text of many words that wraps over many lines, so that there is something to scroll. ";
@@ -150,6 +152,11 @@ const FILLED: &[(&str, Fill)] = &[
         stage.press("esc");
         stage
     }),
+    ("ToolsScreen", || {
+        let mut stage = tools::opened(FileDecision::Yes);
+        stage.press("G");
+        stage
+    }),
 ];
 
 /// Keys pressed before the tested key, so that it has something to act on.
@@ -208,6 +215,22 @@ fn acts(screen: &str, fill: &dyn Fn() -> Stage, binding: &Binding) -> bool {
         let second = seen(&mut stage, size);
         first != second && !second.2.is_some_and(|notice| notice.contains("does nothing here"))
     })
+}
+
+/// A page is as long as the list that is drawn, also while a notice takes rows from it.
+#[test]
+fn a_notice_shortens_the_page_of_a_list() {
+    let lists = FILLED.iter().filter(|(name, _)| ["DiffView", "RequestScreen", "Traces"].contains(name));
+    for (name, fill) in lists {
+        let mut stage = fill();
+        let mut page = || {
+            stage.buffer(120, 35);
+            let page = stage.model.layers.last().and_then(Screen::page).unwrap();
+            stage.model.status.say(Severity::Notice, "A notice of one row.", stage.model.now);
+            page
+        };
+        assert_eq!(page(), page() + 1, "{name}");
+    }
 }
 
 #[test]
