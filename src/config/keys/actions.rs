@@ -26,6 +26,10 @@ macro_rules! actions {
             }
         )*
 
+        // A second name for each variant, made from the same line. It stays because `Action::Fork` is read where the
+        // family says nothing (hints, rows of tables, patterns): there, `Action::Branch(BranchAction::Fork)` is long, and
+        // the variants' own names (`Send`, `Copy`, `Open`) would hide others if they were imported. Code that runs
+        // actions matches the families.
         /// The actions by their own names, for keys and hints, where the family does not matter.
         #[expect(non_upper_case_globals, reason = "named like the variants of the families")]
         impl Action {
