@@ -64,8 +64,8 @@
 //!    in every budget, however small. The text of a retrieved item depends on what is sent before it (a date line only
 //!    once a day, a mark where messages are left out, a path only once a file) and on how much of it is sent (passages
 //!    of a message, a signature with or without an excerpt). So a search composes a candidate for each of these, with a
-//!    text for each position ([`retrieval::compose`], [`code::find::cards`]): more than the mode may send, however few
-//!    tokens are free. Admission chooses among them, and then the form of each. The best candidates that are not
+//!    text for each position ([`retrieval::compose`], [`code::find::cards`]), until admission has enough to choose from
+//!    ([`context::enough_for`]). Admission chooses among them, and then the form of each. The best candidates that are not
 //!    admitted get rows with the reason `allowance`. An accepted summary is sent in every mode if the request is no
 //!    larger with it than without it and keeps a person's leases and every turn that has room beside it
 //!    (`context::admission::accepted_summaries`). Only the newest draft of a branch is planned. When an embedder is

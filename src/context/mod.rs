@@ -25,7 +25,10 @@ use crate::domain::planning::plan::{Blocked, Reason};
 use crate::domain::planning::{ContextPlan, PlanInput, Row, RowKind, TurnInput};
 use admission::admit::{Admitted, AllowanceUse};
 use admission::coverage::SummaryCoverage;
-pub use admission::offers::{SentCandidate, within};
+pub use admission::offers::{enough_within, within};
+pub use admission::sequence::SentCandidate;
+#[cfg(test)]
+pub(crate) use admission::sequence::assert_leaving_frees_enough;
 use admission::{accepted_summaries, admit, forms, state_request, window};
 use std::collections::HashSet;
 
@@ -41,6 +44,11 @@ pub fn plan(input: &PlanInput) -> Result<ContextPlan, Box<Blocked>> {
 pub fn results_tokens(open: &TurnInput) -> u32 {
     let results = open.messages.iter().filter(|message| message.role != Role::User && message.bar.is_none());
     results.fold(0, |sum, message| sum.saturating_add(forms::cost_in(message, message.whole)))
+}
+
+/// Returns a test whether candidates of about so many tokens are enough to choose the retrieved items of a plan from.
+pub fn enough_for(input: &PlanInput) -> impl Fn(u32) -> bool + use<> {
+    enough_within(input.allowance)
 }
 
 /// The parts of a request that do not depend on retrieval.

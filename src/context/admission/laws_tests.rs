@@ -410,7 +410,7 @@ proptest! {
         input.marks = (0..turns.len()).filter_map(|at| marks[at].map(|kind| mark(atom(at), kind))).collect();
         found.sort_unstable();
         let rules: Vec<Found> = rules.into_iter().map(|tokens| (None, tokens, 0)).collect();
-        let (ruled, searched) = (OfferLimit::Share(share), OfferLimit::Allowance(most));
+        let (ruled, searched) = (OfferLimit::Share(share), OfferLimit::Allowance { parts: most, of: allowance });
         input.offers = vec![offered(&input, &rules, ruled), offered(&input, &found, searched)];
         let bare = PlanInput { offers: Vec::new(), ..input.clone() };
         let Ok(admitted) = admit::admit(&input) else {
@@ -495,7 +495,7 @@ proptest! {
         input.marks = (0..turns.len() - 1).filter_map(|at| marks[at].map(|kind| mark(atom(at), kind))).collect();
         input.blocks = leases.iter().enumerate().map(|(at, tokens)| block(at, *tokens, true)).collect();
         let rules: Vec<Found> = rules.into_iter().map(|tokens| (None, tokens, 0)).collect();
-        let searched = OfferLimit::Allowance(allowance);
+        let searched = OfferLimit::WHOLE_ALLOWANCE;
         input.offers = vec![offered(&input, &rules, OfferLimit::Room), offered(&input, &found, searched)];
         input.anchor = old.and_then(|(start, form)| {
             let window = Window { start: start.min(turns.len()), shortened: 0, form: FORMS[form], floor: 0, refilled: false };

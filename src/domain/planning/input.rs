@@ -163,16 +163,28 @@ pub enum OfferLimit {
     Room,
     /// At most this many tokens of that room: module summaries.
     Share(u32),
-    /// At most this many tokens of the mode's allowance: retrieved items.
-    Allowance(u32),
+    /// At most this fraction of the mode's allowance: retrieved items.
+    Allowance { parts: u32, of: u32 },
 }
 
 impl OfferLimit {
-    /// Returns the maximum tokens of the mode's allowance; `None` for an offer that does not spend it.
-    pub fn of_allowance(self) -> Option<u32> {
+    /// The whole allowance of the mode.
+    pub const WHOLE_ALLOWANCE: Self = Self::Allowance { parts: 1, of: 1 };
+
+    /// Returns whether the offer spends the allowance.
+    pub fn is_of_allowance(self) -> bool {
+        matches!(self, Self::Allowance { .. })
+    }
+
+    /// Returns the most tokens that the offer may take under an allowance.
+    pub fn tokens(self, allowance: u32) -> u32 {
         match self {
-            Self::Room | Self::Share(_) => None,
-            Self::Allowance(most) => Some(most),
+            Self::Room => u32::MAX,
+            Self::Share(most) => most,
+            Self::Allowance { parts, of } => {
+                let tokens = u64::from(allowance) * u64::from(parts.min(of)) / u64::from(of.max(1));
+                u32::try_from(tokens).unwrap_or(u32::MAX)
+            }
         }
     }
 }

@@ -137,7 +137,8 @@ fn look(talk: &Talk, scope: &Scope, question: &str, cosines: Option<&[(u32, f32)
         _ => at..at + 1,
     };
     for (tokens, near, floor) in [(70, 3, Some(&floor)), (300, 2, None)] {
-        let rules = CardRules { count: &approximate, together: &together, near, floor, most: tokens };
+        let is_enough = &context::enough_within(tokens);
+        let rules = CardRules { count: &approximate, together: &together, near, floor, is_enough };
         let found = compose(&ask, &hits, &rules);
         filled(&mut out, &found, tokens);
         let record = found.record(
