@@ -381,10 +381,10 @@ pub(in crate::context) fn offered(input: &PlanInput, found: &[Found], limit: Off
         Block { atom: Some(Atom::Message { node: key(300, at) }), ..block }
     };
     let candidates = found.iter().enumerate().map(|(at, (turn, tokens, alone))| {
-        let one = Candidate::plain(block(at, *tokens, RowKind::Card), u32::try_from(at * 7 % 5).unwrap(), ("", ""));
+        let one = Candidate::plain(block(at, *tokens, RowKind::Card), u32::try_from(at * 7 % 17).unwrap(), ("", ""));
         let texts = [0, TAIL, *alone, alone + TAIL, *alone, alone + TAIL].map(|more| (one.block.text, tokens + more));
         let turn = turn.and_then(|turn| input.turns.get(turn)).map(|turn| turn.atom);
-        Candidate { texts, turn, together: u32::try_from(at).unwrap(), ..one }
+        Candidate { texts, turn, ..one }
     });
     let candidates = candidates.collect();
     Offer::new(Some(block(99, 3, RowKind::Search)), candidates, limit)

@@ -195,16 +195,11 @@ impl<'a> OfferDecision<'a> {
         let all = &offer.candidates;
         let mut order: Vec<usize> = (0..all.len()).collect();
         order.sort_by_key(|at| (all[*at].order, *at));
-        let mut numbers: HashMap<u32, usize> = HashMap::new();
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        for at in order {
-            let number = *numbers.entry(all[at].together).or_insert(groups.len());
-            if number == groups.len() {
-                groups.push(Vec::new());
-            }
-            groups[number].push(at);
+        let groups: Rc<[Vec<usize>]> = order.chunk_by(|a, b| all[*a].order == all[*b].order).map(Vec::from).collect();
+        let mut group_of = vec![0; all.len()];
+        for (number, group) in groups.iter().enumerate() {
+            group.iter().for_each(|at| group_of[*at] = number);
         }
-        groups.iter_mut().for_each(|group| group.sort_unstable());
         let tokens = |one: &Candidate| one.text(After::Other, false).1.saturating_sub(least(one));
         Self {
             offer,
@@ -213,8 +208,8 @@ impl<'a> OfferDecision<'a> {
             level: u32::MAX,
             turns: vec![None; all.len()],
             summed: vec![None; all.len()],
-            groups: groups.into(),
-            group_of: all.iter().map(|one| numbers[&one.together]).collect(),
+            groups,
+            group_of,
             saving: all.iter().map(tokens).max().unwrap_or_default(),
             out: vec![Some(Reason::Budget { free: 0 }); all.len()],
         }

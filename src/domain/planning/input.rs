@@ -196,10 +196,9 @@ pub struct Candidate {
     pub block: Block,
     /// The text's hash and tokens in each position; see [`Candidate::text`].
     pub texts: [(Hash, u32); 6],
-    /// The order in which the candidates of an offer are tried.
+    /// The order in which the candidates of an offer are tried. Candidates with the same number are admitted together or
+    /// not at all.
     pub order: u32,
-    /// Candidates of an offer with the same number are admitted together or not at all.
-    pub together: u32,
     /// The stretch of the offer that the candidate is in, such as a day: only the first one sent of it names it.
     pub stretch: u32,
     /// Whether it contains the candidate before it in the offer and more. It is tried only if that one is admitted, and
@@ -218,7 +217,6 @@ impl Candidate {
         Self {
             texts: [(block.text, block.tokens); 6],
             order,
-            together: order,
             stretch: 0,
             extends: false,
             turn: None,

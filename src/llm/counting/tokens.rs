@@ -36,16 +36,6 @@ impl Tokenizers {
         let _ = vocabulary(encoding);
     }
 
-    /// Returns whether the vocabulary of this encoding is loaded.
-    pub fn ready(&self, encoding: Encoding) -> bool {
-        match encoding {
-            Encoding::O200kBase => O200K.get().is_some(),
-            Encoding::Cl100kBase => CL100K.get().is_some(),
-            Encoding::Approximate => true,
-            Encoding::File(id) => self.files.opened(id),
-        }
-    }
-
     /// Returns the encoding for a model's own `tokenizer.json`; `instead` is the fallback (see
     /// [`CountTokens::settle`]). Reads the file once, for its hash.
     pub fn file(&self, path: &Path, instead: Encoding) -> Encoding {
@@ -242,11 +232,7 @@ mod tests {
 
     #[test]
     fn approximate_needs_no_vocabulary() {
-        let counter = Tokenizers::new();
-        assert!(counter.ready(Encoding::Approximate));
-        assert_eq!(counter.count(Encoding::Approximate, "12345"), 2);
-        counter.preload(Encoding::Cl100kBase);
-        assert!(counter.ready(Encoding::Cl100kBase));
+        assert_eq!(Tokenizers::new().count(Encoding::Approximate, "12345"), 2);
     }
 
     proptest! {
