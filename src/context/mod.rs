@@ -25,10 +25,10 @@ use crate::domain::planning::plan::{Blocked, Reason};
 use crate::domain::planning::{ContextPlan, PlanInput, Row, RowKind, TurnInput};
 use admission::admit::{Admitted, AllowanceUse};
 use admission::coverage::SummaryCoverage;
+#[cfg(test)]
+pub(crate) use admission::laws_tests::assert_leaving_frees_enough;
 pub use admission::offers::{enough_within, within};
 pub use admission::sequence::SentCandidate;
-#[cfg(test)]
-pub(crate) use admission::sequence::assert_leaving_frees_enough;
 use admission::{accepted_summaries, admit, forms, state_request, window};
 use std::collections::HashSet;
 

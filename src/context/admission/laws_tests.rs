@@ -5,6 +5,7 @@ use super::admit::{self, Admitted};
 use super::forms::{cost_of, turn_cost};
 use super::leases::Leases;
 use super::position::RowPosition;
+use super::sequence::{OfferTexts, Sequence};
 use super::state_request;
 use super::window::{self, CLOSED_RESULT, Costs, Window};
 use crate::context::explain;
@@ -364,6 +365,20 @@ proptest! {
                 prop_assert!(admit::admit(&input).is_err(), "and no token less");
             }
         }
+    }
+}
+
+/// Checks the rule that lets admission ignore which turns are sent: a candidate that leaves frees at least the tokens
+/// that the next one then takes in addition. `is_sent` says which candidates are sent; of each item, the last of them.
+pub(crate) fn assert_leaving_frees_enough(offer: &Offer, is_sent: &dyn Fn(usize) -> bool) {
+    let (texts, mut all) = (OfferTexts::new(offer), Sequence::default());
+    (0..offer.candidates.len()).filter(|at| is_sent(*at)).for_each(|at| texts.place(&mut all, at, true));
+    let again = texts.sequence(all.sent.clone());
+    assert_eq!(texts.tokens(&all), texts.tokens(&again), "added one by one: {:?}", all.sent);
+    for at in &all.sent {
+        let mut rest = all.clone();
+        texts.place(&mut rest, *at, false);
+        assert!(texts.tokens(&rest) <= texts.tokens(&all), "without {at}: {:?}", all.sent);
     }
 }
 

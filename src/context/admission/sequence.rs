@@ -26,21 +26,6 @@ pub(super) struct Sequence {
     tokens: u64,
 }
 
-/// Checks the rule that lets admission ignore which turns are sent: a candidate that leaves frees at least the tokens
-/// that the next one then takes in addition. `is_sent` says which candidates are sent; of each item, the last of them.
-#[cfg(test)]
-pub(crate) fn assert_leaving_frees_enough(offer: &Offer, is_sent: &dyn Fn(usize) -> bool) {
-    let (texts, mut all) = (OfferTexts::new(offer), Sequence::default());
-    (0..offer.candidates.len()).filter(|at| is_sent(*at)).for_each(|at| texts.place(&mut all, at, true));
-    let again = texts.sequence(all.sent.clone());
-    assert_eq!(texts.tokens(&all), texts.tokens(&again), "added one by one: {:?}", all.sent);
-    for at in &all.sent {
-        let mut rest = all.clone();
-        texts.place(&mut rest, *at, false);
-        assert!(texts.tokens(&rest) <= texts.tokens(&all), "without {at}: {:?}", all.sent);
-    }
-}
-
 /// The texts of an offer's candidates.
 pub(super) struct OfferTexts<'a> {
     offer: &'a Offer,
