@@ -117,14 +117,12 @@ fn unrepeatable(admitted: &Admitted<'_>, displaceable: bool) -> Option<AlreadyIn
 }
 
 /// Returns whether the last request contained summaries and its window applies to this input.
-#[must_use]
 pub fn retains_summaries(input: &PlanInput) -> bool {
     window::retained_summaries(input).next().is_some()
 }
 
 /// Returns whether the plan with an accepted summary is worse than the plan without it: larger, or without a turn that no
 /// summary covers although there is room for it. False if either plan is blocked.
-#[must_use]
 pub fn is_worse(with: &PlanInput, without: &PlanInput) -> bool {
     let read = |plan: &Admitted<'_>| {
         let turns = plan.input.turns.iter().zip(&plan.places).filter(|(_, place)| place.is_sent());

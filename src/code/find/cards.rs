@@ -57,7 +57,6 @@ impl Limits {
 
     /// Returns limits for a budget, with excerpts of up to 30 lines. A larger budget gives a larger share to excerpts:
     /// locations come first, then text.
-    #[must_use]
     pub fn within(budget: u32) -> Self {
         let excerpts = (25 + budget.saturating_sub(1_000) / 350).min(45);
         Self { budget, items: 400, sure: 400, lines: 30, tokens: 600, excerpts }
@@ -118,7 +117,6 @@ impl SentLines {
     }
 
     /// Returns the first line in a range that is already in the request.
-    #[must_use]
     pub fn first_in(&self, path: &str, (first, last): (u32, u32)) -> Option<u32> {
         let runs = self.0.get(path)?.iter().filter(|run| run.0 <= last && first <= run.1);
         runs.map(|run| run.0.max(first)).min()
@@ -131,13 +129,11 @@ impl SentLines {
 }
 
 /// Makes touchpoints of ranked symbols, best first. `count` counts tokens.
-#[must_use]
 pub fn fill(index: &Index, hits: &[Hit], sources: &dyn Sources, count: &dyn Fn(&str) -> u32, limits: Limits) -> Found {
     compose(index, hits, sources, count, limits, &SentLines::default())
 }
 
 /// Like [`fill`]; leaves out lines that are already in the request.
-#[must_use]
 pub fn compose(
     index: &Index,
     hits: &[Hit],
@@ -358,7 +354,6 @@ impl TouchpointBuilder<'_> {
 }
 
 /// Returns the strongest reasons for a hit, as text.
-#[must_use]
 pub fn why(hit: &Hit, name: &str) -> String {
     let parts = hit.parts;
     let exact = format!("the name {name}");

@@ -287,7 +287,6 @@ impl Action {
     }
 
     /// Finds an action by its name in the key table, or by its name in an earlier version.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let named = Self::ALL.iter().copied().find(|action| action.name() == name);
         named.or_else(|| EARLIER_NAMES.iter().find(|(was, _)| *was == name).map(|(_, action)| *action))

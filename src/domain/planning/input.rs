@@ -66,7 +66,6 @@ pub struct Block {
 
 impl Block {
     /// Creates a block that belongs to no message from the hash and the tokens of its text as sent.
-    #[must_use]
     pub fn new(section: Section, kind: RowKind, (text, tokens): (Hash, u32), title: &str, reason: Reason) -> Self {
         Self {
             section,
@@ -103,7 +102,6 @@ pub struct OmittedItem {
 
 impl OmittedItem {
     /// Creates the entry of a block that is left out.
-    #[must_use]
     pub fn of(block: &Block, reason: Reason, remedy: (String, String)) -> Self {
         Self {
             atom: block.atom.unwrap_or(Atom::Section { text: block.text }),
@@ -118,7 +116,6 @@ impl OmittedItem {
     }
 
     /// Creates an item without a source and a score. `remedy` is the action and its effect.
-    #[must_use]
     pub fn new(atom: Atom, kind: RowKind, title: &str, tokens: u32, reason: Reason, remedy: (&str, &str)) -> Self {
         Self {
             atom,
@@ -150,7 +147,6 @@ pub struct Offer {
 
 impl Offer {
     /// Creates an offer with a row for each candidate that is left out.
-    #[must_use]
     pub fn new(heading: Option<Block>, candidates: Vec<Candidate>, limit: OfferLimit) -> Self {
         Self { heading, candidates, limit, others: Vec::new(), most_rows: None }
     }
@@ -212,7 +208,6 @@ pub struct Candidate {
 
 impl Candidate {
     /// Creates a candidate whose text is the same in every position.
-    #[must_use]
     pub fn plain(block: Block, order: u32, remedy: (&str, &str)) -> Self {
         Self {
             texts: [(block.text, block.tokens); 6],
@@ -306,7 +301,6 @@ pub struct MessageInput {
 
 impl MessageInput {
     /// Creates a message without a node and with only one form: a draft, a made result, or a request by the program.
-    #[must_use]
     pub fn plain(key: Hash, role: Role, title: String, tokens: u32) -> Self {
         Self {
             key,

@@ -25,7 +25,6 @@ pub struct Tokenizers {
 
 impl Tokenizers {
     /// Creates a counter with an empty cache.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
