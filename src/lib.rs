@@ -64,9 +64,9 @@
 //!    in every budget, however small. The text of a retrieved item depends on what is sent before it (a date line only
 //!    once a day, a mark where messages are left out, a path only once a file) and on how much of it is sent (passages
 //!    of a message, a signature with or without an excerpt). So a search composes a candidate for each of these, with a
-//!    text for each position ([`retrieval::compose`], [`code::find::cards`]): more than the mode may send, however few
-//!    tokens are free. Admission chooses among them, and then the form of each. The best candidates that are not
-//!    admitted get rows with the reason `allowance`. An accepted summary is sent in every mode if the request is no
+//!    text for each position ([`retrieval::compose`], [`code::find::cards`]), until admission has enough to choose from
+//!    ([`context::enough_for`]). Admission chooses among them, and then the form of each. The best candidates that are
+//!    not admitted get rows with the reason `allowance`. An accepted summary is sent in every mode if the request is no
 //!    larger with it than without it and keeps a person's leases and every turn that has room beside it
 //!    (`context::admission::accepted_summaries`). Only the newest draft of a branch is planned. When an embedder is
 //!    configured, a separate thread (`engine::indexing::vectors`) computes vectors of passages, and a plan uses the
@@ -127,10 +127,10 @@
 //!   implementation in each screen that has it; `tui::update::shared` offers the action to the topmost screen, and a
 //!   notice follows if that screen passes. `tests/it/screens/every_screen/bound_keys.rs` presses every key that a
 //!   screen binds
-//! * a command: a variant in `config::commands::command` (or in the file of its family) with its sentence and its
-//!   example, its group in `config::commands::table`, an arm in `cli`, and an arm in `tui::chat::update::commands`;
-//!   help, completion, `--plain`, and the manual page use the table. `Print` there means that the code of the
-//!   command line runs the command and the screen shows its output
+//! * a command, which is also a slash command: a variant in `config::commands::command` (or in the file of its family)
+//!   with its sentence and its example, its group in `config::commands::table`, an arm in `cli`, and an arm in
+//!   `tui::chat::update::commands`; help, completion, `--plain`, and the manual page use the table. `Print` there means
+//!   that the code of the command line runs the command and the screen shows its output
 //! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`; its answer: the same
 //!   family in `engine::api::answer`
 //! * state of the engine: the part that owns it (`engine::sessions::state`, `turns::state`, `plans::state`,
@@ -144,6 +144,8 @@
 //!   its own: a section in `config::keys::places`. A pending answer: a variant of its family in
 //!   [`tui::model::pending`], an arm in `tui::update::answers`, and `answered` in its `update`
 //! * a panel beside the chat: `tui::chat`
+//! * a tool for the model: its definition in `tools::specs`, its effect in `resolve_effect` in `tools`, and an arm in
+//!   `run_reader` or `carry_out` there; a tool about the program's own data: `engine::tools`
 //! * a quirk of a server: [`domain::call::model::Quirk`] with its effect on the dialect; the errors by which it is
 //!   recognized: `llm::fault`, `quirk`
 //! * an import format: a reader in `import` that gives neutral records
@@ -160,6 +162,7 @@
 //! * the header of a card: of a turn that a person kept, `engine::plans::labels`, `card_text`; of a retrieved message,
 //!   `retrieval::cards`, `Piece::line`; of code, `code::find::cards`, `heading`; the heading above all retrieved
 //!   messages: `engine::plans::sources::cards`, `offered`
+//! * how much a source composes: [`context::enough_for`]
 //! * the cached prefix: [`context::render::same_prefix`], from the outlines of two requests
 //! * whether a call may run: [`domain::tool::consent`], by the rules of the settings; who asks:
 //!   `engine::turns::consent`

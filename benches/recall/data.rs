@@ -214,7 +214,8 @@ pub fn filled(
     count: &dyn Fn(&str) -> u32,
 ) -> Filled {
     let filter = Filter::default();
-    let rules = CardRules { count, together: &|at| at..at + 1, near: 0, floor, most: tokens };
+    let is_enough = &context::enough_within(tokens);
+    let rules = CardRules { count, together: &|at| at..at + 1, near: 0, floor, is_enough };
     let composed = compose(&talk.ask(&filter, tuning), hits, &rules);
     let (sent, _) = context::within(&composed.offer(), tokens);
     Filled {

@@ -15,20 +15,17 @@ pub struct Span {
 
 impl Span {
     /// Creates a span from byte offsets, clipped at 4 GiB.
-    #[must_use]
     pub fn new(start: usize, end: usize) -> Self {
         Self { start: to_u32(start), end: to_u32(end.max(start)) }
     }
 
     /// Returns the span as a range for slicing, clipped to a text's length.
-    #[must_use]
     pub fn within(self, length: usize) -> Range<usize> {
         let end = (self.end as usize).min(length);
         (self.start as usize).min(end)..end
     }
 
     /// Returns whether the span is empty.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
@@ -60,7 +57,6 @@ pub struct Symbol {
 
 impl Symbol {
     /// Creates the symbol of a file itself.
-    #[must_use]
     pub fn file(name: &str, text: &[u8]) -> Self {
         Self {
             kind: Kind::File,

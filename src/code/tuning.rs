@@ -67,7 +67,6 @@ pub struct Tuning {
 impl Tuning {
     /// Returns the constants for the few symbols that a plan sends. Large symbols, files, and types count more, because
     /// one symbol represents its file. Files of tests count less, because they are rarely the code to change.
-    #[must_use]
     pub fn for_plans() -> Self {
         Self { size: 0.1, small: 1.0, whole: 0.8, test_stated: 0.5, ..Self::default() }
     }

@@ -59,7 +59,6 @@ impl SummariesChoice {
     }
 
     /// Parses a name, present or earlier.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::deserialize(StrDeserializer::<serde::de::value::Error>::new(name)).ok()
     }

@@ -15,7 +15,6 @@ pub struct Place {
 
 impl Place {
     /// Returns the position of a byte offset.
-    #[must_use]
     pub fn of(text: &str, byte: usize) -> Self {
         let before = &text[..text.floor_char_boundary(byte)];
         let start = before.rfind('\n').map_or(0, |at| at + 1);

@@ -26,13 +26,11 @@ type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Environment {
     /// Returns the environment of the process.
-    #[must_use]
     pub fn of_process() -> Self {
         Self(Arc::new(|name| std::env::var(name).ok()))
     }
 
     /// Makes an environment with these variables.
-    #[must_use]
     pub fn of<const N: usize>(pairs: [(&str, &str); N]) -> Self {
         let map: BTreeMap<String, String> = pairs.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
         Self(Arc::new(move |name| map.get(name).cloned()))

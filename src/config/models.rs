@@ -34,7 +34,6 @@ pub struct ModelTable {
 impl ModelTable {
     /// Makes a table with the user's entries `own`. A built-in table that cannot be parsed counts as empty; a test
     /// prevents that.
-    #[must_use]
     pub fn new(own: BTreeMap<String, ModelEntry>) -> Self {
         Self { shipped: toml::from_str(TABLE).unwrap_or_default(), own }
     }

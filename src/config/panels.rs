@@ -24,7 +24,6 @@ named_enum! {
 
 impl Shape {
     /// Returns the layout with this name, in any case.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|shape| shape.name().eq_ignore_ascii_case(name.trim()))
     }
@@ -46,7 +45,6 @@ pub enum Class {
 
 impl Class {
     /// Returns the class of a size in columns and rows.
-    #[must_use]
     pub fn of((columns, rows): (u16, u16)) -> Self {
         match (columns, rows) {
             (0..60, _) | (_, 0..16) => Self::Small,
@@ -86,7 +84,6 @@ pub struct Arrangements {
 
 impl Arrangements {
     /// Reads the file. A file that cannot be read counts as empty, because a few keys restore the arrangement.
-    #[must_use]
     pub fn load(file: &Path) -> Self {
         std::fs::read_to_string(file).ok().and_then(|text| toml::from_str(&text).ok()).unwrap_or_default()
     }

@@ -105,7 +105,6 @@ pub enum ChangeReason {
 
 impl ChangeReason {
     /// Returns the reason as a short phrase.
-    #[must_use]
     pub fn to_text(self) -> String {
         match self {
             Self::Referred { turns, within } => format!("mentioned in {turns} of the last {within} turns"),
@@ -133,7 +132,6 @@ pub struct Step {
 
 /// Returns an item's activation in thousandths, and its terms by name. `seen` and `clusters` list the newest turn
 /// first.
-#[must_use]
 pub fn activation(
     seen: &[Touch],
     clusters: &[Option<ClusterId>],
@@ -183,7 +181,6 @@ fn subject_changed(item: &Item, context: &DecisionContext<'_>) -> bool {
 
 /// Decides the changes of all items, in the order in which they are reported. An item gets at most one step, except
 /// that a suggestion may accompany a renewal. Returns an empty list if the policy or the mode allows no leases.
-#[must_use]
 pub fn decide(items: &[Item], context: &DecisionContext<'_>) -> Vec<Step> {
     if !context.spec.on || !context.creates {
         return Vec::new();

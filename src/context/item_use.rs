@@ -257,7 +257,6 @@ fn number(value: &str, behind: &str) -> Option<String> {
 }
 
 /// Returns whether a text names a symbol in a form that is not an everyday word.
-#[must_use]
 pub fn mentioned(text: &str, code: &CodeRef) -> bool {
     if code.kind == Kind::File {
         return false;

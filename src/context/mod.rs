@@ -25,7 +25,10 @@ use crate::domain::planning::plan::{Blocked, Reason};
 use crate::domain::planning::{ContextPlan, PlanInput, Row, RowKind, TurnInput};
 use admission::admit::{Admitted, AllowanceUse};
 use admission::coverage::SummaryCoverage;
-pub use admission::offers::{SentCandidate, within};
+#[cfg(test)]
+pub(crate) use admission::laws_tests::assert_leaving_frees_enough;
+pub use admission::offers::{enough_within, within};
+pub use admission::sequence::SentCandidate;
 use admission::{accepted_summaries, admit, forms, state_request, window};
 use std::collections::HashSet;
 
@@ -41,6 +44,11 @@ pub fn plan(input: &PlanInput) -> Result<ContextPlan, Box<Blocked>> {
 pub fn results_tokens(open: &TurnInput) -> u32 {
     let results = open.messages.iter().filter(|message| message.role != Role::User && message.bar.is_none());
     results.fold(0, |sum, message| sum.saturating_add(forms::cost_in(message, message.whole)))
+}
+
+/// Returns a test whether candidates of about so many tokens are enough to choose the retrieved items of a plan from.
+pub fn enough_for(input: &PlanInput) -> impl Fn(u32) -> bool + use<> {
+    enough_within(input.allowance)
 }
 
 /// The parts of a request that do not depend on retrieval.
@@ -109,14 +117,12 @@ fn unrepeatable(admitted: &Admitted<'_>, displaceable: bool) -> Option<AlreadyIn
 }
 
 /// Returns whether the last request contained summaries and its window applies to this input.
-#[must_use]
 pub fn retains_summaries(input: &PlanInput) -> bool {
     window::retained_summaries(input).next().is_some()
 }
 
 /// Returns whether the plan with an accepted summary is worse than the plan without it: larger, or without a turn that no
 /// summary covers although there is room for it. False if either plan is blocked.
-#[must_use]
 pub fn is_worse(with: &PlanInput, without: &PlanInput) -> bool {
     let read = |plan: &Admitted<'_>| {
         let turns = plan.input.turns.iter().zip(&plan.places).filter(|(_, place)| place.is_sent());

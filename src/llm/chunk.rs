@@ -44,7 +44,6 @@ struct CallSlot {
 
 impl Chunks {
     /// Creates a reader for the answer of one run. The run's id seeds the ids of calls that have none.
-    #[must_use]
     pub fn new(run: RunId) -> Self {
         Self { run, ..Self::default() }
     }

@@ -19,7 +19,6 @@ pub struct Fault {
 
 impl Fault {
     /// Returns the error in an object of a stream, if the object is an error.
-    #[must_use]
     pub fn in_stream(value: &Value) -> Option<Self> {
         match value.get("error") {
             Some(Value::String(text)) if !text.is_empty() => Some(Self::text(text)),
@@ -30,7 +29,6 @@ impl Fault {
     }
 
     /// Returns the error in the body of a refused request. Any text counts as an error.
-    #[must_use]
     pub fn in_body(body: &str) -> Self {
         match serde_json::from_str::<Value>(body) {
             Ok(Value::Array(list)) => list.first().and_then(Self::in_value).unwrap_or_else(|| Self::text(body)),

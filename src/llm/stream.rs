@@ -69,7 +69,6 @@ pub struct AnswerEnd {
 
 impl AnswerReader {
     /// Creates a reader at the start of an answer.
-    #[must_use]
     pub fn new(run: RunId) -> Self {
         Self { chunks: Chunks::new(run), ..Self::default() }
     }

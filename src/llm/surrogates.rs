@@ -29,7 +29,6 @@ impl From<Value> for Parsed {
 
 impl Parsed {
     /// Reads one JSON value; `None` if it is invalid even with its lone halves marked.
-    #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         if let Ok(value) = serde_json::from_str(text) {
             Some(Self { value, marked: false })
@@ -60,7 +59,6 @@ impl Parsed {
     }
 
     /// Returns the elements of an array, or the value alone if it is not an array.
-    #[must_use]
     pub fn elements(self) -> Vec<Self> {
         let marked = self.marked;
         match self.value {

@@ -80,7 +80,6 @@ pub struct CardWriter<'a> {
 
 impl<'a> CardWriter<'a> {
     /// Creates a writer; `count` returns the tokens of a text.
-    #[must_use]
     pub fn new(count: &'a dyn Fn(&str) -> u32) -> Self {
         Self { count, counted: HashMap::new() }
     }

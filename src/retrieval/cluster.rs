@@ -30,13 +30,11 @@ pub struct QuestionVector(Vec<i64>);
 
 impl QuestionVector {
     /// Returns the vector that an embedder gave a query; `None` for the zero vector, which is similar to nothing.
-    #[must_use]
     pub fn embedded(values: &[i8]) -> Option<Self> {
         values.iter().any(|value| *value != 0).then(|| Self(values.iter().map(|value| i64::from(*value)).collect()))
     }
 
     /// Returns the vector of a query's hashed words; `None` without content words.
-    #[must_use]
     pub fn of_words(text: &str) -> Option<Self> {
         let analyzer = Analyzer::default();
         let (mut stems, mut places) = (Vec::new(), vec![0_i64; WIDTH]);
@@ -105,7 +103,6 @@ pub struct QuestionPlace {
 
 impl QuestionPlace {
     /// Returns whether the question has no content words, so that it stays in the cluster of the one before it.
-    #[must_use]
     pub fn inherited(self) -> bool {
         self.likeness.is_none()
     }
@@ -113,7 +110,6 @@ impl QuestionPlace {
 
 impl Clusters {
     /// Creates an empty list of subjects for embedded questions. The default is for hashed questions.
-    #[must_use]
     pub fn of_embedded() -> Self {
         Self { embedded: true, ..Self::default() }
     }

@@ -21,8 +21,6 @@ use std::rc::Rc;
 const DUPLICATE_PERCENT: usize = 85;
 /// Passages with fewer word trigrams are never duplicates.
 const MIN_TRIGRAMS: usize = 8;
-/// At least half more than this many tokens are composed: as for the smallest mode that searches.
-const MIN_COMPOSED: u32 = 1_000;
 /// The approximate tokens of a line in addition to its passage.
 const LINE_TOKENS: u32 = 4;
 
@@ -38,8 +36,8 @@ pub struct CardRules<'a> {
     pub near: usize,
     /// The minimum that a hit must reach to be a card; `None` for no minimum.
     pub floor: Option<&'a Floor>,
-    /// The most tokens that cards may take under the mode. Half more are composed, so that admission can choose.
-    pub most: u32,
+    /// Returns whether cards of about so many tokens are enough to choose from. Then no more hits are composed.
+    pub is_enough: &'a dyn Fn(u32) -> bool,
 }
 
 /// A message, or passages of it, as it may be sent.
@@ -108,9 +106,8 @@ pub fn compose(options: &SearchOptions<'_>, hits: &[Hit], rules: &CardRules<'_>)
     };
     let is_above = |at: &usize| rules.floor.is_none_or(|floor| floor.passes(options, &hits[*at]));
     let (above, below_floor): (Vec<usize>, Vec<usize>) = ranked(options, hits).into_iter().partition(is_above);
-    let most = rules.most.max(MIN_COMPOSED);
     for at in above {
-        if composer.tokens >= most.saturating_add(most / 2) {
+        if (rules.is_enough)(composer.tokens) {
             break;
         }
         composer.add_hit(at + 1, &hits[at]);

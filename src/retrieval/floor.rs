@@ -16,6 +16,7 @@
 use super::RetrievalError;
 use super::gate::{self, MessageSignals};
 use super::hints::Hints;
+use super::query::Query;
 use super::search::{self, Hit, SearchOptions};
 use super::tuning::chatty;
 use crate::domain::call::ScoreParts;
@@ -51,9 +52,10 @@ impl Floor {
     /// # Errors
     /// If stored postings cannot be read.
     pub fn new(options: &SearchOptions<'_>, text: &str) -> Result<Self, RetrievalError> {
-        let signals = gate::measure(options, text)?;
+        let query = Query::new(options.index, options.scope, text);
+        let signals = gate::measure(options, text, &query)?;
+        let hints = query.hints;
         let near = options.cosines.map(|cosines| gate::far_above(cosines, signals.asks)).unwrap_or_default();
-        let hints = Hints::new(text, options.scope.newest());
         let wanted: Vec<_> = hints.wants.into_iter().collect();
         let lists = search::lists(options, &wanted, options.scope.slots())?;
         let with_form = lists.into_iter().flatten().flatten().map(|(slot, _)| slot as usize).collect();

@@ -46,13 +46,12 @@ pub struct MessageSignals {
     pub cue: bool,
 }
 
-/// Measures a message over a scope.
+/// Measures a message over a scope. `query` is the message as a query.
 ///
 /// # Errors
 /// If stored postings cannot be read.
-pub fn measure(options: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, RetrievalError> {
+pub fn measure(options: &SearchOptions<'_>, text: &str, query: &Query) -> Result<MessageSignals, RetrievalError> {
     let lower = lower(text);
-    let query = Query::new(options.index, options.scope, text);
     let names = options.index.speakers();
     let is_name = |term: Term| query.speakers.iter().any(|at| names[usize::from(*at)].terms.contains(&term));
     let (mut content, mut code): (Vec<Term>, Vec<Term>) = (Vec::new(), Vec::new());
@@ -202,7 +201,7 @@ pub fn gate(options: &SearchOptions<'_>, text: &str) -> Result<Gate, RetrievalEr
     if options.scope.slots() == 0 {
         return Ok(Gate::Skipped(SkipReason::NothingToFind));
     }
-    let signals = measure(options, text)?;
+    let signals = measure(options, text, &Query::new(options.index, options.scope, text))?;
     let gate = decide(&signals);
     let by_words = matches!(gate, Gate::Skipped(SkipReason::Unknown | SkipReason::Common | SkipReason::Faint));
     let near = by_words && options.cosines.is_some_and(|cosines| !far_above(cosines, signals.asks).is_empty());

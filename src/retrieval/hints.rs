@@ -82,7 +82,6 @@ pub struct Hints {
 impl Hints {
     /// Reads the hints of a query. A month without a year is the last one that began before `newest`, in seconds since
     /// 1970.
-    #[must_use]
     pub fn new(text: &str, newest: Option<i64>) -> Self {
         let lower_text = text.to_lowercase();
         let words: Vec<&str> = words_of(&lower_text).collect();

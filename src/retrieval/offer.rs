@@ -9,7 +9,6 @@ use crate::domain::planning::{Block, Candidate, Offer, OfferLimit, RowKind, Sect
 
 impl Composed {
     /// Returns the cards as an offer without anything around them.
-    #[must_use]
     pub fn offer(&self) -> Offer {
         let candidates = self.cards.iter().map(|card| card.candidate(("", 0), &mut |_, _| ())).collect();
         Offer::new(None, candidates, OfferLimit::Room)

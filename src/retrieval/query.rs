@@ -19,7 +19,6 @@ pub struct Query {
 
 impl Query {
     /// Parses a text. The names of the scope's speakers are not terms, unless nothing else is left.
-    #[must_use]
     pub fn new(index: &Index, scope: &Scope, text: &str) -> Self {
         let mut terms = index.analyzer().terms(text);
         terms.sort_unstable();

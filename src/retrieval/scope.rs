@@ -56,7 +56,6 @@ pub struct Shape {
 impl Scope {
     /// Returns the scope of a path, given by the index numbers of its messages in order; unknown and removed ones have
     /// no passages.
-    #[must_use]
     pub fn new(index: &Index, path: &[u32]) -> Self {
         let mut scope = Self { slots: vec![NO_SLOT; index.passages() as usize], ..Self::default() };
         scope.path = path.to_vec();

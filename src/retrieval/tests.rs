@@ -29,7 +29,8 @@ const WORDS: [&str; 16] = [
 
 fn find(options: &SearchOptions<'_>, text: &str, together: &dyn Fn(usize) -> Range<usize>) -> Composed {
     let hits = search(options, &Query::new(options.index, options.scope, text)).unwrap();
-    compose(options, &hits, &CardRules { count: &approximate, together, near: 20, floor: None, most: 8_000 })
+    let is_enough = &context::enough_within(8_000);
+    compose(options, &hits, &CardRules { count: &approximate, together, near: 20, floor: None, is_enough })
 }
 
 fn alone(at: usize) -> Range<usize> {
@@ -46,6 +47,14 @@ fn cards_within(composed: &Composed, tokens: u32) -> Vec<(&Card, &str, u32)> {
     sent.into_iter().map(card).collect()
 }
 
+/// An offer of cards, with a delimiter after the last one.
+fn offer(composed: &Composed) -> Offer {
+    let tail = "12345>>>\n\n";
+    let tail = (tail, approximate(tail));
+    let candidates = composed.cards.iter().map(|card| card.candidate(tail, &mut |_, _| ())).collect();
+    Offer { candidates, ..composed.offer() }
+}
+
 #[derive(Default)]
 struct Conversation {
     index: Index,
@@ -59,10 +68,15 @@ impl Conversation {
 
     fn add_from(&mut self, speaker: Option<&str>, text: &str) -> u32 {
         let number = self.index.messages();
+        let at = 1_700_000_000 + i64::from(number) * 60 + i64::from(number / 20) * 90_000;
+        self.add_at(Some(at), speaker, text)
+    }
+
+    fn add_at(&mut self, at: Option<i64>, speaker: Option<&str>, text: &str) -> u32 {
+        let number = self.index.messages();
         let key = Hash::of(&number.to_le_bytes());
         self.texts.insert(key, text.to_owned());
         let role = if number.is_multiple_of(2) { Role::User } else { Role::Assistant };
-        let at = Some(1_700_000_000 + i64::from(number) * 60 + i64::from(number / 20) * 90_000);
         self.index.add(&Entry { key, role, speaker, at, lane: number % 2, text })
     }
 
@@ -106,6 +120,24 @@ impl Source for StoredSegments {
 }
 
 proptest! {
+    /// Admission relies on this: whatever cards are sent, one that leaves frees at least what the next one then takes
+    /// in addition, such as the date.
+    #[test]
+    fn a_card_that_leaves_frees_enough_for_the_next(
+        messages in proptest::collection::vec((prop_oneof!["[a-z/]", text(), text().prop_map(|text| text.repeat(20))], proptest::option::of(0_i64..4)), 1..30),
+        (query, joins) in (text(), 1_usize..4),
+        sent in proptest::collection::vec(any::<bool>(), 1..80),
+    ) {
+        let mut all = Conversation::default();
+        let path: Vec<u32> =
+            messages.iter().map(|(text, day)| all.add_at(day.map(|day| day * 86_400), None, text)).collect();
+        let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
+        let run = |at: usize| at / joins * joins..(at / joins + 1) * joins;
+        let offer = offer(&find(&all.options(&scope, &filter, &NoSegments), &query, &run));
+        context::assert_leaving_frees_enough(&offer, &|at| sent[at % sent.len()]);
+        context::assert_leaving_frees_enough(&offer, &|_| true);
+    }
+
     /// Branches are isolated: messages of another branch change no score of this one.
     #[test]
     fn another_branch_changes_nothing(

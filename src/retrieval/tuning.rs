@@ -46,7 +46,6 @@ pub struct Tuning {
 
 impl Tuning {
     /// Returns the constants for a text of this shape.
-    #[must_use]
     pub fn of(shape: &Shape) -> Self {
         let chat = chatty(shape.mean_tokens);
         let mix = |chatty: f32, long: f32| long + (chatty - long) * chat;

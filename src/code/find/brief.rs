@@ -11,7 +11,6 @@ const LONGEST: usize = 200;
 
 /// Returns a symbol in at most `most` tokens, as `count` counts them; `None` if it is not in the index. Documentation
 /// is left out first, then conditions.
-#[must_use]
 pub fn brief(index: &Index, id: SymbolId, text: &[u8], (count, most): (&dyn Fn(&str) -> u32, u32)) -> Option<String> {
     let (symbol, _) = index.symbol(id)?;
     let clipped = |line: &str| line.chars().take(LONGEST).collect::<String>();

@@ -1,6 +1,6 @@
 //! Turns ranked symbols into touchpoints: path, line, and signature for each, plus documentation and first lines for
-//! the best. No line appears in two touchpoints. A search on request fills a budget with them; a plan composes all that
-//! may be sent, and admission chooses among them ([`compose`]).
+//! the best. No line appears in two touchpoints. A search on request fills a budget with them ([`fill`]); a plan composes
+//! all that may be sent, without a budget, and admission chooses among them ([`compose`]).
 //! Not for: ranking (`rank`), or reading files (the caller passes a source of texts).
 
 use super::rank::Hit;
@@ -45,9 +45,18 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// No limits.
+    pub const UNLIMITED: Self = Self {
+        budget: u32::MAX,
+        items: usize::MAX,
+        sure: usize::MAX,
+        lines: usize::MAX,
+        tokens: u32::MAX,
+        excerpts: 0,
+    };
+
     /// Returns limits for a budget, with excerpts of up to 30 lines. A larger budget gives a larger share to excerpts:
     /// locations come first, then text.
-    #[must_use]
     pub fn within(budget: u32) -> Self {
         let excerpts = (25 + budget.saturating_sub(1_000) / 350).min(45);
         Self { budget, items: 400, sure: 400, lines: 30, tokens: 600, excerpts }
@@ -108,7 +117,6 @@ impl SentLines {
     }
 
     /// Returns the first line in a range that is already in the request.
-    #[must_use]
     pub fn first_in(&self, path: &str, (first, last): (u32, u32)) -> Option<u32> {
         let runs = self.0.get(path)?.iter().filter(|run| run.0 <= last && first <= run.1);
         runs.map(|run| run.0.max(first)).min()
@@ -121,26 +129,12 @@ impl SentLines {
 }
 
 /// Makes touchpoints of ranked symbols, best first. `count` counts tokens.
-#[must_use]
 pub fn fill(index: &Index, hits: &[Hit], sources: &dyn Sources, count: &dyn Fn(&str) -> u32, limits: Limits) -> Found {
-    filled(index, hits, sources, count, limits, &SentLines::default())
+    compose(index, hits, sources, count, limits, &SentLines::default())
 }
 
-/// Like [`fill`], without a budget: as many touchpoints as `limits` allow, each with documentation and excerpt. Leaves
-/// out lines that are already in the request.
-#[must_use]
+/// Like [`fill`]; leaves out lines that are already in the request.
 pub fn compose(
-    index: &Index,
-    hits: &[Hit],
-    sources: &dyn Sources,
-    count: &dyn Fn(&str) -> u32,
-    limits: Limits,
-    sent: &SentLines,
-) -> Found {
-    filled(index, hits, sources, count, Limits { budget: u32::MAX, excerpts: 0, ..limits }, sent)
-}
-
-fn filled(
     index: &Index,
     hits: &[Hit],
     sources: &dyn Sources,
@@ -197,8 +191,11 @@ impl TouchpointBuilder<'_> {
             let signature = signature(symbol, &text);
             let line = self.line(hit.id, symbol, &signature);
             let tokens = (self.count)(&line);
-            let head =
-                if self.heading_tokens.contains_key(file.shown.as_ref()) { 0 } else { (self.count)(&heading(file)) };
+            let head = if self.heading_tokens.contains_key(file.shown.as_ref()) {
+                0
+            } else {
+                (self.count)(&heading(&file.shown))
+            };
             if self.drafts.len() >= self.limits.sure && hit.score < enough {
                 misses += 1;
                 self.record_miss(hit, symbol, file, NearSymbolReason::Weak { needed: tokens + head });
@@ -330,7 +327,7 @@ impl TouchpointBuilder<'_> {
         for draft in std::mem::take(&mut self.drafts) {
             let Some((symbol, file)) = self.index.symbol(draft.hit.id) else { continue };
             let is_first = before != *file.shown;
-            let head = if is_first { heading(file) } else { String::new() };
+            let head = if is_first { heading(&file.shown) } else { String::new() };
             let extra =
                 if is_first { self.heading_tokens.get(file.shown.as_ref()).copied().unwrap_or_default() } else { 0 };
             before = file.shown.to_string();
@@ -357,7 +354,6 @@ impl TouchpointBuilder<'_> {
 }
 
 /// Returns the strongest reasons for a hit, as text.
-#[must_use]
 pub fn why(hit: &Hit, name: &str) -> String {
     let parts = hit.parts;
     let exact = format!("the name {name}");
@@ -381,8 +377,9 @@ pub fn why(hit: &Hit, name: &str) -> String {
     strong.map(|(_, reason)| *reason).collect::<Vec<_>>().join(", ")
 }
 
-fn heading(file: &File) -> String {
-    format!("## {}\n", file.shown)
+/// Returns the line before the first touchpoint of a file.
+pub(crate) fn heading(path: &str) -> String {
+    format!("## {path}\n")
 }
 
 /// Returns the signature on one line.

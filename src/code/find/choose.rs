@@ -33,13 +33,11 @@ pub struct Scope {
 
 impl Scope {
     /// Returns whether the scope is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.symbols.is_empty()
     }
 
     /// Returns whether a file is in the scope.
-    #[must_use]
     pub fn holds(&self, path: &str) -> bool {
         self.paths.iter().any(|place| path == place || path.strip_prefix(place.as_str()).is_some_and(in_folder))
     }
@@ -50,7 +48,6 @@ fn in_folder(rest: &str) -> bool {
 }
 
 /// Resolves names: to a file or folder by its path or the end of its path, otherwise to symbols by name.
-#[must_use]
 pub fn scope(index: &Index, named: &[String]) -> Scope {
     let mut scope = Scope::default();
     for name in named {
@@ -95,7 +92,6 @@ pub(crate) fn place(index: &Index, wanted: &str) -> Option<String> {
 }
 
 /// Raises hits in focus, adds symbols that the focus names regardless of the words, and sorts by score.
-#[must_use]
 pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, related: &[SymbolId]) -> Vec<Hit> {
     if scope.is_empty() && related.is_empty() {
         return hits;
@@ -138,7 +134,6 @@ pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, related: &[SymbolId
 }
 
 /// Keeps the hits that a query names: by identifier, or by the path of their file or of a folder around it.
-#[must_use]
 pub fn mentioned(index: &Index, query: &Query, mut hits: Vec<Hit>) -> Vec<Hit> {
     let paths: Vec<String> = query.paths.iter().filter_map(|path| place(index, path)).collect();
     let places = Scope { paths, ..Scope::default() };

@@ -54,7 +54,6 @@ struct MessageSignals {
 }
 
 /// Returns the reason why a message adds no code; `None` if it is about code.
-#[must_use]
 pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipReason> {
     if spells_out(index, query) {
         return None;
@@ -85,7 +84,6 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
 }
 
 /// Returns the reason why a message adds code.
-#[must_use]
 pub fn pass_reason(index: &Index, query: &Query) -> PassReason {
     if spells_out(index, query) { PassReason::Named } else { PassReason::Matches }
 }

@@ -17,7 +17,6 @@ const MAX_BYTES: u32 = 480;
 
 /// Returns the text of a symbol that is embedded: its qualified name, signature, and the first sentence of its
 /// documentation; `None` if the symbol is not in the index. `file` is the text of its file.
-#[must_use]
 pub fn embedded_text(index: &Index, id: SymbolId, file: &[u8]) -> Option<String> {
     brief(index, id, file, (&|text| to_u32(text.len()), MAX_BYTES))
 }

@@ -101,7 +101,6 @@ impl Folder {
 }
 
 /// Draws the map within `budget` tokens, and returns it with `anchors` central symbols.
-#[must_use]
 pub fn scaffold(
     index: &Index,
     sources: &dyn Sources,

@@ -30,7 +30,6 @@ pub struct Summary {
 }
 
 /// Summarizes an index or one of its files. Returns `None` if nothing was parsed.
-#[must_use]
 pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&str>) -> Option<Summary> {
     let central = index.graph().centrality(index);
     let wanted = |file: &&File| only.is_none_or(|only| &*file.shown == only);

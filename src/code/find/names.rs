@@ -15,7 +15,6 @@ type Fit = (u8, bool, usize);
 
 /// Returns the symbols that match the typed text, best first. `Type::name` and `Type.name` also match the type around
 /// the symbol, or its file.
-#[must_use]
 pub fn find(index: &Index, typed: &str, most: usize) -> Vec<NamedSymbol> {
     let typed = typed.rsplit('#').next().unwrap_or_default();
     let mut parts: Vec<&str> = typed.split([':', '.']).filter(|part| !part.is_empty()).collect();
@@ -99,7 +98,6 @@ fn matches_qualifiers(index: &Index, id: SymbolId, symbol: &Symbol, file: &File,
 }
 
 /// Returns a reference to a symbol with the shortest unambiguous name.
-#[must_use]
 pub fn named(index: &Index, id: SymbolId) -> Option<NamedSymbol> {
     let (symbol, file) = index.symbol(id)?;
     let with_type = |id: SymbolId| {
@@ -137,7 +135,6 @@ fn is_word(name: &str) -> bool {
 }
 
 /// Returns the symbol of a file with a qualified name; if there are several, the symbol nearest to a line.
-#[must_use]
 pub fn at(index: &Index, path: &str, qualified: &str, line: u32) -> Option<SymbolId> {
     let file = index.file_at(Path::new(path))?;
     let all = file.symbols().filter(|id| index.qualified(*id) == qualified);
@@ -145,7 +142,6 @@ pub fn at(index: &Index, path: &str, qualified: &str, line: u32) -> Option<Symbo
 }
 
 /// Returns the stable reference of a symbol, for plan rows and marks.
-#[must_use]
 pub fn reference(index: &Index, id: SymbolId) -> Option<CodeRef> {
     let (symbol, file) = index.symbol(id)?;
     let qualified = index.qualified(id);
@@ -163,7 +159,6 @@ pub fn references(index: &Index) -> impl Iterator<Item = CodeRef> + '_ {
 }
 
 /// Returns the current symbol of a reference.
-#[must_use]
 pub fn resolve(index: &Index, wanted: &CodeRef) -> Option<SymbolId> {
     let file = index.file_at(Path::new(&wanted.path))?;
     let same = |id: &SymbolId| {
@@ -174,7 +169,6 @@ pub fn resolve(index: &Index, wanted: &CodeRef) -> Option<SymbolId> {
 }
 
 /// Returns a range of lines of a text, numbered from 1, with their line ends.
-#[must_use]
 pub fn lines(text: &[u8], (first, last): (u32, u32)) -> String {
     let wanted = text.split_inclusive(|byte| *byte == b'\n').skip(first.saturating_sub(1) as usize);
     let count = (last.saturating_sub(first) as usize).saturating_add(1);

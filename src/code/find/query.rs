@@ -91,19 +91,16 @@ const TESTS: [&str; 5] = ["bench", "benchmark", "exampl", "spec", "test"];
 
 impl Query {
     /// Returns whether it asks about settings, installation, or documents, so that text files rank like code.
-    #[must_use]
     pub fn asks_for_text(&self) -> bool {
         self.asks && self.names_text && !self.names_code
     }
 
     /// Returns whether it is about code: it names a part of code or an identifier.
-    #[must_use]
     pub fn is_about_code(&self) -> bool {
         self.names_code || (!self.names_text && !self.names.is_empty())
     }
 
     /// Returns whether it mentions tests.
-    #[must_use]
     pub fn names_tests(&self) -> bool {
         TESTS.iter().any(|term| self.terms.contains_key(*term))
     }
@@ -167,7 +164,6 @@ const ORDER_VERBS: &[&str] = &[
 const MAX_LABEL_BYTES: usize = 40;
 
 /// Parses a query.
-#[must_use]
 pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
     let mut query = Query::default();
     let text = &text[..text.floor_char_boundary(MAX_BYTES)];

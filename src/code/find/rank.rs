@@ -34,7 +34,6 @@ pub struct Hit {
 }
 
 /// Returns the `most` best symbols for a query, best first.
-#[must_use]
 pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<Hit> {
     let mut table = ScoreTable::new(index, query);
     let terms = terms(index, query, tuning);
@@ -385,7 +384,6 @@ fn kind_factor(kind: Kind, tuning: &Tuning) -> f32 {
 /// Prefers symbols of other files if only a few symbols are sent: among the first hits, another symbol of the same file
 /// must score clearly higher than the first symbol of another file; after them, other files come first. The hits are
 /// given and returned best first.
-#[must_use]
 pub fn prefer_other_files(index: &Index, hits: Vec<Hit>, tuning: &Tuning) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
     // The number of chosen hits of each file, and its other hits, best first, with their places among all hits.

@@ -16,7 +16,6 @@ pub struct NewFiles {
 impl NewFiles {
     /// Finds files that would be read as code and whose relative path `known` does not accept. Finds nothing if the
     /// folder cannot be read.
-    #[must_use]
     pub fn look(folder: &Path, bounds: &Bounds, known: &dyn Fn(&str) -> bool) -> Self {
         let Ok(listing) = list(folder, bounds, &|| true) else { return Self::default() };
         let mut found = Self { files: Vec::new(), folders: Folders(listing.folders) };
@@ -30,7 +29,6 @@ impl NewFiles {
     }
 
     /// Returns whether no name in the folder has been added or removed since.
-    #[must_use]
     pub fn is_current(&self, folder: &Path) -> bool {
         self.folders.same(folder)
     }

@@ -168,7 +168,6 @@ impl Round {
 
     /// Compares only known files and folders, by size and time. Returns `None` if that is not enough because names in a
     /// folder, an ignore rule, or the existence of a file changed.
-    #[must_use]
     pub fn glance(index: &Index, root: &Path, folders: &Folders, more: bool) -> Option<Self> {
         if !folders.same(root) {
             return None;
@@ -189,7 +188,6 @@ impl Round {
     }
 
     /// Returns whether there is nothing to do.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty() && self.removed.is_empty()
     }
@@ -276,7 +274,6 @@ pub struct Folders(pub(crate) Vec<(PathBuf, i64)>);
 
 impl Folders {
     /// Returns whether no folder has changed.
-    #[must_use]
     pub fn same(&self, root: &Path) -> bool {
         let mut whole = PathBuf::new();
         let mut is_unchanged = |(folder, at): &(PathBuf, i64)| {

@@ -113,7 +113,6 @@ impl Cache {
     }
 
     /// Returns whether changes are written to the file.
-    #[must_use]
     pub fn writes(&self) -> bool {
         self.file.is_some()
     }

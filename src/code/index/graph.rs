@@ -89,19 +89,16 @@ impl Graph {
 
     /// Returns whether only the name indicates that one symbol uses another: other symbols have the same name, or it
     /// belongs to a type that the source does not show.
-    #[must_use]
     pub fn is_guess(&self, user: SymbolId, target: SymbolId) -> bool {
         self.uses.is_guess(user, target)
     }
 
     /// Returns the symbols that a symbol uses.
-    #[must_use]
     pub fn uses(&self, id: SymbolId) -> &[SymbolId] {
         self.uses.of(id)
     }
 
     /// Returns the symbols that use a symbol.
-    #[must_use]
     pub fn users(&self, id: SymbolId) -> &[SymbolId] {
         self.users.of(id)
     }
@@ -112,13 +109,11 @@ impl Graph {
     }
 
     /// Returns the number of uses.
-    #[must_use]
     pub fn edges(&self) -> usize {
         self.uses.all.len()
     }
 
     /// Returns the distance of each symbol within `most` hops from the nearest start, in either direction of uses.
-    #[must_use]
     pub fn hops(&self, from: &[SymbolId], most: u32) -> BTreeMap<SymbolId, u32> {
         let mut found: BTreeMap<SymbolId, u32> = from.iter().map(|id| (*id, 0)).collect();
         let mut frontier: Vec<SymbolId> = from.to_vec();
@@ -140,7 +135,6 @@ impl Graph {
     /// Returns the weight that flows from seeds to the symbols they use and to their users in `rounds` steps:
     /// personalized `PageRank` (Haveliwala 2002) by pushing, cut off below a thousandth of the unit. Weights are in
     /// [`UNIT`]s.
-    #[must_use]
     pub fn flow(&self, seeds: &[(SymbolId, u64)], rounds: usize, back: u64) -> BTreeMap<SymbolId, u64> {
         let mut sum: BTreeMap<SymbolId, u64> = BTreeMap::new();
         let mut frontier: BTreeMap<SymbolId, u64> = seeds.iter().copied().collect();
@@ -168,7 +162,6 @@ impl Graph {
 
     /// Returns the centrality of each symbol: `PageRank` by power iteration with uniform restarts (Brin and Page 1998),
     /// in millionths of the total.
-    #[must_use]
     pub fn centrality(&self, index: &Index) -> Vec<u64> {
         let existing: Vec<bool> = (0_u32..).take(index.symbol_slots()).map(|id| index.is_code(id)).collect();
         let count = existing.iter().filter(|existing| **existing).count().max(1) as u64;

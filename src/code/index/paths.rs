@@ -5,14 +5,12 @@ use crate::code::parse::words::Analyzer;
 use std::path::Path;
 
 /// Returns a path as text with `/` between its parts.
-#[must_use]
 pub fn shown(path: &Path) -> String {
     path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
 /// Returns the modules of a file: its path without source folders, without the extension, and without names such as
 /// `mod` that represent the folder.
-#[must_use]
 pub fn module_path(shown: &str) -> Vec<String> {
     let stem = shown.rsplit_once('.').map_or(shown, |(stem, _)| stem);
     let mut parts: Vec<&str> = stem.split('/').collect();

@@ -48,13 +48,11 @@ pub struct File {
 
 impl File {
     /// Returns whether it contains settings or a document instead of code.
-    #[must_use]
     pub fn is_text(&self) -> bool {
         self.language.is_some_and(Language::is_text)
     }
 
     /// Returns the numbers of its symbols.
-    #[must_use]
     pub fn symbols(&self) -> Range<SymbolId> {
         self.first..self.first + self.count
     }
@@ -259,7 +257,6 @@ impl Index {
 
     /// Performs the second half: returns a new graph if the current one is out of date. The current one may be used
     /// meanwhile.
-    #[must_use]
     pub fn rebuilt_graph(&self) -> Option<Graph> {
         self.stale.then(|| Graph::build(self))
     }
@@ -324,7 +321,6 @@ impl Index {
     }
 
     /// Returns the file at a path.
-    #[must_use]
     pub fn file_at(&self, path: &Path) -> Option<&File> {
         self.files.get(*self.by_path.get(path)? as usize)?.as_ref()
     }
@@ -355,39 +351,33 @@ impl Index {
     }
 
     /// Returns a symbol and its file, unless the file was removed.
-    #[must_use]
     pub fn symbol(&self, id: SymbolId) -> Option<(&Symbol, &File)> {
         let file = self.file(self.scored.get(id as usize)?.file)?;
         Some((self.symbols.get(id as usize)?, file))
     }
 
     /// Returns the symbol that contains a symbol.
-    #[must_use]
     pub fn parent(&self, id: SymbolId) -> Option<SymbolId> {
         let (symbol, file) = self.symbol(id)?;
         symbol.parent.map(|parent| file.first + parent)
     }
 
     /// Returns the symbol that contains a symbol, with its data.
-    #[must_use]
     pub fn enclosing(&self, id: SymbolId) -> Option<&Symbol> {
         self.symbol(self.parent(id)?).map(|(enclosing, _)| enclosing)
     }
 
     /// Returns the number of symbols, including files.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.symbol_counts.iter().sum()
     }
 
     /// Returns the number of symbols of code, including files.
-    #[must_use]
     pub fn code_len(&self) -> usize {
         self.symbol_counts[0]
     }
 
     /// Returns whether the index has no symbols.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -427,7 +417,6 @@ impl Index {
     }
 
     /// Returns the definitions of a name, including removed ones.
-    #[must_use]
     pub fn defined(&self, name: &str) -> &[SymbolId] {
         self.names.get(name).map(|name| self.definitions.get(name)).unwrap_or_default()
     }
@@ -447,13 +436,11 @@ impl Index {
     }
 
     /// Returns the graph of uses.
-    #[must_use]
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
     /// Returns a symbol's qualified name: modules from its path, enclosing symbols, and its own name.
-    #[must_use]
     pub fn qualified(&self, id: SymbolId) -> String {
         let Some((symbol, file)) = self.symbol(id) else { return String::new() };
         let mut parts = vec![symbol.name.to_string()];

@@ -9,7 +9,6 @@ const MAX_BYTES: usize = 4_000;
 const MAX_SENTENCE: usize = 160;
 
 /// Returns a symbol's documentation without comment markers, line by line.
-#[must_use]
 pub(crate) fn words(symbol: &Symbol, text: &[u8]) -> String {
     let raw = &text[symbol.doc.within(text.len())];
     let raw = String::from_utf8_lossy(&raw[..raw.len().min(MAX_BYTES)]);
@@ -21,7 +20,6 @@ pub(crate) fn words(symbol: &Symbol, text: &[u8]) -> String {
 }
 
 /// Returns the first sentence of the documentation, on one line.
-#[must_use]
 pub(crate) fn first_sentence(symbol: &Symbol, text: &[u8]) -> String {
     let words = words(symbol, text);
     let first = words.split("\n\n").next().unwrap_or_default().replace('\n', " ");

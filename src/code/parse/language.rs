@@ -5,7 +5,6 @@ use crate::domain::code::Language;
 use std::path::Path;
 
 /// Detects the language of a file by its extension.
-#[must_use]
 pub fn of_path(path: &Path) -> Option<Language> {
     let ending = path.extension()?.to_str()?;
     Some(match ending {
@@ -26,7 +25,6 @@ pub fn of_path(path: &Path) -> Option<Language> {
 }
 
 /// Decides from its text whether a `.h` header is C++.
-#[must_use]
 pub fn refine(language: Language, path: &Path, text: &[u8]) -> Language {
     let header = language == Language::C && path.extension().is_some_and(|ending| ending == "h");
     let occurs = |word: &[u8]| text.windows(word.len()).any(|at| at == word);
@@ -35,7 +33,6 @@ pub fn refine(language: Language, path: &Path, text: &[u8]) -> Language {
 }
 
 /// Returns the grammar of a language of code.
-#[must_use]
 pub(crate) fn grammar(language: Language) -> Option<tree_sitter::Language> {
     Some(match language {
         Language::Rust => tree_sitter_rust::LANGUAGE.into(),

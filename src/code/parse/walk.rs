@@ -137,7 +137,6 @@ fn walk_of(root: &Path) -> WalkBuilder {
 const MAX_PROBED: usize = 4_000;
 
 /// Returns whether a folder contains at least `least` files of code in supported languages among its first entries.
-#[must_use]
 pub fn holds_code(root: &Path, least: usize) -> bool {
     let files = walk_of(root)
         .build()
@@ -167,7 +166,6 @@ fn classify(root: &Path, entry: &ignore::DirEntry) -> Option<Found> {
 }
 
 /// Returns the size and time of a file.
-#[must_use]
 pub fn stamp(data: &std::fs::Metadata) -> FileStamp {
     let changed = data.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let changed = changed.and_then(|at| i64::try_from(at.as_nanos()).ok()).unwrap_or_default();
@@ -179,7 +177,6 @@ const MIN_RELIABLE_AGE: Duration = Duration::from_millis(50);
 
 /// Returns a stamp that was taken at or shortly after `at`. Its time becomes -1 when the change is too recent to be
 /// distinguished from a later one.
-#[must_use]
 pub fn reliable_stamp(stamp: FileStamp, at: SystemTime) -> FileStamp {
     let at = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let changed = Duration::from_nanos(u64::try_from(stamp.changed).unwrap_or_default());
@@ -187,7 +184,6 @@ pub fn reliable_stamp(stamp: FileStamp, at: SystemTime) -> FileStamp {
 }
 
 /// Returns the reason why a text is not parsed, if any.
-#[must_use]
 pub fn refused(path: &Path, text: &[u8], bounds: &Bounds) -> Option<ParseOutcome> {
     let head = &text[..text.len().min(8_192)];
     if head.contains(&0) {

@@ -54,7 +54,6 @@ impl Analyzer {
     }
 
     /// Returns the lowercase stem of one word without inner boundaries.
-    #[must_use]
     pub fn stem(&self, word: &str) -> Box<str> {
         let lower = word.to_lowercase();
         if lower.len() > 2 && lower.bytes().all(|byte| byte.is_ascii_lowercase()) {
@@ -67,7 +66,6 @@ impl Analyzer {
 
 /// Splits an identifier at characters that are not letters or digits, before an uppercase letter that starts a word,
 /// and between letters and digits.
-#[must_use]
 pub fn parts(word: &str) -> Vec<&str> {
     identifier::parts(word, |c| !c.is_alphanumeric())
 }
@@ -96,7 +94,6 @@ const STOP: &[&str] = &[
 ];
 
 /// Returns whether a lowercase word is a stop word.
-#[must_use]
 pub fn is_stop(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
 }

@@ -26,6 +26,10 @@ macro_rules! actions {
             }
         )*
 
+        // A second name for each variant, made from the same line. It stays because `Action::Fork` is read where the
+        // family says nothing (hints, rows of tables, patterns): there, `Action::Branch(BranchAction::Fork)` is long, and
+        // the variants' own names (`Send`, `Copy`, `Open`) would hide others if they were imported. Code that runs
+        // actions matches the families.
         /// The actions by their own names, for keys and hints, where the family does not matter.
         #[expect(non_upper_case_globals, reason = "named like the variants of the families")]
         impl Action {
@@ -283,7 +287,6 @@ impl Action {
     }
 
     /// Finds an action by its name in the key table, or by its name in an earlier version.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let named = Self::ALL.iter().copied().find(|action| action.name() == name);
         named.or_else(|| EARLIER_NAMES.iter().find(|(was, _)| *was == name).map(|(_, action)| *action))

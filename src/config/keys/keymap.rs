@@ -81,7 +81,6 @@ pub struct Chord {
 
 impl Chord {
     /// Returns the chord of a key without modifiers.
-    #[must_use]
     pub fn plain(key: Key) -> Self {
         Self { key, ctrl: false, alt: false, shift: false }
     }
@@ -220,14 +219,12 @@ struct Entry {
 
 impl Keymap {
     /// The built-in table.
-    #[must_use]
     pub fn built_in() -> Self {
         Self::load(None)
     }
 
     /// Reads the built-in table and, over it, the user's table. Never fails: bindings that cannot be used are skipped
     /// and reported in [`Keymap::problems`]. In the user's file, `run = "none"` frees a key.
-    #[must_use]
     pub fn load(own: Option<&str>) -> Self {
         let mut map = Self::default();
         map.read(DEFAULT, "the built-in key table", false);

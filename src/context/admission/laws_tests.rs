@@ -5,6 +5,7 @@ use super::admit::{self, Admitted};
 use super::forms::{cost_of, turn_cost};
 use super::leases::Leases;
 use super::position::RowPosition;
+use super::sequence::{OfferTexts, Sequence};
 use super::state_request;
 use super::window::{self, CLOSED_RESULT, Costs, Window};
 use crate::context::explain;
@@ -367,6 +368,20 @@ proptest! {
     }
 }
 
+/// Checks the rule that lets admission ignore which turns are sent: a candidate that leaves frees at least the tokens
+/// that the next one then takes in addition. `is_sent` says which candidates are sent; of each item, the last of them.
+pub(crate) fn assert_leaving_frees_enough(offer: &Offer, is_sent: &dyn Fn(usize) -> bool) {
+    let (texts, mut all) = (OfferTexts::new(offer), Sequence::default());
+    (0..offer.candidates.len()).filter(|at| is_sent(*at)).for_each(|at| texts.place(&mut all, at, true));
+    let again = texts.sequence(all.sent.clone());
+    assert_eq!(texts.tokens(&all), texts.tokens(&again), "added one by one: {:?}", all.sent);
+    for at in &all.sent {
+        let mut rest = all.clone();
+        texts.place(&mut rest, *at, false);
+        assert!(texts.tokens(&rest) <= texts.tokens(&all), "without {at}: {:?}", all.sent);
+    }
+}
+
 /// A card: its turn (`None` if too old for the window), its tokens, and its extra tokens when nothing precedes it. A
 /// card takes at least the extra tokens of the next one, so that removing it never makes the cards larger.
 pub(in crate::context) type Found = (Option<usize>, u32, u32);
@@ -381,10 +396,10 @@ pub(in crate::context) fn offered(input: &PlanInput, found: &[Found], limit: Off
         Block { atom: Some(Atom::Message { node: key(300, at) }), ..block }
     };
     let candidates = found.iter().enumerate().map(|(at, (turn, tokens, alone))| {
-        let one = Candidate::plain(block(at, *tokens, RowKind::Card), u32::try_from(at * 7 % 5).unwrap(), ("", ""));
+        let one = Candidate::plain(block(at, *tokens, RowKind::Card), u32::try_from(at * 7 % 17).unwrap(), ("", ""));
         let texts = [0, TAIL, *alone, alone + TAIL, *alone, alone + TAIL].map(|more| (one.block.text, tokens + more));
         let turn = turn.and_then(|turn| input.turns.get(turn)).map(|turn| turn.atom);
-        Candidate { texts, turn, together: u32::try_from(at).unwrap(), ..one }
+        Candidate { texts, turn, ..one }
     });
     let candidates = candidates.collect();
     Offer::new(Some(block(99, 3, RowKind::Search)), candidates, limit)
@@ -410,7 +425,7 @@ proptest! {
         input.marks = (0..turns.len()).filter_map(|at| marks[at].map(|kind| mark(atom(at), kind))).collect();
         found.sort_unstable();
         let rules: Vec<Found> = rules.into_iter().map(|tokens| (None, tokens, 0)).collect();
-        let (ruled, searched) = (OfferLimit::Share(share), OfferLimit::Allowance(most));
+        let (ruled, searched) = (OfferLimit::Share(share), OfferLimit::Allowance { parts: most, of: allowance });
         input.offers = vec![offered(&input, &rules, ruled), offered(&input, &found, searched)];
         let bare = PlanInput { offers: Vec::new(), ..input.clone() };
         let Ok(admitted) = admit::admit(&input) else {
@@ -495,7 +510,7 @@ proptest! {
         input.marks = (0..turns.len() - 1).filter_map(|at| marks[at].map(|kind| mark(atom(at), kind))).collect();
         input.blocks = leases.iter().enumerate().map(|(at, tokens)| block(at, *tokens, true)).collect();
         let rules: Vec<Found> = rules.into_iter().map(|tokens| (None, tokens, 0)).collect();
-        let searched = OfferLimit::Allowance(allowance);
+        let searched = OfferLimit::WHOLE_ALLOWANCE;
         input.offers = vec![offered(&input, &rules, OfferLimit::Room), offered(&input, &found, searched)];
         input.anchor = old.and_then(|(start, form)| {
             let window = Window { start: start.min(turns.len()), shortened: 0, form: FORMS[form], floor: 0, refilled: false };

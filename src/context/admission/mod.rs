@@ -6,7 +6,7 @@
 //! * [`forms`] gives the form of each message under a person's marks, and its cost.
 //! * [`choose`] applies the policy's formulas to the input.
 //! * [`sums`] adds up the costs of turns; [`leases`] decides which leases are sent.
-//! * [`offers`] admits the candidates that sources offer in addition to the turns.
+//! * [`offers`] admits the candidates that sources offer in addition to the turns; [`sequence`] adds up their texts.
 //! * [`accepted_summaries`] decides which accepted summaries replace turns; [`coverage`] says which turns those are.
 //! * [`position`] names the places that a turn can have.
 //! * [`state_request`] decides whether the model is asked to keep a state block.
@@ -21,6 +21,7 @@ pub(super) mod laws_tests;
 pub(super) mod leases;
 pub(super) mod offers;
 pub(super) mod position;
+pub(super) mod sequence;
 pub(super) mod state_request;
 pub(super) mod sums;
 pub(super) mod window;

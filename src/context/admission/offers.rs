@@ -11,25 +11,30 @@
 use super::admit::AllowanceUse;
 use super::choose::SESSION_LEVEL;
 use super::coverage::SummaryCoverage;
+use super::sequence::{OfferTexts, SentCandidate, Sequence};
 use crate::domain::base::Hash;
 use crate::domain::conversation::Atom;
 use crate::domain::planning::plan::Reason;
-use crate::domain::planning::{After, Block, Candidate, Offer, OfferLimit, OmittedItem, PlanInput, RowKind, Section};
+use crate::domain::planning::{
+    After, Block, Candidate, Mode, Offer, OfferLimit, OmittedItem, PlanInput, RowKind, Section,
+};
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// An offer and the decisions about its candidates.
 struct OfferDecision<'a> {
     offer: &'a Offer,
+    texts: OfferTexts<'a>,
+    /// The most tokens that its limit allows.
+    most: u32,
     /// Tokens left by its priority level, for an offer that does not spend the allowance.
     level: u32,
     /// For each candidate: the index of the turn that contains the same text.
     turns: Vec<Option<usize>>,
-    /// For each candidate: the candidates that are admitted only together with it, including itself.
-    companions: Vec<Vec<usize>>,
     /// The candidates that are admitted together, in the order in which they are tried.
-    groups: Vec<Vec<usize>>,
-    /// For each candidate: the number of items before it; a candidate and those that extend it are one item.
-    items: Vec<usize>,
+    groups: Rc<[Vec<usize>]>,
+    /// For each candidate: the index of its group.
+    group_of: Vec<usize>,
     /// The maximum tokens that a candidate takes less after another than alone.
     saving: u32,
     /// For each candidate: why it was not admitted; `None` if it was.
@@ -64,7 +69,7 @@ impl<'a> Offers<'a> {
         let decided = input.offers.iter().map(|offer| OfferDecision {
             turns: offer.candidates.iter().map(|one| places.get(&one.turn?).copied()).collect(),
             summed: offer.candidates.iter().map(covers).collect(),
-            ..OfferDecision::new(offer)
+            ..OfferDecision::new(offer, input.allowance)
         });
         Self { decided: decided.collect(), kept: 0, spare: summed.spare }
     }
@@ -73,7 +78,7 @@ impl<'a> Offers<'a> {
     /// tokens taken.
     pub(in crate::context) fn by_room(&mut self, room: u32, mut session: u32) -> u32 {
         let mut left = room;
-        for decided in self.decided.iter_mut().filter(|decided| decided.offer.limit.of_allowance().is_none()) {
+        for decided in self.decided.iter_mut().filter(|decided| !decided.offer.limit.is_of_allowance()) {
             let own = decided.offer.candidates.iter().any(|one| SESSION_LEVEL.contains(&one.block.section));
             decided.level = if own { session } else { u32::MAX };
             let taken = decided.admit(left.min(decided.allowed(0, 0)), &mut self.spare);
@@ -91,9 +96,8 @@ impl<'a> Offers<'a> {
             return self.kept;
         }
         let (mut left, mut free) = (allowance, room);
-        for decided in &mut self.decided {
-            let Some(most) = decided.offer.limit.of_allowance() else { continue };
-            let taken = decided.admit(most.min(left).min(free), &mut self.spare);
+        for decided in self.decided.iter_mut().filter(|decided| decided.offer.limit.is_of_allowance()) {
+            let taken = decided.admit(decided.most.min(left).min(free), &mut self.spare);
             (left, free) = (left - taken, free - taken);
         }
         room - free
@@ -103,12 +107,12 @@ impl<'a> Offers<'a> {
     /// so more may fit into the rest of the allowance and into `free` tokens. Records for all others how much room
     /// there was. Returns the tokens taken.
     pub(in crate::context) fn settle(&mut self, is_sent: &dyn Fn(usize) -> bool, allowance: u32, free: u32) -> u32 {
-        let looked = self.decided.iter().filter(|decided| decided.offer.limit.of_allowance().is_some());
+        let looked = self.decided.iter().filter(|decided| decided.offer.limit.is_of_allowance());
         let spent = looked.fold(0_u32, |sum, decided| sum.saturating_add(decided.cost(is_sent)));
         let (mut left, mut now) = (allowance.saturating_sub(spent), free);
         for decided in &mut self.decided {
             let taken = decided.admit_more(is_sent, left, now);
-            left -= if decided.offer.limit.of_allowance().is_some() { taken } else { 0 };
+            left -= if decided.offer.limit.is_of_allowance() { taken } else { 0 };
             now -= taken;
         }
         self.decided.iter_mut().for_each(|decided| decided.record_reasons(is_sent, left, now));
@@ -131,8 +135,14 @@ impl<'a> Offers<'a> {
     /// Returns the tokens of the offers for each start of the window; `is_sent(turn, start)` says whether the turn is
     /// then in the request.
     pub(in crate::context) fn by_start(&self, turns: usize, is_sent: &dyn Fn(usize, usize) -> bool) -> Vec<u32> {
-        let repeated: BTreeSet<usize> =
-            self.decided.iter().flat_map(|decided| decided.turns.iter().flatten().copied()).collect();
+        let repeated = |decided: &OfferDecision<'_>| -> Vec<usize> {
+            decided
+                .admitted()
+                .flat_map(|at| &decided.groups[decided.group_of[at]])
+                .filter_map(|at| decided.turns[*at])
+                .collect()
+        };
+        let repeated: BTreeSet<usize> = self.decided.iter().flat_map(repeated).collect();
         let cost = |start: usize| self.cost(&|turn| is_sent(turn, start));
         let mut now = cost(turns);
         let mut costs = vec![now; turns + 1];
@@ -156,58 +166,50 @@ impl<'a> Offers<'a> {
     }
 }
 
-/// A candidate that is sent, with its place among the others.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SentCandidate {
-    /// Index of the candidate in its offer.
-    pub at: usize,
-    /// What is sent before it.
-    pub after: After,
-    /// Its tokens.
-    pub tokens: u32,
+/// Returns a test whether candidates of about so many tokens are enough to choose `most` tokens from, so that a source
+/// need not compose more of them: half more than may be sent, or than the smallest mode that searches may send.
+pub fn enough_within(most: u32) -> impl Fn(u32) -> bool {
+    let most = most.max(Mode::Light.limits(u32::MAX).retrieval_tokens);
+    move |composed| composed >= most.saturating_add(most / 2)
 }
 
 /// Admits the candidates of one offer beside no turns, in at most this many tokens. Also returns the index of each
 /// candidate that is left out, with the tokens that it lacks, best first.
 pub fn within(offer: &Offer, tokens: u32) -> (Vec<SentCandidate>, Vec<(usize, u32)>) {
-    let (mut decided, nothing) = (OfferDecision::new(offer), |_: usize| false);
+    let (mut decided, nothing) = (OfferDecision::new(offer, tokens), |_: usize| false);
     decided.admit(tokens, &mut 0);
-    let sent = decided.sent(&nothing).into_iter().map(|(sent, _)| sent).collect();
+    let sequence = decided.sequence(&nothing);
     let mut left_out = Vec::new();
-    for group in decided.groups.clone() {
+    for group in Rc::clone(&decided.groups).iter() {
         if decided.out[group[0]].is_some() && !offer.candidates[group[0]].extends {
-            let needed = decided.with(&group, |decided| decided.cost(&nothing));
+            let needed = decided.texts.tokens(&decided.with(&sequence, group, &nothing));
             left_out.extend(group.iter().map(|at| (*at, needed.saturating_sub(tokens))));
         }
     }
-    (sent, left_out)
+    (decided.texts.sent(&sequence).map(|(sent, _)| sent).collect(), left_out)
 }
 
 impl<'a> OfferDecision<'a> {
     /// Creates a decision with nothing admitted, for an offer that repeats no turn.
-    fn new(offer: &'a Offer) -> Self {
+    fn new(offer: &'a Offer, allowance: u32) -> Self {
         let all = &offer.candidates;
-        let mut together: HashMap<u32, Vec<usize>> = HashMap::new();
-        for (at, one) in all.iter().enumerate() {
-            together.entry(one.together).or_default().push(at);
-        }
         let mut order: Vec<usize> = (0..all.len()).collect();
         order.sort_by_key(|at| (all[*at].order, *at));
-        let mut tried = BTreeSet::new();
-        order.retain(|at| tried.insert(all[*at].together));
-        let item = |item: &mut usize, one: &Candidate| {
-            *item += usize::from(!one.extends);
-            Some(*item)
-        };
+        let groups: Rc<[Vec<usize>]> = order.chunk_by(|a, b| all[*a].order == all[*b].order).map(Vec::from).collect();
+        let mut group_of = vec![0; all.len()];
+        for (number, group) in groups.iter().enumerate() {
+            group.iter().for_each(|at| group_of[*at] = number);
+        }
         let tokens = |one: &Candidate| one.text(After::Other, false).1.saturating_sub(least(one));
         Self {
             offer,
+            texts: OfferTexts::new(offer),
+            most: offer.limit.tokens(allowance),
             level: u32::MAX,
             turns: vec![None; all.len()],
             summed: vec![None; all.len()],
-            groups: order.into_iter().map(|first| together[&all[first].together].clone()).collect(),
-            companions: all.iter().map(|one| together[&one.together].clone()).collect(),
-            items: all.iter().scan(0, item).collect(),
+            groups,
+            group_of,
             saving: all.iter().map(tokens).max().unwrap_or_default(),
             out: vec![Some(Reason::Budget { free: 0 }); all.len()],
         }
@@ -216,19 +218,20 @@ impl<'a> OfferDecision<'a> {
     /// Admits candidates in their order while all of them together take at most `most` tokens, regardless of which
     /// turns are sent. Returns the tokens taken. Candidates whose turn a summary covers draw on `spare` as well.
     fn admit(&mut self, most: u32, spare: &mut u32) -> u32 {
-        let mut taken = 0;
-        for companions in self.groups.clone() {
-            if !self.may_fit(&companions, most - taken) {
+        let (mut sequence, mut taken) = (Sequence::default(), 0);
+        for group in Rc::clone(&self.groups).iter() {
+            if !self.may_fit(group, most - taken) {
                 continue;
             }
-            let cost = self.with(&companions, |decided| decided.cost(&|_| false));
+            let next = self.with(&sequence, group, &|_| false);
+            let cost = self.texts.tokens(&next);
             let covered: Vec<bool> =
-                companions.iter().filter_map(|at| self.summed[*at].as_ref()).map(|(_, lacks)| *lacks).collect();
+                group.iter().filter_map(|at| self.summed[*at].as_ref()).map(|(_, lacks)| *lacks).collect();
             let allowed = covered.iter().all(|lacks| *lacks && cost.saturating_sub(taken) <= *spare);
             if cost <= most && allowed {
                 *spare -= if covered.is_empty() { 0 } else { cost.saturating_sub(taken) };
-                taken = cost;
-                self.set(&companions, None);
+                (sequence, taken) = (next, cost);
+                group.iter().for_each(|at| self.out[*at] = None);
             }
         }
         taken
@@ -251,32 +254,26 @@ impl<'a> OfferDecision<'a> {
 
     /// Returns the first candidate of the same item.
     fn base(&self, at: usize) -> usize {
-        self.items.partition_point(|item| *item < self.items[at])
-    }
-
-    /// Returns a value as if these candidates were admitted.
-    fn with<T>(&mut self, group: &[usize], value: impl FnOnce(&Self) -> T) -> T {
-        let reasons: Vec<Option<Reason>> = group.iter().map(|at| self.out[*at].take()).collect();
-        let value = value(self);
-        group.iter().zip(reasons).for_each(|(at, reason)| self.out[*at] = reason);
-        value
+        self.texts.items.partition_point(|item| *item < self.texts.items[at])
     }
 
     /// Admits more candidates that repeat no turn, within the rest of the allowance and the room.
     fn admit_more(&mut self, is_sent: &dyn Fn(usize) -> bool, left: u32, free: u32) -> u32 {
-        let before = self.cost(is_sent);
+        let mut sequence = self.sequence(is_sent);
+        let before = self.texts.tokens(&sequence);
         let most = self.allowed(before, left).min(free);
         let mut taken = 0;
-        for companions in self.groups.clone() {
-            let covered = companions.iter().any(|at| self.summed[*at].is_some());
+        for group in Rc::clone(&self.groups).iter() {
+            let covered = group.iter().any(|at| self.summed[*at].is_some());
             let room = most.saturating_sub(taken);
-            if covered || self.is_repeated(companions[0], is_sent) || !self.may_fit(&companions, room) {
+            if covered || self.is_repeated(group[0], is_sent) || !self.may_fit(group, room) {
                 continue;
             }
-            let cost = self.with(&companions, |decided| decided.cost(is_sent)).saturating_sub(before);
+            let next = self.with(&sequence, group, is_sent);
+            let cost = self.texts.tokens(&next).saturating_sub(before);
             if cost <= most {
-                taken = cost;
-                self.set(&companions, None);
+                (sequence, taken) = (next, cost);
+                group.iter().for_each(|at| self.out[*at] = None);
             }
         }
         taken
@@ -285,18 +282,19 @@ impl<'a> OfferDecision<'a> {
     /// Records why candidates are left out. The room reported for each excludes its heading and the candidates that
     /// come with it.
     fn record_reasons(&mut self, is_sent: &dyn Fn(usize) -> bool, left: u32, free: u32) {
-        let before = self.cost(is_sent);
+        let sequence = self.sequence(is_sent);
+        let before = self.texts.tokens(&sequence);
         let allowed = self.allowed(before, left);
         let is_out = |group: &&Vec<usize>| self.out[group[0]].is_some() && !self.offer.candidates[group[0]].extends;
         let most_rows = self.offer.most_rows.unwrap_or(usize::MAX);
         let left_out: Vec<Vec<usize>> = self.groups.iter().filter(is_out).take(most_rows).cloned().collect();
-        for companions in left_out {
-            let needed = self.with(&companions, |decided| decided.cost(is_sent)).saturating_sub(before);
-            for at in &companions {
+        for group in left_out {
+            let needed = self.texts.tokens(&self.with(&sequence, &group, is_sent)).saturating_sub(before);
+            for at in &group {
                 let other_tokens = needed.saturating_sub(self.offer.candidates[*at].block.tokens);
                 let reason = match (&self.summed[*at], self.offer.limit) {
                     (Some((reason, _)), _) => reason.clone(),
-                    (None, OfferLimit::Allowance(tokens)) if allowed <= free => Reason::Allowance { tokens },
+                    (None, OfferLimit::Allowance { .. }) if allowed <= free => Reason::Allowance { tokens: self.most },
                     (None, OfferLimit::Share(tokens)) if allowed <= free && tokens <= self.level => {
                         Reason::BelowThreshold
                     }
@@ -312,69 +310,54 @@ impl<'a> OfferDecision<'a> {
 
     /// Returns the tokens that this offer may still take, if `left` tokens are left of the allowance.
     fn allowed(&self, taken: u32, left: u32) -> u32 {
-        match self.offer.limit {
-            OfferLimit::Room => self.level.saturating_sub(taken),
-            OfferLimit::Share(most) => self.level.min(most).saturating_sub(taken),
-            OfferLimit::Allowance(most) => most.saturating_sub(taken).min(left),
-        }
-    }
-
-    fn set(&mut self, all: &[usize], out: Option<&Reason>) {
-        for at in all {
-            self.out[*at] = out.cloned();
-        }
+        let allowed = self.level.min(self.most).saturating_sub(taken);
+        if self.offer.limit.is_of_allowance() { allowed.min(left) } else { allowed }
     }
 
     /// Returns whether a candidate is left out because turns with the same text are sent: its own turn, and the turns
     /// of the candidates it belongs to.
     fn is_repeated(&self, at: usize, is_sent: &dyn Fn(usize) -> bool) -> bool {
-        self.turns[at].is_some() && self.companions[at].iter().all(|mate| self.turns[*mate].is_some_and(is_sent))
+        let group = &self.groups[self.group_of[at]];
+        self.turns[at].is_some() && group.iter().all(|mate| self.turns[*mate].is_some_and(is_sent))
+    }
+
+    /// Returns whether an admitted candidate contains this one.
+    fn is_part(&self, at: usize) -> bool {
+        (at + 1..self.texts.items.len())
+            .take_while(|next| self.texts.items[*next] == self.texts.items[at])
+            .any(|next| self.out[next].is_none())
     }
 
     /// Returns the admitted candidates that are not sent as part of another.
     fn admitted(&self) -> impl Iterator<Item = usize> {
-        let is_in = |at: usize| self.out[at].is_none();
-        let is_part = move |at: usize| {
-            let more = (at + 1..self.items.len()).take_while(|next| self.items[*next] == self.items[at]);
-            more.into_iter().any(is_in)
-        };
-        (0..self.items.len()).filter(move |at| is_in(*at) && !is_part(*at))
+        (0..self.texts.items.len()).filter(|at| self.out[*at].is_none() && !self.is_part(*at))
     }
 
-    /// Returns what precedes a candidate if `before` is sent and nothing between.
-    fn after(&self, before: Option<usize>, at: usize) -> After {
-        let all = &self.offer.candidates;
-        match before {
-            Some(before) if self.items[before] + 1 == self.items[at] => After::Previous,
-            Some(before) if all[before].stretch == all[at].stretch => After::Stretch,
-            Some(_) | None => After::Other,
+    /// Returns the candidates that are sent.
+    fn sequence(&self, is_sent: &dyn Fn(usize) -> bool) -> Sequence {
+        self.texts.sequence(self.admitted().filter(|at| !self.is_repeated(*at, is_sent)).collect())
+    }
+
+    /// Returns the sequence with the candidates of a group, which are not admitted yet.
+    fn with(&self, before: &Sequence, group: &[usize], is_sent: &dyn Fn(usize) -> bool) -> Sequence {
+        let mut sequence = before.clone();
+        for at in group.iter().filter(|at| !self.is_part(**at)) {
+            self.texts.place(&mut sequence, *at, !self.is_repeated(*at, is_sent));
         }
-    }
-
-    /// Returns the candidates that are sent, each with its text.
-    fn sent(&self, is_sent: &dyn Fn(usize) -> bool) -> Vec<(SentCandidate, Hash)> {
-        let sent: Vec<usize> = self.admitted().filter(|at| !self.is_repeated(*at, is_sent)).collect();
-        let one = |(nth, at): (usize, &usize)| {
-            let after = self.after(nth.checked_sub(1).map(|before| sent[before]), *at);
-            let (text, tokens) = self.offer.candidates[*at].text(after, nth + 1 == sent.len());
-            (SentCandidate { at: *at, after, tokens }, text)
-        };
-        sent.iter().enumerate().map(one).collect()
+        sequence
     }
 
     /// Returns the tokens of the candidates that are sent. They are most if no turn is sent: a candidate that is not
     /// sent frees at least the tokens that the next one takes in addition.
     fn cost(&self, is_sent: &dyn Fn(usize) -> bool) -> u32 {
-        let sent = self.sent(is_sent);
-        let heading = self.offer.heading.as_ref().filter(|_| !sent.is_empty()).map_or(0, |heading| heading.tokens);
-        sent.into_iter().fold(heading, |sum, (one, _)| sum.saturating_add(one.tokens))
+        self.texts.tokens(&self.sequence(is_sent))
     }
 
     fn blocks(&self, is_sent: &dyn Fn(usize) -> bool) -> Vec<Block> {
-        let sent = self.sent(is_sent);
-        let heading = self.offer.heading.as_ref().filter(|_| !sent.is_empty());
-        let heading = heading.map(|heading| numbered(heading, sent.len()));
-        let each = sent.into_iter().map(|(one, text)| {
+        let sequence = self.sequence(is_sent);
+        let heading = self.offer.heading.as_ref().filter(|_| !sequence.sent.is_empty());
+        let heading = heading.map(|heading| numbered(heading, sequence.sent.len()));
+        let each = self.texts.sent(&sequence).map(|(one, text)| {
             let block = self.offer.candidates[one.at].block.clone();
             Block { text, tokens: one.tokens, ..block }
         });
@@ -394,7 +377,7 @@ impl<'a> OfferDecision<'a> {
             .filter_map(|at| Some(OmittedItem::of(&all[at].block, reason(at)?, all[at].remedy.clone())));
         let each = each.chain(self.offer.others.iter().cloned());
         let mut omitted: Vec<OmittedItem> = each.take(self.offer.most_rows.unwrap_or(usize::MAX)).collect();
-        let heading = self.offer.heading.as_ref().filter(|_| self.sent(is_sent).is_empty());
+        let heading = self.offer.heading.as_ref().filter(|_| self.sequence(is_sent).sent.is_empty());
         omitted.extend(heading.and_then(|heading| self.omitted_heading(heading)));
         omitted
     }
@@ -407,7 +390,7 @@ impl<'a> OfferDecision<'a> {
             reason => reason.clone(),
         };
         let remedy = ("budget-up".to_owned(), "raises the budget".to_owned());
-        let heading = numbered(heading, self.items.last().copied().unwrap_or_default());
+        let heading = numbered(heading, self.texts.items.last().copied().unwrap_or_default());
         Some(OmittedItem { tokens: 0, ..OmittedItem::of(&heading, reason, remedy) })
     }
 }
@@ -445,7 +428,7 @@ mod tests {
         for (found, most) in found {
             let offer = offered(&input, found, OfferLimit::Room);
             let turns = found.iter().map(|(turn, ..)| *turn).collect();
-            let decided = OfferDecision { turns, out: vec![None; found.len()], ..OfferDecision::new(&offer) };
+            let decided = OfferDecision { turns, out: vec![None; found.len()], ..OfferDecision::new(&offer, 0) };
             assert_eq!(decided.cost(&|_| false), most, "{found:?}");
             assert!(decided.cost(&|_| true) <= most, "{found:?}");
         }

@@ -70,7 +70,7 @@ pub(in crate::context) fn without_room(input: &PlanInput, marks: &Marks<'_>, req
     let verdict = Verdict::Out { needed: 0, remedy: None };
     let no_room = Reason::Budget { free: 0 };
     let offered =
-        input.offers.iter().filter(|offer| offer.limit.of_allowance().is_none()).flat_map(|offer| &offer.candidates);
+        input.offers.iter().filter(|offer| !offer.limit.is_of_allowance()).flat_map(|offer| &offer.candidates);
     let blocks = input.blocks.iter().filter(|block| is_optional(block)).chain(offered.map(|one| &one.block));
     let block = |block: &Block| Row { verdict: verdict.clone(), reason: no_room.clone(), ..block_row(input, block) };
     let mut rows: Vec<Row> = blocks.map(block).collect();

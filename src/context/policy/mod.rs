@@ -22,7 +22,6 @@ pub struct Score {
 
 impl Score {
     /// Returns the sum of `parts`.
-    #[must_use]
     pub fn of(parts: Vec<(&'static str, i32)>) -> Self {
         Self { raw: parts.iter().fold(0_i32, |sum, (_, part)| sum.saturating_add(*part)), parts }
     }

@@ -47,7 +47,6 @@ pub fn lacks_facts(question: &str, text: &str) -> bool {
 
 impl RequiredFacts {
     /// Collects the facts of these turns.
-    #[must_use]
     pub fn of(sources: &[SourceTurn]) -> Self {
         let mut places: BTreeMap<(AnchorKind, String), usize> = BTreeMap::new();
         let mut items: Vec<MissingFact> = Vec::new();

@@ -58,68 +58,57 @@ pub struct Failure {
 
 impl Failure {
     /// Creates a failure that says only what happened.
-    #[must_use]
     pub fn new(kind: FailureKind, what: impl Into<String>) -> Self {
         Self { kind, what: what.into(), kept: String::new(), todo: String::new() }
     }
 
     /// Creates the failure of an invalid request.
-    #[must_use]
     pub fn user(what: impl Into<String>) -> Self {
         Self::new(FailureKind::User, what)
     }
 
     /// Creates the failure of a request that names a deleted message.
-    #[must_use]
     pub fn message_gone() -> Self {
         Self::user("That message no longer exists.").todo("`pleach message list` lists the messages.")
     }
 
     /// Creates the failure of a request that names a deleted branch.
-    #[must_use]
     pub fn branch_gone() -> Self {
         Self::user("That branch no longer exists.").todo("`pleach branch list` lists the branches.")
     }
 
     /// Creates the failure of a request that names a deleted session.
-    #[must_use]
     pub fn session_gone() -> Self {
         Self::user("That session no longer exists.").todo("`pleach session list` lists the sessions.")
     }
 
     /// Creates the failure of a request that needs a session in a store that has none.
-    #[must_use]
     pub fn no_session() -> Self {
         Self::user("There is no session yet.").todo("`pleach session new` creates one.")
     }
 
     /// Creates the failure of a request that needs an open session.
-    #[must_use]
     pub fn no_open_session() -> Self {
         Self::user("No session is open.").todo("Open a session with `pleach session switch NAME`.")
     }
 
     /// Creates the failure of a request about the calls of a branch that has none.
-    #[must_use]
     pub fn no_calls() -> Self {
         Self::user("There are no calls on this branch yet.").todo(SEND_FIRST)
     }
 
     /// Creates the failure of an edit of the state block on a branch without messages.
-    #[must_use]
     pub fn no_message_for_state() -> Self {
         let what = "A state block belongs to a message, and this branch has no messages yet.";
         Self::user(what).todo(SEND_FIRST)
     }
 
     /// Creates the failure of a request about a call whose record was deleted.
-    #[must_use]
     pub fn call_gone() -> Self {
         Self::user("That call is no longer stored.").todo("`pleach plans list` lists the calls.")
     }
 
     /// Creates the failure of a request that came before its branch was planned.
-    #[must_use]
     pub fn not_planned_yet() -> Self {
         Self::user("The next request is not planned yet.").todo("Wait a moment and try again.")
     }

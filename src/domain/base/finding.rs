@@ -18,7 +18,6 @@ pub struct Finding {
 
 impl Finding {
     /// Creates a line without findings for programs.
-    #[must_use]
     pub fn new(subject: &str, ok: Option<bool>, text: String, todo: &str) -> Self {
         Self { subject: subject.to_owned(), ok, text, todo: todo.to_owned(), facts: Vec::new() }
     }

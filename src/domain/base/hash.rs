@@ -11,7 +11,6 @@ pub struct Hash(pub [u8; 32]);
 
 impl Hash {
     /// Returns the hash of raw bytes.
-    #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
@@ -70,7 +69,6 @@ pub struct Fields(blake3::Hasher);
 impl Fields {
     /// Starts the hash of a value of the type called `what` ("node", "plan", …). Values of two types never share a
     /// hash.
-    #[must_use]
     pub fn new(what: &str) -> Self {
         Self(blake3::Hasher::new()).bytes(what.as_bytes())
     }

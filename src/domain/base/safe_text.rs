@@ -12,19 +12,16 @@ pub struct Safe(String);
 impl Safe {
     /// Sanitizes text of several lines. Line feeds stay, CR LF becomes a line feed, tabs become spaces up to the next
     /// of the four-column stops, and other control characters are made visible. Idempotent.
-    #[must_use]
     pub fn text(raw: &str) -> Self {
         Self(clean(raw, Tabs::Expand, true))
     }
 
     /// Sanitizes text for one line: line breaks become spaces.
-    #[must_use]
     pub fn line(raw: &str) -> Self {
         Self(clean(raw, Tabs::Expand, false))
     }
 
     /// Sanitizes text so that [`Safe::reveal`] can restore it exactly: tabs and CR are made visible too.
-    #[must_use]
     pub fn exact(raw: &str) -> Self {
         Self(clean(raw, Tabs::Mark, true))
     }

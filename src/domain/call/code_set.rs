@@ -123,7 +123,6 @@ impl CodeSet {
     }
 
     /// Returns the decision with its reason as a sentence.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let among = grouped(u64::from(self.among));
         match self.gate {
@@ -158,7 +157,6 @@ fn pass_reason(why: PassReason) -> &'static str {
 }
 
 /// Returns the reason why the code was not searched, as a clause.
-#[must_use]
 pub fn skip_reason(because: SkipReason) -> &'static str {
     match because {
         SkipReason::ModeOff => "the mode or the policy turns code search off",

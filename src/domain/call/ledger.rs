@@ -40,7 +40,6 @@ pub struct CallCost {
 
 impl CallCost {
     /// Returns the figures of a call. `turn` is the number of its turn, `title` the first words of the question.
-    #[must_use]
     pub fn of(card: &RunCard, turn: Option<u32>, title: String) -> Self {
         let read = card.usage.prompt_read(card.est_total);
         let error_milli_of = |actual: u32| {

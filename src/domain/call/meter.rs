@@ -52,7 +52,6 @@ pub struct Calibration {
 impl Calibration {
     /// Learns a calibration from the first [`NEWEST`] of the samples, which are sorted newest first. `None` if there
     /// are none.
-    #[must_use]
     pub fn learn(samples: &[Sample]) -> Option<Self> {
         let reports = samples.iter().filter(|sample| sample.est > 0 && sample.actual > 0).take(NEWEST);
         let reports: Vec<(f64, f64)> =
@@ -166,7 +165,6 @@ impl ShortRead {
     /// the calibration if that is more (but at most by half), and by at least 256 tokens. It must also be below the raw
     /// count of the texts alone (without the `fixed` tokens of tool schemas and framing). Therefore neither a factor
     /// learned from another language nor a server that does not count schemas and framing raises an alarm.
-    #[must_use]
     pub fn find(est: u32, fixed: u32, calibration: Option<&Calibration>, read: u32) -> Option<Self> {
         let expected = calibration.map_or(est, |calibration| calibration.apply(est));
         let scatter = calibration.and_then(|known| known.error_pct).unwrap_or(0.0) / 100.0 * DEVIATIONS;
@@ -211,7 +209,6 @@ pub struct PromptCost {
 impl PromptCost {
     /// Computes the cost of a prompt of `est` estimated tokens. The first `same_prefix` tokens are the same as in the
     /// previous request. `answer` is the number of tokens reserved for the answer.
-    #[must_use]
     pub fn new(price: &Price, est: u32, same_prefix: u32, answer: u32, calibration: Option<&Calibration>) -> Self {
         let prompt = calibration.map_or(est, |calibration| calibration.apply(est));
         let share = u64::from(prompt) * u64::from(same_prefix.min(est)) / u64::from(est.max(1));

@@ -80,7 +80,6 @@ impl Quirk {
     }
 
     /// Parses a name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|quirk| quirk.name() == name)
     }
@@ -207,7 +206,6 @@ pub struct Price {
 
 impl Price {
     /// Returns the cost of a call in millionths of a dollar. `cached` tokens are part of `prompt`.
-    #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -227,7 +225,6 @@ impl Price {
 
     /// Returns the cost of a call by the server's own numbers, in millionths of a dollar; `None` if the server reported
     /// no prompt or no answer tokens.
-    #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -19,7 +19,6 @@ pub struct Wire {
 
 impl Wire {
     /// Creates a rendered request from a body, which is hashed.
-    #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
         let digest = Hash::of(&bytes);
         Self { bytes: bytes.into(), digest }
@@ -152,7 +151,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// Returns the outcome of one POST that ended in this way before anything arrived.
-    #[must_use]
     pub fn of(end: CallEnd) -> Self {
         Self {
             end,

@@ -73,7 +73,6 @@ pub enum Gate {
 
 impl Gate {
     /// Returns whether a search was made.
-    #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pass(_))
     }
@@ -105,7 +104,6 @@ pub struct ScoreParts {
 
 impl ScoreParts {
     /// Returns the score.
-    #[must_use]
     pub fn sum(&self) -> f32 {
         self.bm25 + self.feedback + self.smooth + self.sitting + self.speaker + self.prior + self.cos
     }
@@ -184,7 +182,6 @@ pub struct RetrievalSet {
 impl RetrievalSet {
     /// Creates a set with its id: the hash of the query, the filters, and the key and content hash of each item in
     /// order. Scores and times are not part of it, since one message elsewhere changes every BM25 score.
-    #[must_use]
     pub fn new(query: String, filters: Hash, gate: Gate, items: Vec<Evidence>, near: Vec<NearMiss>) -> Self {
         let id = id_of(&query, filters, &items);
         Self { id, query, filters, gate, cluster: None, items, near, embedder: None, elapsed_us: 0 }

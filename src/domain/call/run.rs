@@ -103,7 +103,6 @@ pub struct RunCard {
 
 impl RunCard {
     /// Creates the record of a call that is about to be made from a plan. `at` is in milliseconds since 1970.
-    #[must_use]
     pub fn open(
         id: RunId,
         (session, branch): (SessionId, BranchId),

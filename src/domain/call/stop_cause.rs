@@ -20,7 +20,6 @@ const FILTERS: [&str; 7] =
 
 impl StopCause {
     /// Sorts a finish reason, in any case.
-    #[must_use]
     pub fn of(finish_reason: &str) -> Self {
         let is_one_of = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(finish_reason));
         if is_one_of(&LIMITS) {

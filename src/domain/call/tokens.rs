@@ -47,7 +47,6 @@ impl Encoding {
     }
 
     /// Parses a name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let built_in = BUILT_IN.into_iter().find(|(_, known)| *known == name).map(|(encoding, _)| encoding);
         built_in.or_else(|| name.strip_prefix(FILE)?.parse().ok().map(Self::File))

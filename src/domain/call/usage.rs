@@ -127,7 +127,6 @@ pub struct UsageReport {
 
 impl UsageReport {
     /// Returns the accounting of an ended call, from its card, its plan, and its outcome.
-    #[must_use]
     pub fn of(card: &RunCard, plan: &ContextPlan, outcome: &Outcome) -> Self {
         Self {
             run: card.id,

@@ -43,7 +43,6 @@ pub struct CodeLimits {
 
 impl CodeSettings {
     /// Returns the limits in a mode: nothing in Off, the map and short touchpoints in Light, more of each in Heavy.
-    #[must_use]
     pub fn limits(&self, mode: Mode) -> CodeLimits {
         let items = mode.limits(u32::MAX).cards as usize;
         match mode {
@@ -65,7 +64,6 @@ const MAX_NAMES: usize = 32;
 
 /// Parses a focus as typed: names separated by white space or commas, each with or without `@`. Drops duplicates, and
 /// names beyond the maximum.
-#[must_use]
 pub fn focus(words: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for word in words.split([' ', ',', '\t', '\n']).map(|word| word.trim_start_matches('@')) {

@@ -43,19 +43,16 @@ named_enum! {
 
 impl Kind {
     /// Returns the kind with a stored number; `None` if there is none.
-    #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
 
     /// Returns whether functions inside a symbol of this kind are methods.
-    #[must_use]
     pub fn has_methods(self) -> bool {
         matches!(self, Self::Class | Self::Struct | Self::Enum | Self::Union | Self::Interface | Self::Impl)
     }
 
     /// Returns whether a symbol of this kind can be called.
-    #[must_use]
     pub fn is_callable(self) -> bool {
         matches!(self, Self::Function | Self::Method | Self::Prototype | Self::Macro)
     }
@@ -93,7 +90,6 @@ named_enum! {
 const TEXT_SEPARATOR: &str = " > ";
 
 /// Returns a symbol's own name from its qualified name.
-#[must_use]
 pub fn own_name(qualified: &str) -> &str {
     match qualified.rsplit_once(TEXT_SEPARATOR) {
         Some((_, name)) => name,
@@ -103,13 +99,11 @@ pub fn own_name(qualified: &str) -> &str {
 
 impl Language {
     /// Returns whether files of the language are settings or documents instead of code.
-    #[must_use]
     pub fn is_text(self) -> bool {
         matches!(self, Self::Toml | Self::Yaml | Self::Markdown)
     }
 
     /// Returns the separator of a qualified name.
-    #[must_use]
     pub fn separator(self) -> &'static str {
         match self {
             Self::Rust | Self::Cpp | Self::C => "::",
@@ -166,7 +160,6 @@ pub struct Parts {
 
 impl Parts {
     /// Returns the score: the sum of all parts.
-    #[must_use]
     pub fn sum(&self) -> f32 {
         self.words
             + self.file
@@ -237,14 +230,12 @@ pub(in crate::domain) fn is_zero(number: &u32) -> bool {
 impl CodeRef {
     /// Returns a hash that identifies the symbol regardless of the file's content: a hash of its file, qualified name,
     /// kind, and index among symbols that share all of these.
-    #[must_use]
     pub fn key(&self) -> Hash {
         let named = Fields::new("symbol").text(&self.path).text(&self.qualified).text(self.kind.name());
         named.number(u64::from(self.nth)).finish()
     }
 
     /// Returns the symbol's name and place, such as `retry_request  src/net/retry.rs:1-4`.
-    #[must_use]
     pub fn title(&self) -> String {
         let (first, last) = self.lines;
         let short = own_name(&self.qualified);
@@ -270,7 +261,6 @@ pub struct NamedSymbol {
 
 impl NamedSymbol {
     /// Returns the place of the symbol for a heading, such as `src/a.rs, lines 3 to 9 (Parser::parse)`.
-    #[must_use]
     pub fn place(&self) -> String {
         let (first, last) = self.lines;
         format!("{}, lines {first} to {last} ({})", self.path, self.short.rsplit('#').next().unwrap_or_default())

@@ -22,7 +22,6 @@ named_enum! {
 
 /// Returns the atom that identifies an item in marks: a hash of its kind, the project (the name of its topmost folder),
 /// and the path in it, but not of its text.
-#[must_use]
 pub fn atom(kind: ProjectKind, project: &str, path: &str) -> Atom {
     Atom::Section { text: Fields::new("project item").text(kind.name()).text(project).text(path).finish() }
 }
@@ -56,7 +55,6 @@ pub enum RuleState {
 
 impl RuleState {
     /// Returns the state in a word or two.
-    #[must_use]
     pub fn short(&self) -> &'static str {
         match self {
             Self::Goes => "included",
@@ -70,7 +68,6 @@ impl RuleState {
     }
 
     /// Returns the state with its reason, as text.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let why = match self {
             Self::Goes => "in the next request",
@@ -86,7 +83,6 @@ impl RuleState {
     }
 
     /// Returns whether it is included.
-    #[must_use]
     pub fn is_sent(&self) -> bool {
         *self == Self::Goes
     }
@@ -140,7 +136,6 @@ pub struct ProjectList {
 
 /// Returns the name and the purpose of a skill from the frontmatter: the lines between `---` at the start of its file.
 /// A missing value is empty. Supports plain and quoted values, and values continued on indented lines.
-#[must_use]
 pub fn frontmatter(text: &str) -> (String, String) {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
     if lines.next().map(str::trim_end) != Some("---") {
@@ -178,7 +173,6 @@ fn unquoted(value: &str) -> &str {
 
 /// Returns a name or path for use in a label: on one line, with `?` in place of control characters, limited to 300
 /// characters.
-#[must_use]
 pub fn plain(name: &str) -> String {
     let clean = |c: char| if c.is_control() || c == '\u{2028}' || c == '\u{2029}' { '?' } else { c };
     name.chars().take(300).map(clean).collect()

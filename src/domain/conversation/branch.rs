@@ -210,7 +210,6 @@ pub struct Branch {
 
 impl Branch {
     /// Creates a branch without overrides, marks, or a state.
-    #[must_use]
     pub fn new(id: BranchId, session: SessionId, name: &str, head: Option<NodeId>, created_at: i64) -> Self {
         Self { id, session, name: name.to_owned(), head, created_at, ..Self::default() }
     }

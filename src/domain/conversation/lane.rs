@@ -27,7 +27,6 @@ pub enum Lane {
 impl Lane {
     /// Parses a stored text, or a text that a person typed, which can be a lane's key. `root` and an empty text name
     /// the root lane.
-    #[must_use]
     pub fn read(text: &str) -> Self {
         let text = text.trim();
         let topic = text.strip_prefix(TOPIC).map_or(text, without_session).trim();
@@ -75,7 +74,6 @@ impl Lane {
     /// Returns the lane of a new message. `replied` is the message replied to: its lane and key. In order of
     /// precedence: the topic or reply lane of that message, so that a chain of replies stays in the lane of its root;
     /// the branch's topic; a new reply lane rooted at that message; the branch's current lane.
-    #[must_use]
     pub fn of_message(current: &Self, replied: Option<(&Self, Hash)>) -> Self {
         match (replied, current) {
             (Some((Self::Root, _)), Self::Topic(name)) => Self::Topic(name.clone()),

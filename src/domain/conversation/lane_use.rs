@@ -25,7 +25,6 @@ pub struct LaneUse {
 
 impl LaneUse {
     /// Creates the entry of a lane that has no turns.
-    #[must_use]
     pub fn unused(lane: Lane) -> Self {
         Self { lane, turns: 0, messages: 0, bytes: 0, last: None }
     }

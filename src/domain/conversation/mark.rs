@@ -46,13 +46,11 @@ pub enum Atom {
 
 impl Atom {
     /// Returns the atom of the map of the workspace's code.
-    #[must_use]
     pub fn code_map() -> Self {
         Self::Section { text: Hash::of(b"map of the code") }
     }
 
     /// Returns the atom of the heading over code that was found, and of the row that says why none was.
-    #[must_use]
     pub fn code_search() -> Self {
         Self::Section { text: Hash::of(b"search of the code") }
     }
@@ -101,7 +99,6 @@ impl LeaseTurns {
     pub const TASK: Self = Self::Left(NonZeroU32::MAX);
 
     /// Returns how long the lease still lasts, such as `for 3 more turns`.
-    #[must_use]
     pub fn duration(self) -> String {
         match self {
             Self::TASK => "until the task ends".to_owned(),
@@ -111,7 +108,6 @@ impl LeaseTurns {
     }
 
     /// Returns the same in a few words, such as `3 turns left`.
-    #[must_use]
     pub fn label(self) -> String {
         match self {
             Self::TASK => "until the task ends".to_owned(),
@@ -166,7 +162,6 @@ pub enum MarkKind {
 
 impl MarkKind {
     /// Returns a lease of `turns` turns.
-    #[must_use]
     pub fn leased(turns: u32) -> Self {
         Self::Leased { turns: turns.into() }
     }
@@ -290,7 +285,6 @@ impl Mark {
     /// Returns the mark after the end of a turn: `None` if it is unchanged, `Some(None)` if it is removed. A mark for
     /// one call and an ended lease of the program are removed; a lease that was `sent` loses one turn per user message
     /// (`user` is the key of the turn's user message).
-    #[must_use]
     pub fn after_turn(&self, user: Option<Hash>, sent: bool) -> Option<Option<Self>> {
         match self.kind {
             kind if kind.once() => Some(None),

@@ -32,7 +32,6 @@ named_enum! {
 
 impl MemoryKind {
     /// Parses a name, ignoring case.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name.trim()))
     }

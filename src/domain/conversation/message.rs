@@ -25,7 +25,6 @@ named_enum! {
 impl Role {
     /// Parses a role's name, including names of other formats: `developer` is System, `human` is User, `model` is
     /// Assistant, and `function` is Tool.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "system" | "developer" => Some(Self::System),
@@ -64,7 +63,6 @@ named_enum! {
 
 impl End {
     /// Parses a name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|end| end.name() == name)
     }
@@ -127,7 +125,6 @@ const PREVIEW_CHARS: usize = 100;
 
 impl Content {
     /// Returns a message of plain text.
-    #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { parts: vec![Part::Text { text: text.into() }], extra: None }
     }

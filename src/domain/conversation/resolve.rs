@@ -153,7 +153,6 @@ pub fn branch<'a>(branches: &'a [Branch], text: &str) -> Result<&'a Branch, Fail
 }
 
 /// Returns the failure for a name that no branch of the session has.
-#[must_use]
 pub fn no_branch(text: &str) -> Failure {
     Failure::user(format!("There is no branch {text:?} in this session."))
         .todo("`pleach branch list` lists the branches.")

@@ -84,7 +84,6 @@ pub struct FoundMessages {
 impl SearchFilter {
     /// Parses a search. Days are days of a time zone `offset` seconds east of UTC. A filter without a value is still
     /// being typed and is ignored; an invalid one is ignored and reported in [`SearchFilter::problems`].
-    #[must_use]
     pub fn read(line: &str, offset: i32) -> Self {
         let mut parsed = Self::default();
         let tokens = tokens(line);

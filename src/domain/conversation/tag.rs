@@ -22,7 +22,6 @@ pub struct Tag {
 
 impl Tag {
     /// Creates an empty tag.
-    #[must_use]
     pub fn new(node: Hash) -> Self {
         Self { node, label: String::new(), favourite: false }
     }
@@ -53,7 +52,6 @@ pub struct TagFilter {
 
 impl TagFilter {
     /// Parses a filter.
-    #[must_use]
     pub fn read(filter: &str) -> Self {
         let mut parsed = Self::default();
         let mut words: Vec<String> = Vec::new();

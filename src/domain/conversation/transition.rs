@@ -49,7 +49,6 @@ named_enum! {
 
 impl ItemState {
     /// Returns the state of an item with this mark.
-    #[must_use]
     pub fn of(mark: MarkKind) -> Self {
         match mark {
             MarkKind::Sticky => Self::Sticky,

@@ -24,7 +24,6 @@ pub struct Tree {
 
 impl Tree {
     /// Builds a tree from heads in any order. A head whose parent is missing becomes a root.
-    #[must_use]
     pub fn build(heads: Vec<NodeHead>) -> Self {
         let mut tree = Self::default();
         let known: std::collections::HashSet<NodeId> = heads.iter().map(|head| head.id).collect();

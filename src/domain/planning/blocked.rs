@@ -245,7 +245,6 @@ pub enum BlockedRemedy {
 
 impl BlockedRemedy {
     /// Returns the remedy that makes room for `needed` tokens: a larger budget if the model has that room.
-    #[must_use]
     pub fn more_room(budget: &Budget, needed: u32) -> Self {
         let larger = budget.cap_for(needed).filter(|_| budget.is_capped());
         larger.map_or(Self::OtherModel, |at_least| Self::LargerBudget { at_least })

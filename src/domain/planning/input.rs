@@ -66,7 +66,6 @@ pub struct Block {
 
 impl Block {
     /// Creates a block that belongs to no message from the hash and the tokens of its text as sent.
-    #[must_use]
     pub fn new(section: Section, kind: RowKind, (text, tokens): (Hash, u32), title: &str, reason: Reason) -> Self {
         Self {
             section,
@@ -103,7 +102,6 @@ pub struct OmittedItem {
 
 impl OmittedItem {
     /// Creates the entry of a block that is left out.
-    #[must_use]
     pub fn of(block: &Block, reason: Reason, remedy: (String, String)) -> Self {
         Self {
             atom: block.atom.unwrap_or(Atom::Section { text: block.text }),
@@ -118,7 +116,6 @@ impl OmittedItem {
     }
 
     /// Creates an item without a source and a score. `remedy` is the action and its effect.
-    #[must_use]
     pub fn new(atom: Atom, kind: RowKind, title: &str, tokens: u32, reason: Reason, remedy: (&str, &str)) -> Self {
         Self {
             atom,
@@ -150,7 +147,6 @@ pub struct Offer {
 
 impl Offer {
     /// Creates an offer with a row for each candidate that is left out.
-    #[must_use]
     pub fn new(heading: Option<Block>, candidates: Vec<Candidate>, limit: OfferLimit) -> Self {
         Self { heading, candidates, limit, others: Vec::new(), most_rows: None }
     }
@@ -163,16 +159,28 @@ pub enum OfferLimit {
     Room,
     /// At most this many tokens of that room: module summaries.
     Share(u32),
-    /// At most this many tokens of the mode's allowance: retrieved items.
-    Allowance(u32),
+    /// At most this fraction of the mode's allowance: retrieved items.
+    Allowance { parts: u32, of: u32 },
 }
 
 impl OfferLimit {
-    /// Returns the maximum tokens of the mode's allowance; `None` for an offer that does not spend it.
-    pub fn of_allowance(self) -> Option<u32> {
+    /// The whole allowance of the mode.
+    pub const WHOLE_ALLOWANCE: Self = Self::Allowance { parts: 1, of: 1 };
+
+    /// Returns whether the offer spends the allowance.
+    pub fn is_of_allowance(self) -> bool {
+        matches!(self, Self::Allowance { .. })
+    }
+
+    /// Returns the most tokens that the offer may take under an allowance.
+    pub fn tokens(self, allowance: u32) -> u32 {
         match self {
-            Self::Room | Self::Share(_) => None,
-            Self::Allowance(most) => Some(most),
+            Self::Room => u32::MAX,
+            Self::Share(most) => most,
+            Self::Allowance { parts, of } => {
+                let tokens = u64::from(allowance) * u64::from(parts.min(of)) / u64::from(of.max(1));
+                u32::try_from(tokens).unwrap_or(u32::MAX)
+            }
         }
     }
 }
@@ -184,10 +192,9 @@ pub struct Candidate {
     pub block: Block,
     /// The text's hash and tokens in each position; see [`Candidate::text`].
     pub texts: [(Hash, u32); 6],
-    /// The order in which the candidates of an offer are tried.
+    /// The order in which the candidates of an offer are tried. Candidates with the same number are admitted together or
+    /// not at all.
     pub order: u32,
-    /// Candidates of an offer with the same number are admitted together or not at all.
-    pub together: u32,
     /// The stretch of the offer that the candidate is in, such as a day: only the first one sent of it names it.
     pub stretch: u32,
     /// Whether it contains the candidate before it in the offer and more. It is tried only if that one is admitted, and
@@ -201,12 +208,10 @@ pub struct Candidate {
 
 impl Candidate {
     /// Creates a candidate whose text is the same in every position.
-    #[must_use]
     pub fn plain(block: Block, order: u32, remedy: (&str, &str)) -> Self {
         Self {
             texts: [(block.text, block.tokens); 6],
             order,
-            together: order,
             stretch: 0,
             extends: false,
             turn: None,
@@ -296,7 +301,6 @@ pub struct MessageInput {
 
 impl MessageInput {
     /// Creates a message without a node and with only one form: a draft, a made result, or a request by the program.
-    #[must_use]
     pub fn plain(key: Hash, role: Role, title: String, tokens: u32) -> Self {
         Self {
             key,

@@ -28,7 +28,6 @@ impl Mode {
     }
 
     /// Parses a name, ignoring case.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.title().eq_ignore_ascii_case(name))
     }

@@ -228,7 +228,6 @@ pub struct Row {
 
 impl Row {
     /// Creates a row without tokens, title, source, mark, messages, text, or scores.
-    #[must_use]
     pub fn new(atom: Atom, kind: RowKind, verdict: Verdict, reason: Reason) -> Self {
         Self {
             atom,
@@ -284,7 +283,6 @@ pub struct Budget {
 impl Budget {
     /// Computes the budget. `reserved_output` is the requested limit, otherwise min(4,096, a quarter of the window).
     /// `safety` is max(256, 3% of the window), but at most an eighth of the room.
-    #[must_use]
     pub fn compute(window: u32, input_limit: Option<u32>, asked_output: Option<u32>, cap: Option<u32>) -> Self {
         let reserved = asked_output.unwrap_or_else(|| (window / 4).min(4_096)).min(window);
         let room = room(window, reserved, input_limit);

@@ -80,7 +80,6 @@ named_enum! {
 
 impl Layout {
     /// Parses a name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|layout| layout.name() == name)
     }

@@ -101,7 +101,6 @@ pub struct MovedItem {
 
 impl PlanFigures {
     /// Returns the figures of a plan, compared with the current plan (which may be the same plan).
-    #[must_use]
     pub fn of(plan: &ContextPlan, present: &ContextPlan, same: Option<u32>, cost: Option<PromptCost>) -> Self {
         let (rows_here, rows_present) = (rows(plan), rows(present));
         let only_in = |of: &ContextPlan, others: &BTreeMap<Atom, &Row>| {

@@ -223,7 +223,6 @@ named_enum! {
 
 impl SummaryState {
     /// Returns why the summary is stale, as a phrase; `None` if it is valid.
-    #[must_use]
     pub fn phrase(self) -> Option<&'static str> {
         match self {
             Self::Fresh => None,

@@ -32,7 +32,6 @@ pub struct StoredDraft {
 
 impl StoredDraft {
     /// Returns the stored form of a draft.
-    #[must_use]
     pub fn of(draft: &SummaryDraft) -> Self {
         Self {
             branch: draft.branch,

@@ -30,7 +30,6 @@ pub struct Secret(String);
 
 impl Secret {
     /// Wraps a text.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -178,7 +177,6 @@ pub struct ServerTool {
 
 impl ServerTool {
     /// Creates a tool. Cleans and limits the description, and shortens the schema if it is too large.
-    #[must_use]
     pub fn new(name: &str, description: &str, mut parameters: serde_json::Value, hints: ToolHints) -> Self {
         if let Some(fields) = parameters.as_object_mut() {
             fields.shift_remove("$schema");
@@ -255,7 +253,6 @@ pub struct Server {
 
 impl Server {
     /// Creates a server about which nothing is known yet.
-    #[must_use]
     pub fn new(spec: ServerSpec, state: ServerState) -> Self {
         Self {
             spec,

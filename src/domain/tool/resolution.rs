@@ -259,7 +259,6 @@ pub struct TraceFilter {
 
 impl TraceFilter {
     /// Parses a line. Several values of the same filter widen the selection; words and different filters narrow it.
-    #[must_use]
     pub fn read(line: &str) -> Self {
         let mut filter = Self::default();
         for word in line.split_whitespace() {

@@ -50,7 +50,6 @@ pub struct ToolOutput {
 
 impl ToolOutput {
     /// Creates a result that the model reads in full.
-    #[must_use]
     pub fn whole(status: ToolStatus, body: impl Into<String>) -> Self {
         let body = body.into();
         Self { status, full_bytes: body.len() as u64, body }
@@ -230,7 +229,6 @@ pub struct ToolOutcome {
 
 impl ToolOutcome {
     /// Returns an outcome that changed no files.
-    #[must_use]
     pub fn unchanged(output: ToolOutput) -> Self {
         Self { output, changed: Vec::new(), exit: None, cut: None }
     }

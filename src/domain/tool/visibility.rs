@@ -18,7 +18,6 @@ pub struct FileVisibility {
 impl FileVisibility {
     /// Creates the visibility under these rules, in their order. Ignores rules without a target that deny or ask,
     /// because those are about calls, not about files.
-    #[must_use]
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
         let of_files = |rule: &Rule| rule.verdict == Verdict::Allow || rule.on.is_some();
         let rules: Vec<Rule> = rules.into_iter().filter(of_files).collect();
@@ -27,7 +26,6 @@ impl FileVisibility {
     }
 
     /// Creates the visibility for displays to the person, who need not be asked: only rules that deny reading apply.
-    #[must_use]
     pub fn denying(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self::new(rules.into_iter().filter(|rule| rule.verdict == Verdict::Deny && matches(&rule.tool, READS)))
     }

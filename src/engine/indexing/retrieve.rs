@@ -84,7 +84,7 @@ fn look(builder: &mut InputBuilder, place: &SearchPlace, request: &RetrievalRequ
         sent: Vec::new(),
         lane: None,
         near: NEAR,
-        most: place.tokens,
+        is_enough: &context::enough_within(place.tokens),
         forced: request.anyway,
         priority: Priority::Asked,
         count: &count,

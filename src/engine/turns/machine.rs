@@ -184,7 +184,6 @@ pub struct TurnState {
 
 impl TurnState {
     /// Returns a turn whose first run is open.
-    #[must_use]
     pub fn new(rounds: u32, has_user: bool) -> Self {
         Self {
             phase: Phase::Calling,

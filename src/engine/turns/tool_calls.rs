@@ -21,7 +21,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const NOT_STARTED: &str = "The person stopped this turn before the call started. Nothing was done.";
 
 /// Tells the model that a call was stopped while it waited for approval.
-const UNDECIDED: &str = "The person stopped this turn before deciding on the call. Nothing was done.";
+const STOPPED_WAITING: &str = "The person stopped this turn before deciding on the call. Nothing was done.";
 
 /// The decision on a call.
 pub(crate) struct CallDecision {
@@ -143,7 +143,7 @@ impl SingleCall<'_> {
         // The time that a person needs to decide is not part of the call's duration.
         *began = Instant::now();
         let (hunks, sight) = match decision {
-            None => return outcome(ToolStatus::Cancelled, format!("{CANCELED} {UNDECIDED}")),
+            None => return outcome(ToolStatus::Cancelled, format!("{CANCELED} {STOPPED_WAITING}")),
             Some(CallDecision { consent: Consent::Unasked, .. }) => {
                 return outcome(
                     ToolStatus::Refused,

@@ -108,11 +108,6 @@ impl TokenizerFiles {
         Some(file.count(Encoding::File(id), text))
     }
 
-    /// Returns whether loading the file with this id was attempted.
-    pub(crate) fn opened(&self, id: Hash) -> bool {
-        self.entry(id).is_none_or(|entry| entry.opened.get().is_some())
-    }
-
     fn entry(&self, id: Hash) -> Option<Arc<TokenizerEntry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|entry| entry.id == id).cloned()
     }

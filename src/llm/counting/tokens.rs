@@ -25,7 +25,6 @@ pub struct Tokenizers {
 
 impl Tokenizers {
     /// Creates a counter with an empty cache.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -34,16 +33,6 @@ impl Tokenizers {
     pub fn preload(&self, encoding: Encoding) {
         let (encoding, _) = self.settle(encoding);
         let _ = vocabulary(encoding);
-    }
-
-    /// Returns whether the vocabulary of this encoding is loaded.
-    pub fn ready(&self, encoding: Encoding) -> bool {
-        match encoding {
-            Encoding::O200kBase => O200K.get().is_some(),
-            Encoding::Cl100kBase => CL100K.get().is_some(),
-            Encoding::Approximate => true,
-            Encoding::File(id) => self.files.opened(id),
-        }
     }
 
     /// Returns the encoding for a model's own `tokenizer.json`; `instead` is the fallback (see
@@ -242,11 +231,7 @@ mod tests {
 
     #[test]
     fn approximate_needs_no_vocabulary() {
-        let counter = Tokenizers::new();
-        assert!(counter.ready(Encoding::Approximate));
-        assert_eq!(counter.count(Encoding::Approximate, "12345"), 2);
-        counter.preload(Encoding::Cl100kBase);
-        assert!(counter.ready(Encoding::Cl100kBase));
+        assert_eq!(Tokenizers::new().count(Encoding::Approximate, "12345"), 2);
     }
 
     proptest! {

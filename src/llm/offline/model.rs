@@ -29,7 +29,6 @@ pub struct Offline {
 
 impl Offline {
     /// Creates the model with a readable pace.
-    #[must_use]
     pub fn new(tokens: Arc<dyn CountTokens>) -> Self {
         Self { tokens, pace: PACE }
     }

@@ -33,7 +33,6 @@ pub struct Postings<'a> {
 
 impl<'a> Postings<'a> {
     /// Reads a list.
-    #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, next: 0 }
     }
@@ -61,7 +60,6 @@ pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
     /// Starts at the first byte.
-    #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }

@@ -64,13 +64,11 @@ pub struct Segment {
 
 impl Segment {
     /// Creates an empty open segment.
-    #[must_use]
     pub fn open(first: u32) -> Self {
         Self { body: PostingsPlace::Open(HashMap::new()), first, passages: 0 }
     }
 
     /// Creates a segment whose postings are in the store.
-    #[must_use]
     pub fn stored(first: u32, passages: u32) -> Self {
         Self { body: PostingsPlace::Stored, first, passages }
     }

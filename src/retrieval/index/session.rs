@@ -99,7 +99,6 @@ pub struct Index {
 
 impl Index {
     /// Creates an empty index.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

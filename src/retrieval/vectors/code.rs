@@ -44,13 +44,11 @@ impl Code {
     }
 
     /// Returns the rotated and quantized values.
-    #[must_use]
     pub fn values(&self) -> &[i8] {
         &self.values
     }
 
     /// Returns the cosine of two vectors of one model, about -1 to 1; 0 if their dimensions differ.
-    #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "at most 16,384 products of at most 127 x 127")]
     pub fn cosine(&self, other: &Self) -> f32 {
         if self.values.len() != other.values.len() {

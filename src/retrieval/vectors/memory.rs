@@ -116,7 +116,6 @@ pub struct VectorIndex {
 
 impl VectorIndex {
     /// Creates an empty index; the first vector determines the dimensions.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -137,7 +136,6 @@ impl VectorIndex {
     }
 
     /// Returns a document's vector, rotated and quantized; `None` if it has none.
-    #[must_use]
     pub fn values(&self, doc: u32) -> Option<&[i8]> {
         let slot = *self.places.get(&doc)? as usize;
         self.values.get(slot * self.dims..(slot + 1) * self.dims)

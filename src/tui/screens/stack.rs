@@ -88,11 +88,6 @@ impl Stack {
         self.0.last().map(|screen| (&**screen as &dyn Any).type_id())
     }
 
-    /// Changes the topmost screen if it has type `S`.
-    pub fn change<S: Screen>(&mut self, change: impl FnOnce(&mut S)) {
-        self.top_mut().map(change);
-    }
-
     /// Whether the topmost screen has type `S`.
     pub fn on<S: Screen>(&self) -> bool {
         self.top::<S>().is_some()

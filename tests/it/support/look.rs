@@ -39,7 +39,7 @@ pub(super) fn add(
     input.allowance = tokens;
     look.memories(tokens, input);
     if tokens > 0 && !talk.search_results.fits.is_empty() {
-        look.older(tokens, input);
+        look.older(input);
     } else if !talk.search_results.fits.is_empty() {
         input.near.push(near(search(), RowKind::Search, 0, Reason::ModeOff, "search-anyway"));
     }
@@ -101,11 +101,11 @@ impl Look<'_> {
                 candidates.push(Candidate::plain(block, order, ("include-once", "brings it in")));
             }
         }
-        input.offers.push(Offer::new(None, candidates, OfferLimit::Allowance(tokens / SHARE)));
+        input.offers.push(Offer::new(None, candidates, OfferLimit::Allowance { parts: 1, of: SHARE }));
     }
 
     /// Cards for matching messages that fit and are not sent in any case.
-    fn older(&mut self, tokens: u32, input: &mut PlanInput) {
+    fn older(&mut self, input: &mut PlanInput) {
         let Some(already_in) = context::already_in(input, false) else { return };
         self.reopened = already_in.reopened;
         let fits = self.talk.search_results.fits.iter().copied().filter(|(turn, at)| {
@@ -119,7 +119,7 @@ impl Look<'_> {
             is_sent && !by_hand && !already_in.closed.contains(&candidate.atom)
         });
         let cards: Vec<(usize, usize)> = fits.collect();
-        let offer = self.cards(&cards, tokens, input);
+        let offer = self.cards(&cards, input);
         input.offers.push(offer);
     }
 
@@ -130,7 +130,7 @@ impl Look<'_> {
     }
 
     /// A heading and the cards in path order, between delimiters.
-    fn cards(&mut self, cards: &[(usize, usize)], tokens: u32, input: &PlanInput) -> Offer {
+    fn cards(&mut self, cards: &[(usize, usize)], input: &PlanInput) -> Offer {
         let all: String = cards.iter().map(|card| self.card_text(*card)).collect();
         let mark = render_forms::delimiter(&all);
         let heading = format!("## Earlier messages that may bear on this, quoted\n\n<<<{mark}\n");
@@ -150,7 +150,7 @@ impl Look<'_> {
         }
         candidates.sort_by_key(|(card, _)| *card);
         let candidates = candidates.into_iter().map(|(_, candidate)| candidate).collect();
-        Offer::new(Some(heading), candidates, OfferLimit::Allowance(tokens))
+        Offer::new(Some(heading), candidates, OfferLimit::WHOLE_ALLOWANCE)
     }
 
     fn suggested(&self, input: &mut PlanInput) {

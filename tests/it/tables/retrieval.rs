@@ -12,7 +12,6 @@ use pleach::retrieval::cluster::{Clusters, QuestionVector};
 use pleach::retrieval::compose::{CardRules, Composed, compose};
 use pleach::retrieval::floor::Floor;
 use pleach::retrieval::gate::{asks_something, gate, measure};
-use pleach::retrieval::hints::Hints;
 use pleach::retrieval::index::passages::{estimate, passages_of};
 use pleach::retrieval::index::segment::NoSegments;
 use pleach::retrieval::index::session::{Entry, Index};
@@ -122,9 +121,9 @@ fn look(talk: &Talk, scope: &Scope, question: &str, cosines: Option<&[(u32, f32)
     let mut out = String::new();
     let ask =
         SearchOptions { index: &talk.index, scope, source: &NoSegments, texts: talk, filter, cosines, tuning: None };
-    let _ = writeln!(out, "? {question}\n  {:.3?}", measure(&ask, question).unwrap());
-    let _ = writeln!(out, "  {:?}, {:?}", gate(&ask, question).unwrap(), Hints::new(question, scope.newest()));
     let query = Query::new(&talk.index, scope, question);
+    let _ = writeln!(out, "? {question}\n  {:.3?}", measure(&ask, question, &query).unwrap());
+    let _ = writeln!(out, "  {:?}, {:?}", gate(&ask, question).unwrap(), query.hints);
     let hits = search(&ask, &query).unwrap();
     let floor = Floor::new(&ask, question).unwrap();
     let passing = hits.iter().filter(|hit| floor.passes(&ask, hit)).count();
@@ -138,7 +137,8 @@ fn look(talk: &Talk, scope: &Scope, question: &str, cosines: Option<&[(u32, f32)
         _ => at..at + 1,
     };
     for (tokens, near, floor) in [(70, 3, Some(&floor)), (300, 2, None)] {
-        let rules = CardRules { count: &approximate, together: &together, near, floor, most: tokens };
+        let is_enough = &context::enough_within(tokens);
+        let rules = CardRules { count: &approximate, together: &together, near, floor, is_enough };
         let found = compose(&ask, &hits, &rules);
         filled(&mut out, &found, tokens);
         let record = found.record(

@@ -67,7 +67,7 @@ impl Cards<'_> {
         Offer {
             others: result.composed.near.iter().filter_map(|near| self.near(near)).collect(),
             most_rows: Some(NEAR),
-            ..Offer::new(Some(heading), cards, OfferLimit::Allowance(found.input.allowance))
+            ..Offer::new(Some(heading), cards, OfferLimit::WHOLE_ALLOWANCE)
         }
     }
 

@@ -9,7 +9,7 @@ use super::code_meaning::Meaning;
 use super::code_rows::{atom_of, near_row, nothing, scores};
 use super::code_search::{Depth, FoundSymbols, Wanted, own_words, read_message, search_symbols};
 use super::sent_lines::Margin;
-use crate::code::find::cards::{Limits, SentLines};
+use crate::code::find::cards::{Limits, SentLines, heading};
 use crate::code::find::choose;
 use crate::code::parse::words::Analyzer;
 use crate::context::render::render_forms;
@@ -21,7 +21,6 @@ use crate::domain::code::{CodeRef, NearSymbol, NearSymbolReason};
 use crate::domain::conversation::{Actor, Atom};
 use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{Block, Candidate, Offer, OfferLimit, OmittedItem, RowKind, Scores, Section, Source};
-use crate::engine::plans::snapshot::Snapshot;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -43,12 +42,6 @@ pub(crate) struct SymbolRequest {
     pub(crate) kept: Vec<CodeCandidate>,
 }
 
-/// Returns the tokens of the retrieval allowance that code may use.
-pub(crate) fn most(snapshot: &Snapshot, allowance: u32) -> u32 {
-    let share = snapshot.rules.code.as_ref().map_or(0, |rules| rules.orienting.share.min(100));
-    (u64::from(allowance) * u64::from(share) / 100).try_into().unwrap_or(u32::MAX)
-}
-
 /// Returns whether a block is the short card of a symbol that the program leased.
 pub(super) fn is_short_card(block: &Block) -> bool {
     let engine = matches!(block.reason, Reason::Leased { engine: true, .. } | Reason::Ephemeral);
@@ -68,18 +61,16 @@ impl CodeWriter<'_> {
         for (path, lines) in attached {
             taken.add(path, lines.unwrap_or((1, u32::MAX)));
         }
-        let most = most(self.snapshot, self.found.input.allowance);
         let asked = read_message(analyzer, own_words(&request.asked));
         let decided = self.snapshot.marks.iter().filter(|mark| mark.by != Actor::Engine);
         let marked: HashSet<Hash> = decided.filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
         let Some(rules) = self.snapshot.rules.code.clone() else { return };
         let limits = Limits {
-            budget: u32::MAX,
             items: self.limits.items,
             sure: SURE,
             lines: if depth == Depth::Mentioned { 0 } else { self.limits.lines },
             tokens: self.limits.tokens,
-            excerpts: 0,
+            ..Limits::UNLIMITED
         };
         let found_symbols = self.workspace.look(|loaded| {
             let wanted = Wanted {
@@ -116,7 +107,7 @@ impl CodeWriter<'_> {
         if depth == Depth::Mentioned && found_symbols.items.is_empty() && found_symbols.near.is_empty() {
             return;
         }
-        self.add_rows(&found_symbols, &margin, most);
+        self.add_rows(&found_symbols, &margin, rules.orienting.share);
     }
 
     fn record(
@@ -161,8 +152,8 @@ impl CodeWriter<'_> {
         self.found.contents.round_parts.marked.retain(stays);
     }
 
-    fn add_rows(&mut self, found_symbols: &FoundSymbols, margin: &Margin, most: u32) {
-        let others = self.other_rows(found_symbols, most);
+    fn add_rows(&mut self, found_symbols: &FoundSymbols, margin: &Margin, share: u32) {
+        let others = self.other_rows(found_symbols);
         if found_symbols.items.is_empty() {
             if others.is_empty() {
                 let because = match found_symbols.gate {
@@ -173,29 +164,30 @@ impl CodeWriter<'_> {
             }
             return others.into_iter().for_each(|row| self.near(row));
         }
-        let offer = Offer { others, most_rows: Some(NEAR), ..self.offered(found_symbols, margin, most) };
+        let offer = Offer { others, most_rows: Some(NEAR), ..self.offered(found_symbols, margin, share) };
         self.replace_short_cards(&offer);
         self.found.contents.round_parts.touchpoints = Some(offer.clone());
         self.found.offer(offer);
     }
 
     /// Returns the rows of symbols that are no candidates.
-    fn other_rows(&self, found_symbols: &FoundSymbols, most: u32) -> Vec<OmittedItem> {
+    fn other_rows(&self, found_symbols: &FoundSymbols) -> Vec<OmittedItem> {
         let remedy = ("include-once", "includes it in the next request");
         let input = &self.found.input;
         let blocks = input.blocks.iter().filter_map(|block| block.atom);
         let listed: HashSet<Atom> = blocks.chain(input.near.iter().map(|near| near.atom)).collect();
         let other = |near: &&(NearSymbol, CodeRef)| !listed.contains(&atom_of(&near.1));
         let row = |(near, code): &(NearSymbol, CodeRef)| {
-            let (tokens, reason) = omission(near.why, most);
+            let (tokens, reason) = omission(near.why);
             near_row(code.clone(), tokens, reason, remedy, in_thousandths(near.score, &[]))
         };
         found_symbols.near.iter().filter(other).take(NEAR).map(row).collect()
     }
 
     /// Returns the offer: the heading, then the touchpoints by file, between delimiters that do not occur in them. A
-    /// touchpoint whose lines are part of a turn of the margin is sent only if that turn is not sent.
-    fn offered(&mut self, found_symbols: &FoundSymbols, margin: &Margin, most: u32) -> Offer {
+    /// touchpoint whose lines are part of a turn of the margin is sent only if that turn is not sent. `share` is the
+    /// percentage of the allowance that code may take.
+    fn offered(&mut self, found_symbols: &FoundSymbols, margin: &Margin, share: u32) -> Offer {
         let FoundSymbols { items, among, gate, .. } = found_symbols;
         let kept = matches!(gate, Gate::Inherited(_));
         let masked: Vec<String> = items.iter().map(|(item, _)| secrets::mask(&item.text).0.into_owned()).collect();
@@ -240,26 +232,30 @@ impl CodeWriter<'_> {
                 candidates.push(Candidate { texts, stretch, extends, turn, ..one });
             }
         }
-        Offer::new(Some(heading), candidates, OfferLimit::Allowance(most))
+        Offer::new(Some(heading), candidates, OfferLimit::Allowance { parts: share, of: 100 })
     }
 
     /// Returns the text of a touchpoint for each position: the path comes before the first touchpoint of a file.
     fn texts(&mut self, path: &str, text: &str, tail: &str) -> [(Hash, u32); 6] {
-        let named = format!("## {path}\n");
-        let body = text.strip_prefix(&named).unwrap_or(text);
-        let texts = [text.to_owned(), body.to_owned(), format!("{named}{body}")].map(|text| {
-            let last = format!("{text}{tail}");
-            [text, last].map(|text| self.found.contents.add_block(text, self.count))
-        });
-        std::array::from_fn(|at| texts[at / 2][at % 2])
+        texts(path, text, tail).map(|text| self.found.contents.add_block(text, self.count))
     }
 }
 
-/// Returns the tokens that a symbol needed and the reason that it is not sent; `most` is the allowance of code.
-fn omission(why: NearSymbolReason, most: u32) -> (u32, Reason) {
+/// Returns the text of a touchpoint for each position: after the touchpoint before it, after another of its file, and
+/// after one of another file, each in the middle and last.
+fn texts(path: &str, text: &str, tail: &str) -> [String; 6] {
+    let named = heading(path);
+    let body = text.strip_prefix(&named).unwrap_or(text);
+    let [before, same, other] = [text.to_owned(), body.to_owned(), format!("{named}{body}")];
+    let last = [&before, &same, &other].map(|text| format!("{text}{tail}"));
+    let [before_last, same_last, other_last] = last;
+    [before, before_last, same, same_last, other, other_last]
+}
+
+/// Returns the tokens that a symbol needed and the reason that it is no candidate.
+fn omission(why: NearSymbolReason) -> (u32, Reason) {
     match why {
-        NearSymbolReason::NoRoom { needed } => (needed, Reason::Allowance { tokens: most }),
-        NearSymbolReason::Weak { needed } => (needed, Reason::BelowThreshold),
+        NearSymbolReason::NoRoom { needed } | NearSymbolReason::Weak { needed } => (needed, Reason::BelowThreshold),
         NearSymbolReason::Inside | NearSymbolReason::Sent => (0, Reason::Duplicate),
         NearSymbolReason::Changed => (0, Reason::StaleFile),
     }
@@ -268,11 +264,56 @@ fn omission(why: NearSymbolReason, most: u32) -> (u32, Reason) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::find::cards::compose;
+    use crate::code::find::rank::rank;
+    use crate::code::index::build::renew;
+    use crate::code::index::records::Index;
+    use crate::code::parse::walk::Bounds;
+    use crate::code::tuning::Tuning;
+    use crate::context;
+    use crate::domain::call::{CountTokens as _, Encoding};
+    use crate::engine::indexing::code_workspace::WorkspaceFiles;
+    use crate::llm::counting::tokens::Tokenizers;
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
 
     #[test]
-    fn a_symbol_without_room_is_left_out_by_the_allowance_and_a_weak_one_by_better_matches() {
-        assert_eq!(omission(NearSymbolReason::NoRoom { needed: 30 }, 800), (30, Reason::Allowance { tokens: 800 }));
-        assert_eq!(omission(NearSymbolReason::Weak { needed: 30 }, 800), (30, Reason::BelowThreshold));
+    fn a_weak_symbol_is_left_out_by_better_matches() {
+        assert_eq!(omission(NearSymbolReason::Weak { needed: 30 }), (30, Reason::BelowThreshold));
         assert!(!Reason::BelowThreshold.sentence().contains("messages"), "symbols and summaries have this reason too");
+    }
+
+    /// Admission relies on this: whatever touchpoints are sent, one that leaves frees at least what the next one then
+    /// takes in addition, such as the path of its file.
+    #[test]
+    fn a_touchpoint_that_leaves_frees_enough_for_the_next() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/code/find");
+        let mut index = Index::default();
+        renew(&mut index, &root, &Bounds::default(), &AtomicBool::new(false), &mut |_| (), &mut |_| ()).unwrap();
+        let tokenizers = Tokenizers::new();
+        let count = |text: &str| tokenizers.count(Encoding::O200kBase, text);
+        for asked in ["rank symbols by the words of a query", "the limits of a touchpoint", "map of the folders"] {
+            let hits = rank(&index, &read_message(&mut Analyzer::default(), asked), &Tuning::for_plans(), 60);
+            let limits = Limits { items: 30, lines: 4, ..Limits::UNLIMITED };
+            let found = compose(&index, &hits, &WorkspaceFiles(&root), &count, limits, &SentLines::default());
+            assert!(found.items.len() > 12, "{}", found.items.len());
+            let mut candidates = Vec::new();
+            let mut files: Vec<&str> = Vec::new();
+            for item in &found.items {
+                files.push(&item.path);
+                files.dedup();
+                for (text, extends) in [(&item.brief, false), (&item.text, true)] {
+                    let texts = texts(&item.path, text, "12345>>>\n\n");
+                    let texts = texts.map(|text| (Hash::of(text.as_bytes()), count(&text)));
+                    let block = Block::new(Section::Retrieved, RowKind::Code, texts[0], "", Reason::CodeReading);
+                    let stretch = u32::try_from(files.len()).unwrap();
+                    candidates.push(Candidate { texts, stretch, extends, ..Candidate::plain(block, 0, ("", "")) });
+                }
+            }
+            let offer = Offer::new(None, candidates, OfferLimit::Room);
+            for (every, from) in (1..9).flat_map(|every| (0..every).map(move |from| (every, from))) {
+                context::assert_leaving_frees_enough(&offer, &|at| at % every == from || (at / 5) % every == from);
+            }
+        }
     }
 }

@@ -24,6 +24,8 @@ use std::ops::Range;
 const MAX_CALLS: usize = 500;
 /// The maximum length of each quote, in characters.
 const MAX_QUOTE: usize = 600;
+/// The pair may take half of the allowance.
+const LIMIT: OfferLimit = OfferLimit::Allowance { parts: 1, of: 2 };
 /// The heading of the pair.
 const HEADING: &str = "## An earlier error like the last one, and what resolved it, quoted\n\n";
 
@@ -58,7 +60,6 @@ pub(crate) fn add(
     if !tools || !snapshot.rules.policy.error_pairs || !limits(snapshot).retrieves() {
         return Ok(());
     }
-    let most = found.input.allowance / 2;
     if let Some(round) = &snapshot.round_before {
         rounds::repeat_error_pairs(round, snapshot, found);
     }
@@ -84,7 +85,7 @@ pub(crate) fn add(
     if both_sent || repeated || was_found || is_excluded(snapshot, [failed, answer_at]) {
         return Ok(());
     }
-    put(builder, snapshot, found, [(failed, turns[0]), (answer_at, turns[1])], most)
+    put(builder, snapshot, found, [(failed, turns[0]), (answer_at, turns[1])])
 }
 
 /// Adds the positions of quoted pairs to `out`, the positions that retrieval skips, together with the positions of the
@@ -127,7 +128,6 @@ fn put(
     snapshot: &Snapshot,
     found: &mut BuiltInput,
     [(failed, before_turn), (answer_at, after_turn)]: [(usize, Option<Atom>); 2],
-    most: u32,
 ) -> Result<(), Failure> {
     let Some(before) = quoted(builder, snapshot, failed)? else { return Ok(()) };
     let Some(after) = quoted(builder, snapshot, answer_at)? else { return Ok(()) };
@@ -149,7 +149,7 @@ fn put(
         let one = Candidate::plain(block, 0, ("include-once", "includes its turn in the next request"));
         candidates.push(Candidate { turn, ..one });
     }
-    let offer = Offer::new(None, candidates, OfferLimit::Allowance(most));
+    let offer = Offer::new(None, candidates, LIMIT);
     found.contents.round_parts.error_pairs.push(offer.clone());
     found.offer(offer);
     Ok(())

@@ -29,8 +29,8 @@ const MAX_STANDING: usize = 3;
 const MAX_STANDING_LENGTH: usize = 120;
 /// The maximum number of rows for memories that match but are not sent.
 const NEAR: usize = 8;
-/// The share of the retrieval allowance, as a divisor.
-const SHARE: u32 = 3;
+/// Memories may take a third of the allowance.
+const LIMIT: OfferLimit = OfferLimit::Allowance { parts: 1, of: 3 };
 
 /// Returns the memories that share terms with a text, best first: each with its score in hundredths and its index.
 pub(crate) fn ranked(known: &[MemoryTerms], text: &str) -> Vec<(u32, usize)> {
@@ -148,8 +148,7 @@ impl MemoryWriter<'_> {
         });
         let candidates: Vec<Candidate> = candidates.collect();
         if !candidates.is_empty() {
-            let limit = OfferLimit::Allowance(limits.retrieval_tokens / SHARE);
-            self.found.offer(Offer::new(None, candidates, limit));
+            self.found.offer(Offer::new(None, candidates, LIMIT));
         }
         beyond.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::BelowThreshold));
     }

@@ -4,7 +4,7 @@
 
 use super::cards::Cards;
 use super::rounds;
-use crate::context::AlreadyIn;
+use crate::context::{self, AlreadyIn};
 use crate::domain::base::{Failure, FailureKind, Fields, Hash};
 use crate::domain::call::{Gate, PassReason, SkipReason};
 use crate::domain::conversation::{Atom, NodeHead, Role};
@@ -39,8 +39,8 @@ pub(crate) struct RetrievalQuery<'a> {
     pub(crate) sent: Vec<Range<usize>>,
     pub(crate) lane: Option<String>,
     pub(crate) near: usize,
-    /// The most tokens that cards may take under the mode.
-    pub(crate) most: u32,
+    /// Returns whether cards of about so many tokens are enough to choose from.
+    pub(crate) is_enough: &'a dyn Fn(u32) -> bool,
     pub(crate) forced: bool,
     /// Whether a remote embedder may be asked.
     pub(crate) priority: Priority,
@@ -100,8 +100,8 @@ pub(crate) fn search_path(path_index: &PathIndex<'_>, wanted: &RetrievalQuery<'_
     let floor =
         (!wanted.forced).then(|| Floor::new(&ask, &result.query)).transpose().map_err(|error| unreadable(&error))?;
     let run = |at: usize| together(wanted.path, at);
-    let rules =
-        CardRules { count: wanted.count, together: &run, near: wanted.near, floor: floor.as_ref(), most: wanted.most };
+    let (count, near, is_enough) = (wanted.count, wanted.near, wanted.is_enough);
+    let rules = CardRules { count, together: &run, near, floor: floor.as_ref(), is_enough };
     result.composed = compose(&ask, &hits, &rules);
     Ok(result)
 }
@@ -236,7 +236,7 @@ fn search_older(
         sent,
         lane: snapshot.lane_searched().map(str::to_owned),
         near: NEAR,
-        most: found.input.allowance,
+        is_enough: &context::enough_for(&found.input),
         forced: snapshot.search == SearchChoice::Anyway,
         priority: snapshot.priority,
         count: &count,
