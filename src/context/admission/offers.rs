@@ -198,7 +198,9 @@ impl<'a> OfferDecision<'a> {
         let groups: Rc<[Vec<usize>]> = order.chunk_by(|a, b| all[*a].order == all[*b].order).map(Vec::from).collect();
         let mut group_of = vec![0; all.len()];
         for (number, group) in groups.iter().enumerate() {
-            group.iter().for_each(|at| group_of[*at] = number);
+            for at in group {
+                group_of[*at] = number;
+            }
         }
         let tokens = |one: &Candidate| one.text(After::Other, false).1.saturating_sub(least(one));
         Self {
@@ -231,10 +233,16 @@ impl<'a> OfferDecision<'a> {
             if cost <= most && allowed {
                 *spare -= if covered.is_empty() { 0 } else { cost.saturating_sub(taken) };
                 (sequence, taken) = (next, cost);
-                group.iter().for_each(|at| self.out[*at] = None);
+                self.set_admitted(group);
             }
         }
         taken
+    }
+
+    fn set_admitted(&mut self, group: &[usize]) {
+        for at in group {
+            self.out[*at] = None;
+        }
     }
 
     /// Returns whether candidates that are left out may fit into this room: a quick check before their cost is added
@@ -273,7 +281,7 @@ impl<'a> OfferDecision<'a> {
             let cost = self.texts.tokens(&next).saturating_sub(before);
             if cost <= most {
                 (sequence, taken) = (next, cost);
-                group.iter().for_each(|at| self.out[*at] = None);
+                self.set_admitted(group);
             }
         }
         taken
