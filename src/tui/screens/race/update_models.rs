@@ -45,9 +45,9 @@ pub(crate) fn open(model: &mut Model, question: RaceQuestion, out: &mut Vec<Cmd>
 pub(crate) fn send(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     let Some(question) = picker.race.clone() else { return };
-    let chosen = picker.chosen.iter().filter_map(|at| match &picker.entries.get(*at)?.choice {
-        Choice::Model { profile, model } => Some((profile.clone(), model.clone())),
-        _ => None,
+    let chosen = picker.chosen.iter().filter_map(|at| {
+        let Choice::Model { profile, model } = &picker.entries.get(*at)?.choice else { return None };
+        Some((profile.clone(), model.clone()))
     });
     let own = model.session.as_ref().and_then(|session| session.settings()).map(|settings| settings.profile.clone());
     let variant = |(profile, model)| {
