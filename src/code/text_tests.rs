@@ -118,6 +118,22 @@ fn documents_do_not_open_the_search_of_code() {
     }
 }
 
+/// A word such as "configured" need not occur in the workspace, and one word of a setting's name is enough.
+#[test]
+fn questions_about_settings_open_the_search_by_parts_of_names() {
+    let settings = ("config.toml", "[upload]\ntimeout_seconds = 60\nchunk_megabytes = 8\n");
+    let (_folder, index) = indexed(&[CODE, &[settings]].concat());
+    for (text, wanted) in [
+        ("where is the upload timeout configured?", true),
+        ("where are the megabytes configured?", true),
+        ("where is the cake configured?", false),
+    ] {
+        let asked = read(text);
+        let hits = rank::rank(&index, &asked, &Tuning::default(), 50);
+        assert_eq!(gate::skip_reason(&index, &asked, &hits).is_none(), wanted, "{text}");
+    }
+}
+
 #[test]
 fn the_map_and_uses_are_those_of_the_code() {
     let (folder, index) = indexed(&[CODE, TEXT].concat());

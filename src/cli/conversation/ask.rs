@@ -321,7 +321,7 @@ impl Turn {
             let why = trace.preview.trim();
             let why = if status == ToolStatus::Ok || why.is_empty() { String::new() } else { format!(": {why}") };
             let (name, status) = (&trace.name, status.name());
-            run.io.note(&format!("{name} {args}{more} {status} in {} ms{why}", trace.duration_ms));
+            run.io.note(&format!("{name} {args}{more}: {status} in {} ms{why}", trace.duration_ms));
         }
     }
 

@@ -30,6 +30,8 @@ const RARE: usize = 5;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MessageKind {
     Asks,
+    /// Asks about settings, installation, or documents.
+    AsksForText,
     States,
     /// Names the change to make: "Fix the parser of dates".
     Changes,
@@ -58,7 +60,11 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
     if spells_out(index, query) {
         return None;
     }
-    let kind = if query.asks { MessageKind::Asks } else { MessageKind::States };
+    let kind = match (query.asks, query.asks_for_text()) {
+        (true, true) => MessageKind::AsksForText,
+        (true, false) => MessageKind::Asks,
+        (false, _) => MessageKind::States,
+    };
     let why = decide(&measure(index, query, &query.content, hits), kind);
     if query.asks {
         return why;
@@ -88,8 +94,8 @@ pub fn pass_reason(index: &Index, query: &Query) -> PassReason {
     if spells_out(index, query) { PassReason::Named } else { PassReason::Matches }
 }
 
-/// Decides from the signals. A single content word must name something in the workspace. A question must be covered,
-/// less so if it names something; a statement must also share two words with one symbol, unless it names the change to
+/// Decides from the signals. A single content word must name something in the workspace, except in a question about
+/// settings or documents. A question must be covered, less so if it names something; a statement must also share two words with one symbol, unless it names the change to
 /// make, or may do so and names something.
 fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
     if signals.content == 0 {
@@ -99,7 +105,8 @@ fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
         return Some(SkipReason::Unknown);
     }
     let (together, covered) = match (kind, signals.is_named) {
-        (MessageKind::Asks, true) => (1, MIN_COVERED_NAMED),
+        (MessageKind::Asks | MessageKind::AsksForText, true) => (1, MIN_COVERED_NAMED),
+        (MessageKind::AsksForText, false) => (2.min(signals.content), MIN_COVERED_UNNAMED),
         (MessageKind::Asks, false) => (2, MIN_COVERED_UNNAMED),
         (MessageKind::States, true) => (2.min(signals.content), MIN_COVERED_STATED),
         (MessageKind::Orders, true) | (MessageKind::Changes, false) => (1, MIN_COVERED_STATED),
@@ -147,7 +154,11 @@ fn measure(index: &Index, query: &Query, content: &BTreeSet<Box<str>>, hits: &[H
     let mut mass = 0.0;
     for term in content {
         if !index.contains_term(term, text) {
-            mass += idf(all, 1);
+            if text && query.only_asks_for_text(term) {
+                signals.content -= 1;
+            } else {
+                mass += idf(all, 1);
+            }
             continue;
         }
         let holding: BTreeSet<SymbolId> =
@@ -216,6 +227,9 @@ mod tests {
             (of(2, 0, 0, 0.0, false), asks, Some(SkipReason::Unknown)),
             (of(1, 1, 1, 1.0, false), asks, faint),
             (of(1, 1, 1, 1.0, true), asks, None),
+            (of(1, 1, 1, 0.6, false), MessageKind::AsksForText, None),
+            (of(1, 1, 1, 0.59, false), MessageKind::AsksForText, faint),
+            (of(3, 1, 1, 0.6, false), MessageKind::AsksForText, faint),
             (of(3, 1, 1, 0.37, true), asks, None),
             (of(3, 1, 1, 0.36, true), asks, faint),
             (of(3, 2, 2, 0.6, false), asks, None),

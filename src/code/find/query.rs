@@ -95,6 +95,11 @@ impl Query {
         self.asks && self.names_text && !self.names_code
     }
 
+    /// Returns whether a term of it says only that it asks about settings, installation, or documents.
+    pub fn only_asks_for_text(&self, term: &str) -> bool {
+        self.words.get(term).is_some_and(|word| TEXT_WORDS.binary_search(&&**word).is_ok())
+    }
+
     /// Returns whether it is about code: it names a part of code or an identifier.
     pub fn is_about_code(&self) -> bool {
         self.names_code || (!self.names_text && !self.names.is_empty())

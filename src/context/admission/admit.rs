@@ -12,11 +12,10 @@ use super::position::RowPosition;
 use super::sums::Sums;
 use super::window::{self, Costs, OPEN_OLDER, Window};
 use crate::context::explain::blocked::{Required, blocked};
-use crate::context::render;
-use crate::domain::conversation::{Actor, Atom, MarkKind, Role};
+use crate::domain::conversation::{MarkKind, Role};
 use crate::domain::planning::input::{ANSWER_FRAMING, MESSAGE_FRAMING};
-use crate::domain::planning::plan::{Blocked, Reason};
-use crate::domain::planning::{Block, Form, OmittedItem, PlanInput, RowKind, Section, TurnSelection};
+use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::{Block, Form, Layout, OmittedItem, PlanInput, Section, TurnSelection};
 
 /// This many of the newest results of the open turn keep more characters than older ones.
 const OPEN_NEWEST: usize = 5;
@@ -146,6 +145,7 @@ fn admit_chosen(
 ) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
     let room = input.budget.prompt;
+    let required_beside_turns = required_beside_turns(input, &summed);
     let (mut plain, base_cost) = base_cost(input, &marks, &summed);
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(base_cost));
     let needed = base_cost.saturating_add(open_cost);
@@ -153,18 +153,10 @@ fn admit_chosen(
         let required = Required { needed, window: window::cheapest_window(input, &plain), open };
         return Err(blocked(input, &marks, &required, &|other| smallest_request(other, &summed)));
     }
-    let beside = |framed: Framed| required_beside_turns(input, &summed, framed);
-    let (required_beside_turns, framing_of_leases) =
-        (beside(Framed::Offered), beside(Framed::All) - beside(Framed::Offered));
-    let base_cost = required_beside_turns.saturating_add(window::least(input, &plain));
     let persons = {
         let shortest_open = open_cost.min(open_forms(input, &marks, 0).1);
         let cap = input.policy.leased_cap_tokens.min(choose::session_room(input, &summed, 0));
-        PersonsLeases::new(
-            input,
-            (&marks, &summed),
-            (cap, room.saturating_sub(base_cost).saturating_sub(shortest_open)),
-        )
+        PersonsLeases::new(input, (&marks, &summed), (cap, room - base_cost - shortest_open))
     };
     let (choice, most_offered) = chosen(input, (&marks, &summed), required_beside_turns, looked_up, given);
     plain.fixed = required_beside_turns;
@@ -190,7 +182,6 @@ fn admit_chosen(
     let session_room = choose::session_room(input, &summed, offers.tokens_in(&choose::SESSION_LEVEL, &|_| false));
     let lease_cap = input.policy.leased_cap_tokens.min(session_room);
     let total = costs.total(window.start, window.shortened, window.form);
-    let total = total.saturating_add(framing_of_leases);
     let mut lease = Leases { cap: lease_cap, room, total, taken: persons.tokens(window.start) };
     let in_window = |at: usize| leases::is_in_window(&input.turns[at], at, (&marks, &choice), window.start);
     let mut leases = lease.place_blocks(input, (&summed, &persons), &in_window);
@@ -208,7 +199,7 @@ fn admit_chosen(
 fn base_cost(input: &PlanInput, marks: &Marks<'_>, summed: &SummaryCoverage) -> (Sums, u32) {
     let mut plain = Sums::new(input, marks, &PolicyChoice::all(input, marks, summed));
     plain.summed = summed.floor;
-    let base_cost = required_beside_turns(input, summed, Framed::Required).saturating_add(window::least(input, &plain));
+    let base_cost = required_beside_turns(input, summed).saturating_add(window::least(input, &plain));
     (plain, base_cost)
 }
 
@@ -329,57 +320,21 @@ fn is_turn_sent(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (tu
     }
 }
 
-/// The items whose messages and label are counted with what is required.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Framed {
-    Required,
-    /// Also offers and a person's leases, whether or not they are sent.
-    Offered,
-    /// Also the program's leases.
-    All,
-}
-
-/// Returns the tokens required in addition to the turns: blocks, tools, and the framing of the messages and the label of
-/// the user message that these blocks and the other items of `framed` need.
-fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage, framed: Framed) -> u32 {
+/// Returns the tokens required in addition to the turns: blocks, tools, framing, and the label of the user message if
+/// blocks precede it.
+fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage) -> u32 {
+    let has = |section: Section| input.blocks.iter().any(|block| block.section == section);
     let required = input.blocks.iter().filter(|block| !is_lease(block) && !summed.omits(block));
-    let tokens = required.clone().fold(0_u32, |sum, block| sum.saturating_add(block.tokens));
-    let lease = |engine: bool| if engine { Framed::All } else { Framed::Offered };
-    let optional = input.blocks.iter().filter(|block| match block.reason {
-        Reason::Leased { engine, .. } => framed >= lease(engine),
-        _ => framed >= Framed::Offered,
-    });
-    let offered = input.offers.iter().flat_map(|offer| {
-        let blocks = offer.candidates.iter().map(|one| &one.block);
-        blocks.chain(&offer.heading)
-    });
-    let optional = optional.chain(offered.filter(|_| framed >= Framed::Offered));
-    let blocks = required.chain(optional).map(|block| (block.section, block.kind));
-    let cards = input.marks.iter().filter_map(|mark| {
-        let section = match mark.kind {
-            MarkKind::Sticky => Section::StickyPins,
-            MarkKind::IncludeOnce => Section::LeasedPins,
-            MarkKind::Leased { .. } | MarkKind::Ephemeral if framed >= lease(mark.by == Actor::Engine) => {
-                Section::LeasedPins
-            }
-            MarkKind::Leased { .. } | MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce => return None,
-        };
-        (!matches!(mark.target, Atom::Section { .. } | Atom::Range { .. })).then_some((section, RowKind::Card))
-    });
-    let parts: Vec<(Section, RowKind)> = blocks.chain(cards).collect();
-    let has = |is: &dyn Fn(Section, RowKind) -> bool| parts.iter().any(|(section, kind)| is(*section, *kind));
-    let before_turns = has(&|section, kind| render::goes_before_turns(section, kind, input.layout));
-    let labelled = has(&|section, _| render::goes_into_user_message(section, input.layout));
+    let blocks = required.fold(0_u32, |sum, block| sum.saturating_add(block.tokens));
+    let labelled = input.layout == Layout::CacheFriendly || has(Section::QuotedReply);
     let has_user_message =
         input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());
     // Instructions and cards; blocks in a separate message if no user message is open; the continuation request; items
     // added after tool results.
-    let messages = 1
-        + u32::from(before_turns)
-        + u32::from(!has_user_message)
-        + u32::from(has(&|section, _| section == Section::UserMessage))
-        + u32::from(has(&|section, _| section == Section::DuringTurn));
-    tokens
+    let offers = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
+    let adds = offers.chain(&input.blocks).any(|block| block.section == Section::DuringTurn);
+    let messages = 2 + u32::from(!has_user_message) + u32::from(has(Section::UserMessage)) + u32::from(adds);
+    blocks
         .saturating_add(if labelled { input.labelled } else { 0 })
         .saturating_add(messages * MESSAGE_FRAMING + ANSWER_FRAMING)
         .saturating_add(input.tools_tokens)

@@ -198,31 +198,21 @@ fn is_leading(row: &Row, layout: Layout) -> bool {
 }
 
 fn is_before_turns(row: &Row, layout: Layout) -> bool {
-    row.section().is_some_and(|section| goes_before_turns(section, row.kind, layout))
-}
-
-fn is_in_user_message(row: &Row, layout: Layout) -> bool {
-    row.section().is_some_and(|section| goes_into_user_message(section, layout))
-}
-
-/// Returns whether a block is sent in the message before the turns.
-pub(in crate::context) fn goes_before_turns(section: Section, kind: RowKind, layout: Layout) -> bool {
-    match section {
-        Section::StickyPins => matches!(kind, RowKind::Card | RowKind::Memory | RowKind::Code),
+    match row.section() {
+        Some(Section::StickyPins) => matches!(row.kind, RowKind::Card | RowKind::Memory | RowKind::Code),
         // A folder's own text is external and rarely changes.
-        Section::Orientation => true,
-        Section::Retrieved | Section::LeasedPins => layout == Layout::Classic,
+        Some(Section::Orientation) => true,
+        Some(Section::Retrieved | Section::LeasedPins) => layout == Layout::Classic,
         _ => false,
     }
 }
 
-/// Returns whether a block is sent in the user message, before the person's words.
-pub(in crate::context) fn goes_into_user_message(section: Section, layout: Layout) -> bool {
-    match section {
-        Section::QuotedReply => true,
-        Section::State | Section::SessionSummary | Section::LaneSummary | Section::Retrieved | Section::LeasedPins => {
-            layout == Layout::CacheFriendly
-        }
+fn is_in_user_message(row: &Row, layout: Layout) -> bool {
+    match row.section() {
+        Some(Section::QuotedReply) => true,
+        Some(
+            Section::State | Section::SessionSummary | Section::LaneSummary | Section::Retrieved | Section::LeasedPins,
+        ) => layout == Layout::CacheFriendly,
         _ => false,
     }
 }
