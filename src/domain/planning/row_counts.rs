@@ -5,6 +5,7 @@
 use super::plan::{Reason, Row, RowKind, Verdict};
 use crate::domain::call::tokens::short;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Counts over the rows of a plan.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +23,10 @@ pub struct RowCounts {
     cards: HashMap<u32, usize>,
     /// Index of the row of each turn that is included only by cards.
     quoted: HashMap<u32, usize>,
-    /// Index of the row of each turn that is left out: the turn's own, or that of a range.
+    /// Index of the row of each turn that is left out and has a row of its own.
     out_turns: HashMap<u32, usize>,
+    /// The turns of each range that is left out, with the index of its row.
+    out_ranges: Vec<(Range<u32>, usize)>,
 }
 
 impl RowCounts {
@@ -43,11 +46,10 @@ impl RowCounts {
         let is_out = |row: &Row| matches!(row.verdict, Verdict::Out { .. }) && is_unquoted(row);
         let turns = rows.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Turn && is_out(row));
         let turns = turns.filter_map(|(at, row)| Some((row.source.turn?, at)));
+        counts.out_turns = turns.collect();
         let ranges = rows.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Range);
-        let ranges = ranges.filter_map(|(at, row)| Some((row.source.turn?, row.turns, at)));
-        let ranges =
-            ranges.flat_map(|(first, turns, at)| (first..first.saturating_add(turns)).map(move |turn| (turn, at)));
-        counts.out_turns = ranges.chain(turns).collect();
+        let turns_of = |row: &Row| row.source.turn.map(|first| first..first.saturating_add(row.turns));
+        counts.out_ranges = ranges.filter_map(|(at, row)| Some((turns_of(row)?, at))).collect();
         counts.out = rows.iter().map(|row| counts.left_out(row)).sum();
         counts.out_tokens = rows.iter().map(|row| counts.tokens_out(row)).sum();
         counts.widest = rows.iter().map(|row| short(u64::from(row.tokens)).len()).max().unwrap_or_default();
@@ -90,7 +92,8 @@ impl RowCounts {
     fn out_turn_of_card(&self, row: &Row) -> Option<usize> {
         let is_out_card = row.kind == RowKind::Card && matches!(row.verdict, Verdict::Out { .. });
         let turn = row.source.turn.filter(|_| is_out_card && row.reason != Reason::OffPath)?;
-        self.out_turns.get(&turn).copied()
+        let range = || self.out_ranges.iter().find(|(turns, _)| turns.contains(&turn)).map(|(_, at)| *at);
+        self.out_turns.get(&turn).copied().or_else(range)
     }
 
     /// Moves the left-out cards of each turn after the row of the turn, in their order.

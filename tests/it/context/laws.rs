@@ -729,8 +729,8 @@ fn assert_no_room_is_true(solved: &Solved) {
     }
 }
 
-/// The model is asked for a state block only if the request leaves out turns, or if it always is. It then displaces
-/// neither the newest turn nor a person's lease. A request for one that is not sent changes nothing.
+/// The model is asked for a state block only if the request leaves out turns, or if it always is. This never displaces the
+/// newest turn. A request for one that is not sent changes nothing.
 fn assert_state_requested(talk: &Talk, solved: &Solved) {
     if talk.state_request.is_none() {
         return;
