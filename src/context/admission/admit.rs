@@ -5,7 +5,8 @@
 use super::accepted_summaries;
 use super::choose::{self, PolicyChoice};
 use super::coverage::SummaryCoverage;
-use super::forms::{Marks, cost_of, is_lease, turn_forms};
+use super::forms::{Marks, cost_of, is_lease, turn_cost, turn_forms};
+use super::framing::{self, Reserved};
 use super::leases::{self, Leases, PersonsLeases};
 use super::offers::Offers;
 use super::position::RowPosition;
@@ -13,9 +14,8 @@ use super::sums::Sums;
 use super::window::{self, Costs, OPEN_OLDER, Window};
 use crate::context::explain::blocked::{Required, blocked};
 use crate::domain::conversation::{MarkKind, Role};
-use crate::domain::planning::input::{ANSWER_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::plan::Blocked;
-use crate::domain::planning::{Block, Form, Layout, OmittedItem, PlanInput, Section, TurnSelection};
+use crate::domain::planning::{Block, Form, OmittedItem, PlanInput, TurnSelection};
 
 /// This many of the newest results of the open turn keep more characters than older ones.
 const OPEN_NEWEST: usize = 5;
@@ -46,14 +46,30 @@ pub(in crate::context) struct Admitted<'a> {
     /// The turns that summaries replace.
     pub(in crate::context) summed: SummaryCoverage,
     offers: Offers<'a>,
-    /// Upper bound of the request's tokens, never above the budget.
+    /// The tokens that offers took before it was known which turns are sent.
+    offered_most: u32,
+    /// The request's tokens, never above the budget. If the dialect joins messages, the request takes fewer.
     pub(in crate::context) total: u32,
+    /// Tokens of framing that were reserved for items that are not sent.
+    unused: u32,
     pub(in crate::context) costs: Sums,
 }
 
 impl Admitted<'_> {
     pub(in crate::context) fn free(&self) -> u32 {
         self.input.budget.prompt.saturating_sub(self.total)
+    }
+
+    /// Returns the tokens that are free for a lease or an offer, which may need framing.
+    pub(in crate::context) fn free_beside_framing(&self) -> u32 {
+        self.free().saturating_sub(self.unused)
+    }
+
+    /// Replaces the `reserved` tokens of framing in the total with those that the request needs.
+    fn release_framing(&mut self, (reserved, all): (u32, u32)) {
+        let used = framing::used(self, &self.offered());
+        self.total = (self.total - reserved).saturating_add(used);
+        self.unused = all.saturating_sub(used);
     }
 
     /// Returns the blocks of admitted candidates, in sending order.
@@ -87,7 +103,7 @@ pub(in crate::context) fn admit_with(
     looked_up: AllowanceUse,
     most: Option<u32>,
 ) -> Result<Admitted<'_>, Box<Blocked>> {
-    Ok(extended(admit_chosen(input, summed, looked_up, (most, None))?, looked_up))
+    Ok(extended(admit_chosen(input, summed, looked_up, Given { most, ..Given::default() })?, looked_up))
 }
 
 /// Like [`admit_with`], with the turns that another plan chose by relevance, and with `more` if they fit.
@@ -97,20 +113,52 @@ pub(super) fn admit_with_choice<'a>(
     looked_up: AllowanceUse,
     more: bool,
 ) -> Result<Admitted<'a>, Box<Blocked>> {
-    let given = before.choice.covered_by(&summed);
-    let admitted = admit_chosen(before.input, summed, looked_up, (None, Some(given)))?;
+    let given = Given { choice: Some(before.choice.covered_by(&summed)), ..Given::default() };
+    let admitted = admit_chosen(before.input, summed, looked_up, given)?;
     Ok(if more { extended(admitted, looked_up) } else { admitted })
 }
 
-/// Adds the turns that fit in addition under a policy by relevance.
+/// What admission is given in addition to its input.
+#[derive(Default)]
+struct Given {
+    /// The maximum size of the request that the window may produce, if smaller than the budget.
+    most: Option<u32>,
+    /// A choice of turns in place of the policy's.
+    choice: Option<PolicyChoice>,
+    /// Tokens of framing that need not be reserved, and the most tokens that offers may then take.
+    unused: Option<(u32, u32)>,
+}
+
+/// Adds the turns that fit in addition: those that fit the target of a policy by relevance, and those that fit into
+/// unused framing. A lease that fits into it is added as well.
 fn extended(mut best: Admitted<'_>, looked_up: AllowanceUse) -> Admitted<'_> {
-    while let Some(more) = with_more_turns(&best) {
-        match admit_chosen(best.input, best.summed.clone(), looked_up, (best.most, Some(more))) {
-            Ok(next) if sends_more(&best, &next) => best = next,
-            _ => break,
+    loop {
+        let more = with_more_turns(&best);
+        if more.is_none() && !fits_into_framing(&best) {
+            return best;
+        }
+        let is_by_relevance = best.input.policy.choose == TurnSelection::Relevance;
+        let choice = more.or_else(|| is_by_relevance.then(|| best.choice.clone()));
+        let given = Given { most: best.most, choice, unused: Some((best.unused, best.offered_most)) };
+        match admit_chosen(best.input, best.summed.clone(), looked_up, given) {
+            Ok(next) if next.total <= next.input.budget.prompt && sends_more(&best, &next) => best = next,
+            _ => return best,
         }
     }
-    best
+}
+
+/// Returns whether the newest turn that is left out, or a lease, fits only because reserved framing is unused.
+fn fits_into_framing(admitted: &Admitted<'_>) -> bool {
+    let Admitted { input, choice, places, leases, .. } = admitted;
+    if admitted.unused == 0 || admitted.most.is_some() || input.round_before.is_some() {
+        return false;
+    }
+    let waits = RowPosition::NoLease { capped: false };
+    let floor = window::floor(input, admitted.costs.summed);
+    let is_next = |at: &usize| places[*at] == RowPosition::Outside && !choice.is_outside(*at);
+    let cost = |at: usize| turn_cost(&input.turns[at], window::shortest_form(input), &admitted.marks);
+    let next = (floor..places.len()).rev().find(is_next);
+    next.is_some_and(|at| cost(at) <= admitted.free()) || places.contains(&waits) || leases.contains(&Some(waits))
 }
 
 /// Returns the choice of a policy by relevance with the turns that fit in addition to everything that is sent; `None` if
@@ -128,24 +176,27 @@ fn with_more_turns(admitted: &Admitted<'_>) -> Option<PolicyChoice> {
     choose::with_more_turns(input, (floor, admitted.total), choice, &form)
 }
 
-/// Returns whether a plan sends all turns of another one, and more.
+/// Returns whether a plan sends all turns and leases of another one, and more.
 fn sends_more(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
-    let count = |admitted: &Admitted<'_>| admitted.places.iter().filter(|place| place.is_sent()).count();
-    let mut both = before.places.iter().zip(&after.places);
-    both.all(|(old, new)| !old.is_sent() || new.is_sent()) && count(after) > count(before)
+    let sent = |plan: &Admitted<'_>| -> Vec<bool> {
+        let leases = plan.leases.iter().map(|place| place.is_some_and(RowPosition::is_sent));
+        plan.places.iter().map(|place| place.is_sent()).chain(leases).collect()
+    };
+    let (before, after) = (sent(before), sent(after));
+    before != after && before.iter().zip(&after).all(|(old, new)| *new || !old)
 }
 
-/// Like [`admit_with`], with a given choice of turns, or with the policy's.
+/// Like [`admit_with`], with what is given.
 #[allow(clippy::too_many_lines, reason = "one step for each kind of item, in their order")]
 fn admit_chosen(
     input: &PlanInput,
     summed: SummaryCoverage,
     looked_up: AllowanceUse,
-    (most, given): (Option<u32>, Option<PolicyChoice>),
+    given: Given,
 ) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
-    let room = input.budget.prompt;
-    let required_beside_turns = required_beside_turns(input, &summed);
+    let (room, most) = (input.budget.prompt, given.most);
+    let framing = Reserved::new(input, &marks, &summed);
     let (mut plain, base_cost) = base_cost(input, &marks, &summed);
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(base_cost));
     let needed = base_cost.saturating_add(open_cost);
@@ -153,12 +204,21 @@ fn admit_chosen(
         let required = Required { needed, window: window::cheapest_window(input, &plain), open };
         return Err(blocked(input, &marks, &required, &|other| smallest_request(other, &summed)));
     }
+    let shortest_open = open_cost.min(open_forms(input, &marks, 0).1);
+    let unused = given.unused.map_or(0, |(unused, _)| unused);
+    let reserved = framing.all.saturating_sub(unused);
+    // Without room for the framing of optional items, none is sent.
+    let beside = base_cost.saturating_sub(framing.required).saturating_add(reserved);
+    let left = room.checked_sub(beside.saturating_add(shortest_open));
+    let (reserved, base_cost) = if left.is_some() { (reserved, beside) } else { (framing.required, base_cost) };
+    let required_beside_turns = required_beside_turns(input, &summed).saturating_add(reserved);
     let persons = {
-        let shortest_open = open_cost.min(open_forms(input, &marks, 0).1);
         let cap = input.policy.leased_cap_tokens.min(choose::session_room(input, &summed, 0));
-        PersonsLeases::new(input, (&marks, &summed), (cap, room - base_cost - shortest_open))
+        PersonsLeases::new(input, (&marks, &summed), (cap, left.unwrap_or(0)))
     };
-    let (choice, most_offered) = chosen(input, (&marks, &summed), required_beside_turns, looked_up, given);
+    let (choice, most_offered) = chosen(input, (&marks, &summed), required_beside_turns, looked_up, given.choice);
+    let most_offered = most_offered.min(given.unused.map_or(u32::MAX, |(_, offered)| offered));
+    let most_offered = left.map_or(0, |_| most_offered);
     plain.fixed = required_beside_turns;
     let mut costs = if input.policy.withholds() || input.round_before.is_some() {
         let mut chosen = Sums::new(input, &marks, &choice);
@@ -170,7 +230,7 @@ fn admit_chosen(
     costs.lease(&persons);
     let session = choose::session_room(input, &summed, persons.tokens(input.turns.len()));
     let parts_room = RoomForParts { session, most_offered, ..RoomForParts::new(input, &costs, base_cost, most) };
-    let OptionalParts { mut offers, open: (open, open_cost) } =
+    let OptionalParts { mut offers, open: (open, open_cost), taken: offered_most } =
         OptionalParts::new(input, (&marks, &summed), parts_room, looked_up);
     costs.fixed = required_beside_turns.saturating_add(open_cost);
     let is_sent =
@@ -182,6 +242,7 @@ fn admit_chosen(
     let session_room = choose::session_room(input, &summed, offers.tokens_in(&choose::SESSION_LEVEL, &|_| false));
     let lease_cap = input.policy.leased_cap_tokens.min(session_room);
     let total = costs.total(window.start, window.shortened, window.form);
+    let room = left.map_or(total, |_| room);
     let mut lease = Leases { cap: lease_cap, room, total, taken: persons.tokens(window.start) };
     let in_window = |at: usize| leases::is_in_window(&input.turns[at], at, (&marks, &choice), window.start);
     let mut leases = lease.place_blocks(input, (&summed, &persons), &in_window);
@@ -192,15 +253,37 @@ fn admit_chosen(
     let (total, is_sent) = (lease.total, |turn: usize| places[turn].is_sent());
     let allowance = if matches!(looked_up, AllowanceUse::Offered) { input.allowance } else { 0 };
     let total = total.saturating_add(offers.settle(&is_sent, allowance, room.saturating_sub(total)));
-    Ok(Admitted { input, marks, window, most, choice, places, leases, lease_cap, open, summed, offers, total, costs })
+    let mut admitted = Admitted {
+        input,
+        marks,
+        window,
+        most,
+        choice,
+        places,
+        leases,
+        lease_cap,
+        open,
+        summed,
+        offers,
+        offered_most,
+        total,
+        unused: 0,
+        costs,
+    };
+    if !matches!(looked_up, AllowanceUse::KeptFree(1..)) {
+        admitted.release_framing((reserved, framing.all));
+    }
+    Ok(admitted)
 }
 
 /// Returns the sums of all turns, and the tokens of what is required beside the open turn.
 fn base_cost(input: &PlanInput, marks: &Marks<'_>, summed: &SummaryCoverage) -> (Sums, u32) {
     let mut plain = Sums::new(input, marks, &PolicyChoice::all(input, marks, summed));
     plain.summed = summed.floor;
-    let base_cost = required_beside_turns(input, summed).saturating_add(window::least(input, &plain));
-    (plain, base_cost)
+    let framing = Reserved::new(input, marks, summed).required;
+    let beside_turns = required_beside_turns(input, summed).saturating_add(framing);
+    let least = window::least(input, &plain);
+    (plain, beside_turns.saturating_add(least))
 }
 
 /// Returns the tokens of the smallest request.
@@ -243,6 +326,8 @@ struct OptionalParts<'a> {
     offers: Offers<'a>,
     /// The open turn's forms and their cost.
     open: (Vec<Form>, u32),
+    /// The tokens that the offers take.
+    taken: u32,
 }
 
 impl<'a> OptionalParts<'a> {
@@ -261,8 +346,8 @@ impl<'a> OptionalParts<'a> {
         let by_room = offers.by_room(all.saturating_sub(asked).min(most), room.session);
         let open = open_forms(input, marks, all.saturating_sub(by_room));
         let left = all.saturating_sub(by_room).saturating_sub(open.1);
-        offers.look_up(looked_up, input.allowance, left.min(most.saturating_sub(by_room)));
-        Self { offers, open }
+        let looked_up = offers.look_up(looked_up, input.allowance, left.min(most.saturating_sub(by_room)));
+        Self { offers, open, taken: by_room + looked_up }
     }
 }
 
@@ -288,7 +373,7 @@ fn chosen(
     }
     let session = choose::session_room(input, summed, 0);
     let room = RoomForParts { all, newest: 0, most: u32::MAX, session, most_offered };
-    let OptionalParts { offers, open: (_, asked) } = OptionalParts::new(input, (marks, summed), room, looked_up);
+    let OptionalParts { offers, open: (_, asked), .. } = OptionalParts::new(input, (marks, summed), room, looked_up);
     let with = |is_sent: &dyn Fn(usize) -> bool, before: Option<&PolicyChoice>| {
         let taken = required_beside_turns.saturating_add(asked).saturating_add(offers.cost(is_sent));
         choose::choose(input, marks, (taken, asked), (summed, before), &|sections| offers.tokens_in(sections, is_sent))
@@ -320,24 +405,10 @@ fn is_turn_sent(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (tu
     }
 }
 
-/// Returns the tokens required in addition to the turns: blocks, tools, framing, and the label of the user message if
-/// blocks precede it.
+/// Returns the tokens required in addition to the turns, without framing: blocks and tools.
 fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage) -> u32 {
-    let has = |section: Section| input.blocks.iter().any(|block| block.section == section);
     let required = input.blocks.iter().filter(|block| !is_lease(block) && !summed.omits(block));
-    let blocks = required.fold(0_u32, |sum, block| sum.saturating_add(block.tokens));
-    let labelled = input.layout == Layout::CacheFriendly || has(Section::QuotedReply);
-    let has_user_message =
-        input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());
-    // Instructions and cards; blocks in a separate message if no user message is open; the continuation request; items
-    // added after tool results.
-    let offers = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
-    let adds = offers.chain(&input.blocks).any(|block| block.section == Section::DuringTurn);
-    let messages = 2 + u32::from(!has_user_message) + u32::from(has(Section::UserMessage)) + u32::from(adds);
-    blocks
-        .saturating_add(if labelled { input.labelled } else { 0 })
-        .saturating_add(messages * MESSAGE_FRAMING + ANSWER_FRAMING)
-        .saturating_add(input.tools_tokens)
+    required.fold(input.tools_tokens, |sum, block| sum.saturating_add(block.tokens))
 }
 
 /// Returns the forms of the open turn and their cost: in full, or with shortened tool results if it does not fit in
@@ -371,7 +442,7 @@ mod tests {
     use crate::context::admission::laws_tests::{input, key};
     use crate::domain::planning::input::MessageInput;
     use crate::domain::planning::plan::{Reason, RowKind};
-    use crate::domain::planning::policy::PolicySpec;
+    use crate::domain::planning::policy::{PolicySpec, Section};
     use crate::domain::planning::tuning::{Adaptive, Milli};
 
     #[test]

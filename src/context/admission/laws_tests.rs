@@ -2,18 +2,20 @@
 //! Not for: what is rendered from a plan (`tests/it/context/laws.rs`).
 
 use super::admit::{self, Admitted};
-use super::forms::{cost_of, turn_cost};
+use super::coverage::SummaryCoverage;
+use super::forms::{Marks, cost_of, tokens_in, turn_cost};
+use super::framing::Reserved;
 use super::leases::Leases;
 use super::position::RowPosition;
 use super::sequence::{OfferTexts, Sequence};
 use super::state_request;
 use super::window::{self, CLOSED_RESULT, Costs, Window};
-use crate::context::explain;
+use crate::context::{explain, render};
 use crate::domain::base::cases::cases;
 use crate::domain::base::{Fields, Hash};
 use crate::domain::call::{Certainty, Dialect, Encoding};
 use crate::domain::conversation::{Actor, Atom, Mark, MarkKind, Role};
-use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
+use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::plan::{BlockedRemedy, Reason};
 use crate::domain::planning::{
     Anchor, Basis, Block, Budget, Candidate, CoveredTurn, Form, Gap, Item, Layout, MessageInput, Mode, Offer,
@@ -294,18 +296,18 @@ proptest! {
     #[test]
     fn a_lease_goes_while_its_cap_and_the_room_last(
         (cap, room, total) in (0_u32..12, 0_u32..25, 0_u32..12),
-        asked in prop::collection::vec((0_u32..6, 0_u32..4), 0..6),
+        asked in prop::collection::vec(0_u32..10, 0..6),
     ) {
         let mut leases = Leases { cap, room, total, taken: 0 };
         let (mut taken, mut sum) = (0, total);
-        for (tokens, framing) in asked {
-            let place = leases.place(tokens, framing);
+        for tokens in asked {
+            let place = leases.place(tokens);
             let capped = taken + tokens > cap;
-            if capped || sum + tokens + framing > room {
+            if capped || sum + tokens > room {
                 prop_assert_eq!(place, RowPosition::NoLease { capped });
             } else {
                 prop_assert_eq!(place, RowPosition::Card(Section::LeasedPins));
-                (taken, sum) = (taken + tokens, sum + tokens + framing);
+                (taken, sum) = (taken + tokens, sum + tokens);
             }
             prop_assert_eq!((leases.taken, leases.total), (taken, sum));
         }
@@ -338,7 +340,8 @@ proptest! {
             Err(blocked) => {
                 prop_assert!(blocked.needed > room);
                 let rows: u32 = blocked.rows.iter().map(row_cost).sum();
-                prop_assert_eq!(rows + AROUND, blocked.needed, "its rows are what it needs: {:?}", blocked.rows);
+                let framing = Reserved::new(&input, &Marks::new(&input.marks), &SummaryCoverage::default()).required;
+                prop_assert_eq!(rows + framing, blocked.needed, "its rows are what it needs: {:?}", blocked.rows);
                 let remedy = blocked.choices.iter().find_map(|choice| match choice {
                     BlockedRemedy::Unpin { atoms, frees, .. } => Some((&atoms[..], *frees)),
                     _ => None,
@@ -482,9 +485,10 @@ proptest! {
         for room in 0..300 {
             input.budget.prompt = room;
             let Ok(admitted) = admit::admit(&input) else { continue };
-            for (place, needs) in [(admitted.leases[0], note), (Some(admitted.places[0]), asked + MESSAGE_FRAMING)] {
+            for (place, needs) in [(admitted.leases[0], note), (Some(admitted.places[0]), asked)] {
                 let waits = matches!(place, Some(RowPosition::NoLease { .. }));
-                prop_assert!(!waits || needs > admitted.free(), "{needs} tokens would fit into {}", admitted.free());
+                let free = admitted.free_beside_framing();
+                prop_assert!(!waits || needs > free, "{needs} tokens would fit into {free}");
             }
         }
     }
@@ -529,9 +533,11 @@ proptest! {
         let window: u32 = unmarked.map(|at| cost_of(&input.turns[at], &admitted.forms(at))).sum();
         let blocks = input.blocks.iter().zip(&admitted.leases).map(|(block, place)| (block.tokens, *place));
         let cards = input.turns.iter().zip(&admitted.places);
-        let cards = cards.map(|(turn, place)| (turn.card.unwrap().1 + MESSAGE_FRAMING, Some(*place)));
+        let cards = cards.map(|(turn, place)| (turn.card.unwrap().1, Some(*place)));
         for (needs, _) in blocks.chain(cards).filter(|(_, place)| *place == Some(RowPosition::NoLease { capped: false })) {
-            prop_assert!(without_offers - window + needs > room, "a lease of {needs} would fit: {window} + {took}");
+            let reserved = admitted.free() - admitted.free_beside_framing();
+            let others = without_offers - window + reserved;
+            prop_assert!(others + needs > room, "a lease of {needs} would fit: {window} + {took}");
         }
     }
 }
@@ -572,7 +578,8 @@ proptest! {
             let repeated = repeats.iter().any(|at| one.places[*at] == RowPosition::Window);
             prop_assert_eq!(one.leases[0] == Some(RowPosition::Repeated), repeated);
             let waits = matches!(one.leases[0], Some(RowPosition::NoLease { .. }));
-            prop_assert!(!waits || lease > one.free().min(cap), "{lease} tokens would fit into {}", one.free());
+            let free = one.free_beside_framing().min(cap);
+            prop_assert!(!waits || lease > free, "{lease} tokens would fit into {free}");
         }
         prop_assert!(explain::size(&with) <= explain::size(&without));
         let is_card = |one: &Admitted<'_>| matches!(one.leases[0], Some(RowPosition::Card(_)));
@@ -654,7 +661,8 @@ proptest! {
         summarize(&mut input, &vec![false; turns.len()], tokens, true);
         let (Ok(with), Ok(without)) = (admit::admit(&input), admit::admit(&bare)) else { return Ok(()) };
         let used = !with.summed.used.is_empty();
-        prop_assert!(used || tokens > without.free(), "{} of {}", tokens, without.free());
+        // Nothing else is in the leading message.
+        prop_assert!(used || tokens + MESSAGE_FRAMING > without.free(), "{} of {}", tokens, without.free());
         let sent = |plan: &Admitted<'_>| -> Vec<bool> { plan.places.iter().map(|place| place.is_sent()).collect() };
         prop_assert_eq!(sent(&with), sent(&without));
     }
@@ -763,7 +771,7 @@ proptest! {
     }
 }
 
-/// Returns the request's size, added up from its parts.
+/// Returns the request's size without offers, added up from its parts.
 fn counted(input: &PlanInput, admitted: &Admitted<'_>) -> u32 {
     let blocks = input.blocks.iter().zip(&admitted.leases).filter(|(_, lease)| {
         !matches!(lease, Some(RowPosition::NoLease { .. } | RowPosition::Idle | RowPosition::Repeated))
@@ -771,18 +779,23 @@ fn counted(input: &PlanInput, admitted: &Admitted<'_>) -> u32 {
     let blocks: u32 = blocks.map(|(block, _)| block.tokens).sum();
     let turns = input.turns.iter().enumerate().map(|(at, turn)| match admitted.places[at] {
         RowPosition::Window => cost_of(turn, &admitted.forms(at)),
-        RowPosition::Card(_) => turn.card.map_or(0, |(_, tokens)| tokens + MESSAGE_FRAMING),
+        RowPosition::Card(_) => turn.card.map_or(0, |(_, tokens)| tokens),
         RowPosition::Outside
         | RowPosition::Excluded { .. }
         | RowPosition::Idle
         | RowPosition::Repeated
         | RowPosition::NoLease { .. } => 0,
     });
-    blocks + turns.sum::<u32>() + cost_of(&input.open, &admitted.open) + AROUND
+    let around = render::framing(&render::skeleton(&explain::included(admitted), input.layout, &input.shape.dialect));
+    let calls = |forms: &[Form], turn: &TurnInput| cost_of(turn, forms) - tokens_of(turn, forms);
+    let in_window = (0..input.turns.len()).filter(|at| admitted.places[*at] == RowPosition::Window);
+    let own: u32 = in_window.map(|at| calls(&admitted.forms(at), &input.turns[at])).sum();
+    blocks + turns.sum::<u32>() + tokens_of(&input.open, &admitted.open) + around - own
 }
 
-/// The framing of instructions, cards, and the answer.
-const AROUND: u32 = 2 * MESSAGE_FRAMING + ANSWER_FRAMING;
+fn tokens_of(turn: &TurnInput, forms: &[Form]) -> u32 {
+    turn.messages.iter().zip(forms).map(|(message, form)| tokens_in(message, *form)).sum()
+}
 
 /// Returns the tokens of a required row with the framing of its messages.
 fn row_cost(row: &Row) -> u32 {
@@ -793,7 +806,6 @@ fn row_cost(row: &Row) -> u32 {
     };
     row.tokens
         + match row.kind {
-            RowKind::Card => MESSAGE_FRAMING,
             RowKind::Turn => row.items.iter().map(framing).sum(),
             _ => 0,
         }

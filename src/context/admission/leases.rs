@@ -8,7 +8,6 @@ use super::forms::{Marks, is_lease};
 use super::position::RowPosition;
 use super::window::Window;
 use crate::domain::conversation::{Actor, LeaseTurns, MarkKind};
-use crate::domain::planning::input::MESSAGE_FRAMING;
 use crate::domain::planning::plan::Reason;
 use crate::domain::planning::{Block, PlanInput, Section, TurnInput};
 
@@ -59,11 +58,10 @@ impl PersonsLeases {
         let (mut cap, mut room) = (self.cap, self.room);
         let cards = self.turns.iter().filter(move |(turn, _, covered)| *turn < start || *covered);
         cards.map(|(turn, tokens, _)| (*turn, *tokens)).filter(move |(_, tokens)| {
-            let cost = tokens.saturating_add(MESSAGE_FRAMING);
-            let granted = *tokens <= cap && cost <= room;
+            let granted = *tokens <= cap.min(room);
             if granted {
                 cap -= tokens;
-                room -= cost;
+                room -= tokens;
             }
             granted
         })
@@ -79,10 +77,10 @@ impl PersonsLeases {
         if self.turns.is_empty() {
             return vec![0; turns + 1];
         }
-        (0..=turns).map(|start| self.cards(start).map(|(_, tokens)| tokens + MESSAGE_FRAMING).sum()).collect()
+        (0..=turns).map(|start| self.cards(start).map(|(_, tokens)| tokens).sum()).collect()
     }
 
-    /// Returns the tokens of everything granted if the window starts at `start`, without framing.
+    /// Returns the tokens of everything granted if the window starts at `start`.
     pub(in crate::context) fn tokens(&self, start: usize) -> u32 {
         self.cards(start).fold(self.block_tokens, |sum, (_, tokens)| sum + tokens)
     }
@@ -101,14 +99,14 @@ pub(in crate::context) struct Leases {
 }
 
 impl Leases {
-    pub(in crate::context) fn place(&mut self, tokens: u32, framing: u32) -> RowPosition {
+    pub(in crate::context) fn place(&mut self, tokens: u32) -> RowPosition {
         if self.taken.saturating_add(tokens) > self.cap {
             RowPosition::NoLease { capped: true }
-        } else if self.total.saturating_add(tokens).saturating_add(framing) > self.room {
+        } else if self.total.saturating_add(tokens) > self.room {
             RowPosition::NoLease { capped: false }
         } else {
             self.taken += tokens;
-            self.total += tokens + framing;
+            self.total += tokens;
             RowPosition::Card(Section::LeasedPins)
         }
     }
@@ -129,7 +127,7 @@ impl Leases {
             () if summed.omits(block) => Some(RowPosition::Idle),
             () if *granted => Some(RowPosition::Card(Section::LeasedPins)),
             () if is_lease(block) && is_repeated(block) => Some(RowPosition::Repeated),
-            () => is_lease(block).then(|| self.place(block.tokens, 0)),
+            () => is_lease(block).then(|| self.place(block.tokens)),
         };
         input.blocks.iter().zip(&persons.blocks).map(place).collect()
     }
@@ -147,11 +145,11 @@ impl Leases {
         while before != Some(self.taken) {
             before = Some(self.taken);
             for (block, place) in input.blocks.iter().zip(&mut *notes).filter(|(_, place)| **place == Some(refused)) {
-                *place = Some(self.place(block.tokens, 0));
+                *place = Some(self.place(block.tokens));
             }
             for at in (0..turns.len()).rev().filter(|at| turns[*at] == refused).collect::<Vec<_>>() {
                 let offered = spent(turns);
-                turns[at] = self.place(card_tokens(&input.turns[at]), MESSAGE_FRAMING);
+                turns[at] = self.place(card_tokens(&input.turns[at]));
                 self.total = self.total.saturating_sub(offered).saturating_add(spent(turns));
             }
         }
@@ -189,7 +187,7 @@ pub(in crate::context) fn places(
                 if persons.sends(index, window.start) {
                     RowPosition::Card(Section::LeasedPins)
                 } else {
-                    leases.place(card_tokens(turn), MESSAGE_FRAMING)
+                    leases.place(card_tokens(turn))
                 }
             }
             Some(MarkKind::Leased { turns: LeaseTurns::Ended }) | None => RowPosition::Outside,

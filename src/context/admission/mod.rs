@@ -4,6 +4,7 @@
 //! * [`admit`] applies the hard rules and adds up the request.
 //! * [`window`] decides where the window of recent turns starts, and how far tool results are shortened.
 //! * [`forms`] gives the form of each message under a person's marks, and its cost.
+//! * [`framing`] counts the messages that only some items need.
 //! * [`choose`] applies the policy's formulas to the input.
 //! * [`sums`] adds up the costs of turns; [`leases`] decides which leases are sent.
 //! * [`offers`] admits the candidates that sources offer in addition to the turns; [`sequence`] adds up their texts.
@@ -16,6 +17,7 @@ pub(super) mod admit;
 pub(super) mod choose;
 pub(super) mod coverage;
 pub(super) mod forms;
+pub(super) mod framing;
 #[cfg(test)]
 pub(super) mod laws_tests;
 pub(super) mod leases;

@@ -6,7 +6,6 @@ use super::forms::{Marks, turn_cost};
 use super::leases::PersonsLeases;
 use super::window::{CLOSED_RESULT, Costs};
 use crate::domain::conversation::MarkKind;
-use crate::domain::planning::input::MESSAGE_FRAMING;
 use crate::domain::planning::{Form, PlanInput, TurnInput};
 
 pub(in crate::context) struct Sums {
@@ -37,7 +36,7 @@ impl Sums {
         };
         let card = |turn: &TurnInput| {
             let must = marks.turn(turn).is_some_and(|m| matches!(m.kind, MarkKind::Sticky | MarkKind::IncludeOnce));
-            turn.card.filter(|_| must).map_or(0, |(_, tokens)| tokens + MESSAGE_FRAMING)
+            turn.card.filter(|_| must).map_or(0, |(_, tokens)| tokens)
         };
         let of = |covered: bool| {
             let turns = input.turns.iter().enumerate();

@@ -10,7 +10,6 @@ use crate::context::admission::window::Window;
 use crate::context::explain::{block_row, empty_row, is_optional, items};
 use crate::domain::base::Hash;
 use crate::domain::conversation::{Atom, LeaseTurns, MarkKind, Role};
-use crate::domain::planning::input::MESSAGE_FRAMING;
 use crate::domain::planning::plan::{Reason, Remedy};
 use crate::domain::planning::row_reason::part_name;
 use crate::domain::planning::{
@@ -158,7 +157,7 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let turn = &admitted.input.turns[index];
     let tokens = sent_tokens(turn)?;
     let mark = admitted.marks.turn(turn).map(|mark| mark.kind);
-    let card = card_tokens(turn).saturating_add(MESSAGE_FRAMING);
+    let card = card_tokens(turn);
     let include = ("include-once", "includes it in the next request");
     let (reason, (action, does)) = match admitted.places[index] {
         RowPosition::Window | RowPosition::Card(_) | RowPosition::Idle | RowPosition::Repeated => return None,
@@ -216,12 +215,13 @@ fn card_tokens(turn: &TurnInput) -> u32 {
 }
 
 fn no_lease(admitted: &Admitted<'_>, capped: bool, (tokens, needed): (u32, u32)) -> Reason {
-    if capped { Reason::LeaseCap { cap: admitted.lease_cap } } else { no_room(admitted, tokens, needed) }
+    let free = admitted.free_beside_framing();
+    if capped { Reason::LeaseCap { cap: admitted.lease_cap } } else { no_room(free, tokens, needed) }
 }
 
 /// Returns the reason with the tokens that are free for an item, without the tokens that it needs beyond its own.
-fn no_room(admitted: &Admitted<'_>, tokens: u32, needed: u32) -> Reason {
-    Reason::Budget { free: admitted.free().saturating_sub(needed.saturating_sub(tokens)) }
+fn no_room(free: u32, tokens: u32, needed: u32) -> Reason {
+    Reason::Budget { free: free.saturating_sub(needed.saturating_sub(tokens)) }
 }
 
 fn reason_outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Reason {
@@ -239,7 +239,7 @@ fn reason_outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>)
         let precedes = admitted.input.policy.anchored && index < admitted.window.start;
         if precedes && matches!(reason, Reason::SoftTarget { .. }) { Reason::OutsideWindow } else { reason.clone() }
     } else if index >= admitted.window.floor && tokens > admitted.free() {
-        no_room(admitted, sent_tokens(turn).unwrap_or(0), tokens)
+        no_room(admitted.free(), sent_tokens(turn).unwrap_or(0), tokens)
     } else {
         Reason::OutsideWindow
     }

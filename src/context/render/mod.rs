@@ -84,19 +84,15 @@ pub struct RequestPiece {
 /// Returns the messages of a plan's rows.
 pub(in crate::context) fn skeleton(rows: &[Row], layout: Layout, dialect: &Dialect) -> Vec<WireMessage> {
     let mut messages: Vec<WireMessage> = Vec::new();
-    let own = rows.iter().filter(|row| is_leading(row, layout));
-    let lead: Vec<ContentPiece> = own.filter_map(block_piece).collect();
-    push(&mut messages, instruction_role(dialect), lead, dialect);
-    let outside = rows.iter().filter(|row| is_before_turns(row, layout));
-    push(&mut messages, "user", outside.filter_map(block_piece).collect(), dialect);
+    let pieces = |place| rows.iter().filter(is_in(place, layout)).filter_map(block_piece).collect::<Vec<_>>();
+    push(&mut messages, instruction_role(dialect), pieces(TextPlace::Instructions), dialect);
+    push(&mut messages, "user", pieces(TextPlace::BeforeTurns), dialect);
     for row in rows.iter().filter(|row| row.section() == Some(Section::Recent)) {
         for item in in_order(row) {
             push_item(&mut messages, item, Vec::new(), false, dialect);
         }
     }
-    let changing: Vec<ContentPiece> =
-        rows.iter().filter(|row| is_in_user_message(row, layout)).filter_map(block_piece).collect();
-    push_open(&mut messages, rows, changing, dialect);
+    push_open(&mut messages, rows, pieces(TextPlace::UserMessage), dialect);
     open_with_user(&mut messages, dialect);
     messages
 }
@@ -172,49 +168,55 @@ fn has_question(open: &Row) -> bool {
 /// Returns whether blocks precede the person's words in one message, so that the words need a label.
 pub(in crate::context) fn needs_label(rows: &[Row], layout: Layout) -> bool {
     let open = rows.iter().find(|row| row.section() == Some(Section::UserMessage) && row.text.is_none());
-    open.is_some_and(has_question) && rows.iter().any(|row| is_in_user_message(row, layout))
+    open.is_some_and(has_question) && rows.iter().any(|row| is_in(TextPlace::UserMessage, layout)(&row))
 }
 
-fn is_leading(row: &Row, layout: Layout) -> bool {
-    let own_rules = row.kind == RowKind::Rules && row.section() == Some(Section::Guidelines);
-    let own_text = matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Note | RowKind::Summary);
-    // A message among the instructions was added or kept by the person.
-    let ours = own_rules || own_text || row.section() == Some(Section::System);
-    let place = match row.section() {
-        Some(Section::System | Section::Personality | Section::Guidelines | Section::StickyPins) => true,
-        Some(Section::State | Section::SessionSummary | Section::LaneSummary) => layout == Layout::Classic,
-        Some(
-            Section::Orientation
-            | Section::Retrieved
-            | Section::LeasedPins
-            | Section::Recent
-            | Section::QuotedReply
-            | Section::UserMessage
-            | Section::DuringTurn,
-        )
-        | None => false,
-    };
-    ours && place
+/// The part of a request that contains a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::context) enum TextPlace {
+    /// The leading instruction message.
+    Instructions,
+    /// A message of its own before the turns.
+    BeforeTurns,
+    /// The open turn's user message, before the person's words.
+    UserMessage,
+    /// A message after the tool results of the open turn.
+    DuringTurn,
+    /// A message at the end.
+    Last,
+    /// The messages of the turns.
+    Turns,
 }
 
-fn is_before_turns(row: &Row, layout: Layout) -> bool {
-    match row.section() {
-        Some(Section::StickyPins) => matches!(row.kind, RowKind::Card | RowKind::Memory | RowKind::Code),
+/// Returns the part of a request that contains the text of a row or block.
+pub(in crate::context) fn text_place(section: Section, kind: RowKind, layout: Layout) -> TextPlace {
+    let is_classic = layout == Layout::Classic;
+    let is_own = matches!(kind, RowKind::Text | RowKind::State | RowKind::Note | RowKind::Summary);
+    match section {
+        // A message among the instructions was added or kept by the person.
+        Section::System => TextPlace::Instructions,
+        Section::Guidelines if kind == RowKind::Rules => TextPlace::Instructions,
+        Section::Personality | Section::Guidelines | Section::StickyPins if is_own => TextPlace::Instructions,
+        Section::State | Section::SessionSummary | Section::LaneSummary if is_classic => TextPlace::Instructions,
+        Section::Retrieved | Section::LeasedPins if is_classic => TextPlace::BeforeTurns,
         // A folder's own text is external and rarely changes.
-        Some(Section::Orientation) => true,
-        Some(Section::Retrieved | Section::LeasedPins) => layout == Layout::Classic,
-        _ => false,
+        Section::Personality | Section::Guidelines | Section::StickyPins | Section::Orientation => {
+            TextPlace::BeforeTurns
+        }
+        Section::State
+        | Section::SessionSummary
+        | Section::LaneSummary
+        | Section::Retrieved
+        | Section::LeasedPins
+        | Section::QuotedReply => TextPlace::UserMessage,
+        Section::Recent => TextPlace::Turns,
+        Section::UserMessage => TextPlace::Last,
+        Section::DuringTurn => TextPlace::DuringTurn,
     }
 }
 
-fn is_in_user_message(row: &Row, layout: Layout) -> bool {
-    match row.section() {
-        Some(Section::QuotedReply) => true,
-        Some(
-            Section::State | Section::SessionSummary | Section::LaneSummary | Section::Retrieved | Section::LeasedPins,
-        ) => layout == Layout::CacheFriendly,
-        _ => false,
-    }
+fn is_in(place: TextPlace, layout: Layout) -> impl Fn(&&Row) -> bool {
+    move |row| row.section().is_some_and(|section| text_place(section, row.kind, layout) == place)
 }
 
 fn block_piece(row: &Row) -> Option<ContentPiece> {

@@ -606,12 +606,17 @@ fn size_limit(talk: &Talk, solved: &Solved) -> u32 {
     fewer.iter().map(|fewer| solve(fewer).unwrap().plan.est_total).fold(budget, u32::min)
 }
 
+/// Returns an upper bound of the framing that a request takes less because the dialect joins messages to one.
+fn joined(talk: &Talk, plan: &ContextPlan) -> u32 {
+    let messages = plan.included().flat_map(|row| &row.items).count() + plan.included().count();
+    if talk.dialect.strict_alternation { u32::try_from(messages).unwrap() * MESSAGE_FRAMING } else { 0 }
+}
+
 /// Room that sources do not use returns to the window: the next turn is left out only because it does not fit.
 fn assert_no_idle_room(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     let policy = &input.policy;
-    // The most that admission reserves for messages that do not exist and for an unneeded label.
-    let used = plan.est_total + 3 * MESSAGE_FRAMING + input.labelled;
+    let used = plan.est_total + joined(talk, plan);
     let clean = unmarked(talk, talk.turns.len());
     let row = |turn: &TurnInput| plan.rows.iter().find(|row| row.atom == turn.atom && row.reason != Reason::OffPath);
     let mut size_limit = size_limit(talk, solved);
@@ -840,8 +845,7 @@ fn assert_no_turn_leaves(solved: &Solved, before: &Solved, covered: &dyn Fn(Atom
     let row = |plan: &ContextPlan, turn: &TurnInput| {
         plan.rows.iter().find(|row| row.atom == turn.atom && row.reason != Reason::OffPath).cloned()
     };
-    // The most that admission reserves for messages that do not exist and for an unneeded label.
-    let used = plan.est_total + 3 * MESSAGE_FRAMING + input.labelled;
+    let used = plan.est_total;
     for turn in input.turns.iter().filter(|turn| !covered(turn.atom)) {
         let in_window = |row: &Row| row.section() == Some(Section::Recent);
         let Some(now) = row(plan, turn).filter(|now| !now.included()) else { continue };
@@ -926,10 +930,8 @@ fn is_automatic(row: &Row) -> bool {
 fn assert_automatic_items_leave_first(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     let automatic: u32 = plan.included().filter(|row| is_automatic(row)).map(|row| row.tokens).sum();
-    // Admission counts the framing of each message, also of those that the dialect joins to one.
-    let messages = plan.included().flat_map(|row| &row.items).count() + plan.included().count();
-    let joined = if talk.dialect.strict_alternation { u32::try_from(messages).unwrap() * MESSAGE_FRAMING } else { 0 };
-    let slack = 3 * MESSAGE_FRAMING + input.labelled + joined;
+    // A lease may need a message of its own, or the label.
+    let slack = MESSAGE_FRAMING + input.labelled + joined(talk, plan);
     let window: u32 = history(plan);
     // A retrieved message of a turn with a mark of its own: the turn's mark decides.
     let is_retrieved = |row: &Row| {
@@ -938,10 +940,10 @@ fn assert_automatic_items_leave_first(talk: &Talk, solved: &Solved) {
     };
     let is_kept = |row: &&Row| row.section() == Some(Section::Recent) && row.pin.is_some_and(MarkKind::includes);
     let card_of = |row: &Row| input.turns.iter().find(|turn| turn.atom == row.atom).and_then(|turn| turn.card);
-    let kept: u32 = plan.included().filter(is_kept).filter_map(card_of).map(|(_, card)| card + MESSAGE_FRAMING).sum();
+    let kept: u32 = plan.included().filter(is_kept).filter_map(card_of).map(|(_, card)| card).sum();
     for row in plan.excluded().filter(|row| row.pin.is_some_and(MarkKind::includes) && row.reason != Reason::OffPath) {
         if matches!(row.reason, Reason::Budget { .. }) && !is_retrieved(row) {
-            let needs = card_of(row).map_or(row.tokens, |(_, tokens)| tokens + MESSAGE_FRAMING);
+            let needs = card_of(row).map_or(row.tokens, |(_, tokens)| tokens);
             let required = plan.est_total - automatic - window + kept;
             assert!(required + needs + slack > input.budget.prompt, "it would fit: {row:#?}\n{}", brief(plan));
         }
@@ -1148,6 +1150,7 @@ fn a_lease_is_left_out_only_for_what_a_person_decided() {
         let alone = solve(&Talk { turns: Vec::new(), marks: Vec::new(), ..talk(500) }).expect("it fits");
         let all = solve(&talk(500)).expect("it fits").input;
         let cards = all.turns.iter().filter_map(|turn| turn.card).map(|(_, tokens)| tokens + MESSAGE_FRAMING);
+        // Levels reserve a share for the session.
         let needed = alone.plan.est_total + cards.sum::<u32>() + 3 * MESSAGE_FRAMING + all.labelled;
         assert!(plans.iter().all(|(budget, is_sent)| *budget < needed || *is_sent), "{}: {plans:?}", policy.name);
         assert!(plans.iter().any(|(_, is_sent)| !is_sent), "{}: some budgets are too small", policy.name);
