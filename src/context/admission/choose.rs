@@ -389,17 +389,23 @@ pub(in crate::context) fn most_offered(input: &PlanInput, summed: &SummaryCovera
     if input.round_before.is_some() {
         return u32::MAX;
     }
-    let limit = match input.policy.choose {
+    // Above the trigger, the newest turn stays in the levels as long as it fits.
+    let (limit, most) = match input.policy.choose {
         TurnSelection::Recent | TurnSelection::Lane => return u32::MAX,
-        TurnSelection::Relevance => size(input).target.min(input.budget.without_results()),
-        TurnSelection::Levels => levels::trigger_tokens(levels_total(input), &input.policy.levels),
+        TurnSelection::Relevance => {
+            let target = size(input).target.min(input.budget.without_results());
+            (target, target)
+        }
+        TurnSelection::Levels => {
+            let total = levels_total(input);
+            (levels::trigger_tokens(total, &input.policy.levels), total)
+        }
     };
     let newest = (window::floor(input, summed.floor)..input.turns.len()).rfind(|turn| !summed.covers(*turn));
     let newest = newest.map(|turn| &input.turns[turn]).filter(|turn| sent(turn) > 0);
-    let left = newest.and_then(|turn| {
-        limit.checked_sub(beside.saturating_sub(input.budget.results).saturating_add(costs(input, turn).elided))
-    });
-    left.unwrap_or(u32::MAX)
+    let with_newest =
+        newest.map(|turn| beside.saturating_sub(input.budget.results).saturating_add(costs(input, turn).elided));
+    with_newest.filter(|tokens| *tokens <= most).map_or(u32::MAX, |tokens| limit.saturating_sub(tokens))
 }
 
 /// Returns the maximum of all levels together, in tokens.

@@ -240,6 +240,8 @@ fn reason_outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>)
         if precedes && matches!(reason, Reason::SoftTarget { .. }) { Reason::OutsideWindow } else { reason.clone() }
     } else if index >= admitted.window.floor && tokens > admitted.free() {
         no_room(admitted.free(), sent_tokens(turn).unwrap_or(0), tokens)
+    } else if index >= admitted.window.floor && admitted.most.is_some() {
+        Reason::SummaryLimit
     } else {
         Reason::OutsideWindow
     }

@@ -241,6 +241,8 @@ pub enum Reason {
         /// The level's budget in tokens.
         budget: u32,
     },
+    /// Out: it would fit, but accepted summaries must not make the request larger.
+    SummaryLimit,
     /// Out: the session level has no room for it.
     SessionFull {
         /// The level's budget for such items, in tokens.
@@ -338,6 +340,7 @@ impl Reason {
                 let budget = tokens_in_words(*budget);
                 format!("The working level's {budget} {hold} the newest turns and turns with higher scores.")
             }
+            Self::SummaryLimit => "With this, the request would be larger than without the accepted summary.".into(),
             Self::SessionFull { budget } => {
                 format!("No room in the session level: {} at most.", tokens_in_words(*budget))
             }

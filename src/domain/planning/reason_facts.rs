@@ -176,6 +176,7 @@ impl Reason {
                 Facts::left_out("soft_target").label("window is full").decided_by(Limit).cause(UsualCause::Window)
             }
             Self::LevelFull { .. } => Facts::left_out("level_full").decided_by(Limit).cause(UsualCause::Window),
+            Self::SummaryLimit => Facts::left_out("summary_limit").decided_by(Limit).cause(UsualCause::Window),
             Self::SessionFull { .. } => Facts::left_out("session_full").decided_by(Limit).cause(UsualCause::Window),
             Self::LevelsOver { .. } => Facts::left_out("levels_over").decided_by(Limit).cause(UsualCause::Window),
             Self::ByHand => Facts::sent("by_hand", "required").decided_by(Person),

@@ -26,19 +26,21 @@ impl InputBuilder {
         Ok(built)
     }
 
-    /// Collects the input. If more was searched because a summary lacks what the question names, or if the last request
-    /// contained summaries, also collects the input without the newest summary, and returns that one if its plan is
-    /// smaller or contains more turns: an accepted summary never makes a request larger.
+    /// Collects the input. With summaries, also collects the input without the newest one, for which other items may be
+    /// found, and returns that one if its plan is smaller or contains more turns: an accepted summary never makes a
+    /// request larger. Later rounds of a turn keep the summaries of its first, unless more was searched because a
+    /// summary lacks what the question names.
     fn collect_counted(&mut self, snapshot: &Snapshot) -> Result<BuiltInput, Failure> {
         let (built, reopened) = self.collect_once(snapshot)?;
         let covers = |by: Hash| built.input.covered.iter().any(|covered| covered.by == by);
         // A summary of another lane that the question names takes free room.
         let is_limited = |one: &&SummaryInput| reopened || !one.named || covers(one.by);
         let newest = built.input.summaries.iter().rfind(is_limited).map(|newest| newest.by);
-        let retains = snapshot.round_before.is_none() && context::retains_summaries(&built.input);
-        let without = newest.filter(|_| reopened || retains).and_then(|newest| snapshot.without_summary(newest));
+        let retains = context::retains_summaries(&built.input);
+        let is_first_round = snapshot.round_before.is_none();
+        let without = newest.filter(|_| reopened || is_first_round).and_then(|newest| snapshot.without_summary(newest));
         let Some((mut snapshot, newest)) = without else { return Ok(built) };
-        if retains {
+        if retains && is_first_round {
             // The window of the last request was chosen with the summary. Undoing the summary restores the one before.
             let summaries = &snapshot.branch.summaries;
             let (known, anchor) = stored_anchor_for_summaries(self.store(), snapshot.branch.id, summaries)?;

@@ -647,12 +647,14 @@ fn assert_no_idle_room(talk: &Talk, solved: &Solved) {
         if matches!(row.reason, Reason::UserExcluded { .. } | Reason::OtherLane | Reason::OutsideLane) {
             continue;
         }
-        if matches!(row.reason, Reason::OutsideWindow | Reason::Budget { .. })
+        if matches!(row.reason, Reason::OutsideWindow | Reason::Budget { .. } | Reason::SummaryLimit)
             && clean.contains(&index)
             && (!is_anchored || clean.len() == talk.turns.len())
         {
             let (assert_calls_have_results, shortest) = turn_costs(policy, turn);
             let cost = if is_anchored { assert_calls_have_results } else { shortest };
+            let by_summary = is_anchored || row.reason == Reason::SummaryLimit;
+            let size_limit = if by_summary { size_limit } else { input.budget.prompt };
             assert!(
                 used + cost > size_limit,
                 "turn {index} would fit: {used} + {cost} of {size_limit}: {}",
@@ -959,6 +961,12 @@ fn assert_automatic_items_leave_first(talk: &Talk, solved: &Solved) {
         return;
     };
     let Some(row) = plan.excluded().find(|row| row.atom == newest.atom) else { return };
+    if matches!(row.reason, Reason::LevelFull { .. } | Reason::LevelsOver { .. } | Reason::SoftTarget { .. }) {
+        let bare = PlanInput { offers: Vec::new(), state_request: None, ..input.clone() };
+        let bare = pleach::context::plan(&bare).expect("it fits without offers");
+        let is_sent = bare.included().any(|row| row.atom == newest.atom);
+        assert!(!is_sent, "automatic items displace the newest turn: {}\n{}", brief(plan), brief(&bare));
+    }
     if matches!(row.reason, Reason::Budget { .. } | Reason::OutsideWindow) {
         let (_, shortest) = turn_costs(&input.policy, newest);
         let others = plan.est_total - automatic;

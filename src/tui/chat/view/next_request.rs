@@ -273,6 +273,7 @@ fn why_left_out(reason: &Reason) -> String {
         | Reason::Allowance { .. }
         | Reason::SoftTarget { .. }
         | Reason::LevelFull { .. }
+        | Reason::SummaryLimit
         | Reason::SessionFull { .. }
         | Reason::LevelsOver { .. } => "over budget".to_owned(),
         other => other.label(),
