@@ -134,6 +134,20 @@ fn questions_about_settings_open_the_search_by_parts_of_names() {
     }
 }
 
+/// A setting that the question spells out comes before code with the same words.
+#[test]
+fn a_setting_that_is_spelled_out_comes_first() {
+    let settings = ("rustfmt.toml", "# Unstable.\nmax_width = 100\nedition-year = 2021\n");
+    let code = "/// The max width.\nfn max() {}\n/// Width, edition, and year of the max.\nfn width() {}\n";
+    let (folder, index) = indexed(&[("src/layout.rs", code), settings]);
+    for (name, shown) in [("max_width", "max_width"), ("edition-year", "edition-year")] {
+        for text in [format!("What does `{name}` do?"), format!("Where is `{name}` set?")] {
+            let found = ask(folder.path(), &index, &text);
+            assert_eq!(found.first().map(|item| item.symbol.as_str()), Some(shown), "{text}");
+        }
+    }
+}
+
 #[test]
 fn the_map_and_uses_are_those_of_the_code() {
     let (folder, index) = indexed(&[CODE, TEXT].concat());

@@ -230,6 +230,10 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
             && let Some(name) = words_of(trimmed).last().filter(|name| name.len() > 2)
         {
             raise_weight(&mut query.names, name, weight);
+            // Settings are often written with hyphens.
+            if trimmed.contains('-') && trimmed.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_')) {
+                raise_weight(&mut query.names, trimmed, weight);
+            }
             query.names_code = true;
         }
     }

@@ -294,6 +294,8 @@ impl ScoreTable {
                 let prior = tuning.size * lines.min(400.0).ln() + file_size;
                 let is_named = parts.exact > 0.0 || self.named_files[number as usize] > 0.0;
                 let of_tests = factors.of(symbol.test, file.test, is_named);
+                // A setting that the query spells out is what it asks about.
+                let of_class = if parts.exact > 0.0 { 1.0 } else { of_class };
                 let factor = kind_factor(symbol.kind, tuning) * of_tests * of_class;
                 let sum = parts.sum() + prior;
                 parts.prior = sum * factor - parts.sum();
