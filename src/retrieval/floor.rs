@@ -48,9 +48,6 @@ pub struct Floor {
 
 impl Floor {
     /// Computes the floor for a question over the searchable messages.
-    ///
-    /// # Errors
-    /// If stored postings cannot be read.
     pub fn new(options: &SearchOptions<'_>, text: &str) -> Result<Self, RetrievalError> {
         let query = Query::new(options.index, options.scope, text);
         let signals = gate::measure(options, text, &query)?;

@@ -47,9 +47,6 @@ pub struct MessageSignals {
 }
 
 /// Measures a message over a scope. `query` is the message as a query.
-///
-/// # Errors
-/// If stored postings cannot be read.
 pub fn measure(options: &SearchOptions<'_>, text: &str, query: &Query) -> Result<MessageSignals, RetrievalError> {
     let lower = lower(text);
     let names = options.index.speakers();
@@ -194,9 +191,6 @@ pub(super) fn far_above(cosines: &[(u32, f32)], asks: bool) -> HashSet<u32> {
 
 /// Measures a message and decides, as [`measure`] and [`decide`] do; if the words do not open the gate, cosines decide,
 /// where given.
-///
-/// # Errors
-/// If stored postings cannot be read.
 pub fn gate(options: &SearchOptions<'_>, text: &str) -> Result<Gate, RetrievalError> {
     if options.scope.slots() == 0 {
         return Ok(Gate::Skipped(SkipReason::NothingToFind));

@@ -90,9 +90,6 @@ pub(super) type List = Vec<(u32, u32)>;
 
 /// Returns the passages by decreasing score; passages with equal scores by their place on the path. Contains only
 /// passages that some word, neighbor, or cosine supports.
-///
-/// # Errors
-/// If stored postings cannot be read.
 pub fn search(options: &SearchOptions<'_>, query: &Query) -> Result<Vec<Hit>, RetrievalError> {
     let tuning = options.tuning.copied().unwrap_or_else(|| Tuning::of(&options.scope.shape));
     let allowed = options.filter.allowed(options.index, options.scope);

@@ -80,9 +80,6 @@ pub fn read(line: &str) -> Result<Typed, String> {
 }
 
 /// Parses the words of a line that starts with a slash, without the slash.
-///
-/// # Errors
-/// See [`read`].
 pub fn read_words(typed: &[String]) -> Result<Typed, String> {
     let alone = |name: &str| BARE_NAMES.iter().find(|(known, _)| *known == name).map(|(_, means)| split(means));
     let typed = with_help_last(typed.iter().map(OsString::from).collect());

@@ -142,9 +142,6 @@ impl CodeWorkspace {
     }
 
     /// Sends a job to the code indexer's thread. Never blocks.
-    ///
-    /// # Errors
-    /// Fails if the queue is full, or the thread has ended.
     pub(crate) fn send(&self, job: Job) -> Result<(), TrySendError<Job>> {
         match &*self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(jobs) => jobs.try_send(job),

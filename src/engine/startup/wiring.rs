@@ -32,17 +32,11 @@ const LIST: Duration = Duration::from_secs(10);
 const PROBE: Duration = Duration::from_millis(1_500);
 
 /// Creates the setup for a configuration, or for the demo if `demo` is set.
-///
-/// # Errors
-/// Fails if the store cannot be opened.
 pub fn setup(config: &Config, demo: bool) -> Result<Setup, Failure> {
     if demo { tour(config) } else { plain(config) }
 }
 
 /// Creates the setup for a screen. If the store is damaged, a person is asked how to repair it.
-///
-/// # Errors
-/// Fails if the store cannot be opened, even after a repair.
 pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, Failure> {
     let failure = match setup(config, demo) {
         Ok(setup) => return Ok(Setup { patient: false, ..setup }),
@@ -215,9 +209,6 @@ pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failur
 }
 
 /// Deletes the stored plans that can't be read from a store without other damage. Returns their number.
-///
-/// # Errors
-/// Fails if the store cannot be opened or written.
 pub fn drop_unreadable_plans(config: &Config) -> Result<usize, Failure> {
     let path = &config.paths.store;
     if damage::unreadable_plans(path)? == 0 {

@@ -313,9 +313,6 @@ impl Index {
 
     /// Calls `found` with each list of the terms (sorted, without duplicates): the index of the term in `terms`, the
     /// first passage of the segment, the bytes.
-    ///
-    /// # Errors
-    /// Those of the source.
     pub(crate) fn lists(
         &self,
         terms: &[Term],
