@@ -6,11 +6,14 @@
 
 use super::plan_diff::{PlanWithCall, StoredPlans};
 use crate::domain::base::{BranchId, Failure, FailureKind, SessionId};
-use crate::domain::conversation::Atom;
+use crate::domain::conversation::{Atom, Operation};
 use crate::engine::api::{Answer, CallSelector, Event, Ticket};
 use crate::engine::jobs::{self, guarded};
 use crate::engine::sessions::session::SessionSnapshot;
 use crate::store::Store;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -157,8 +160,14 @@ impl Worker {
         if is_stale() {
             return Err(stale());
         }
-        let mut context =
-            DiffContext { store: &self.store, stored_plans: plans, sessions: &sessions, current, stale: &is_stale };
+        let mut context = DiffContext {
+            store: &self.store,
+            stored_plans: plans,
+            sessions: &sessions,
+            current,
+            stale: &is_stale,
+            operations: RefCell::default(),
+        };
         match request {
             DiffRequest::Diff(before, after) => context.diff_plans(before.as_deref(), &after),
             DiffRequest::Item(branch, item, most) => context.why(branch, item, most),
@@ -181,12 +190,25 @@ pub(crate) struct DiffContext<'a> {
     current: Option<SessionId>,
     /// Whether the request was replaced.
     pub(crate) stale: &'a dyn Fn() -> bool,
+    /// The operations of the sessions, once they are read.
+    operations: RefCell<HashMap<SessionId, Rc<[Operation]>>>,
 }
 
 impl<'a> DiffContext<'a> {
     /// Returns a session that was open at the time of the request.
     pub(crate) fn by_id(&self, id: SessionId) -> Option<&'a SessionSnapshot> {
         self.sessions.iter().find(|session| session.id == id)
+    }
+
+    /// Returns all operations of a session, oldest first. They are read once per comparison.
+    pub(crate) fn operations(&self, session: SessionId) -> Result<Rc<[Operation]>, Failure> {
+        let mut known = self.operations.borrow_mut();
+        if let Some(operations) = known.get(&session) {
+            return Ok(operations.clone());
+        }
+        let operations: Rc<[Operation]> = self.store.ops(session)?.into();
+        known.insert(session, operations.clone());
+        Ok(operations)
     }
 
     /// Returns the session for requests that name no branch.
