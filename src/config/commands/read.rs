@@ -8,8 +8,7 @@ use super::table::{self, ACTIONS_AS_COMMANDS, ALIASES, Alias, BARE_NAMES, Row, U
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::MemoryKind;
 use crate::domain::conversation::resolve::LAST;
-use crate::domain::planning::VariantError;
-use crate::domain::planning::variant;
+use crate::domain::planning::{VariantError, variant};
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;

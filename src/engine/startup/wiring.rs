@@ -67,7 +67,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         notices,
         settings,
         policies_dir: Some(config.paths.policies_dir()),
-        call: call(config),
+        call: config.overrides.clone(),
         foreign: crate::mcp::servers(),
         workspace: config.workspace.display().to_string(),
         save_trust: save_trust(config),
@@ -280,19 +280,6 @@ fn defaults(config: &Config) -> Overrides {
         layout: settings.layout.named().map(|layout| layout.name().into()),
         budget: settings.cap(),
         auto_summaries: settings.summaries.over_policy(),
-        ..Overrides::default()
-    }
-}
-
-fn call(config: &Config) -> Overrides {
-    let given = &config.overrides;
-    Overrides {
-        mode: given.mode,
-        policy: given.policy.clone(),
-        layout: given.layout.map(|layout| layout.name().into()),
-        budget: given.budget,
-        profile: given.profile.clone(),
-        model: given.model.clone(),
         ..Overrides::default()
     }
 }
