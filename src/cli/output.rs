@@ -184,7 +184,7 @@ impl Io<'_> {
     }
 
     /// Discards text that was typed at a terminal before a question, because it is not an answer to it.
-    pub(crate) fn discard_typed(&mut self) {
+    fn discard_typed(&mut self) {
         #[cfg(unix)]
         if self.in_tty {
             let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);

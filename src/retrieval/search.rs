@@ -6,7 +6,6 @@
 //! Rocchio-style relevance feedback, with passages weighted by their score.
 #![allow(clippy::cast_precision_loss, reason = "scores are single precision; counts stay far below its limit")]
 
-use super::RetrievalError;
 use super::index::codec::Postings;
 use super::index::passages::passages;
 use super::index::segment::Source;
@@ -14,8 +13,8 @@ use super::index::session::Index;
 use super::index::words::Term;
 use super::query::Query;
 use super::scope::{Filter, NO_SLOT, Scope};
-use super::smooth;
 use super::tuning::Tuning;
+use super::{RetrievalError, smooth};
 use crate::domain::base::Hash;
 use crate::domain::call::ScoreParts;
 use std::borrow::Cow;

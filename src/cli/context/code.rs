@@ -127,8 +127,8 @@ fn show_status(run: &mut Run<'_, '_>, status: &IndexStatus) {
             counted(*symbols as u64, "symbol")
         ));
     }
-    for (fate, count) in &status.fates {
-        let why = match fate {
+    for (outcome, count) in &status.outcomes {
+        let why = match outcome {
             ParseOutcome::Parsed => continue,
             ParseOutcome::NoLanguage => "unsupported language",
             ParseOutcome::TooLarge => "too large",

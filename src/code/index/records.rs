@@ -34,7 +34,6 @@ pub struct File {
     pub language: Option<Language>,
     /// Whether parts of it did not parse.
     pub errors: bool,
-    /// The number of lines.
     pub lines: u32,
     /// Whether its path belongs to tests, examples, or benchmarks.
     pub test: bool,

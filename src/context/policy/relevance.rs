@@ -78,7 +78,6 @@ pub fn turn(facts: &TurnFacts, spec: &Relevance) -> Score {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Candidate {
     pub costs: Costs,
-    /// Number of messages.
     pub messages: u32,
     /// Its raw score.
     pub score: i32,

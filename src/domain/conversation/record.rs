@@ -78,7 +78,6 @@ pub struct BranchPointer {
     pub name: String,
     /// The id of the message at its head.
     pub head: Option<String>,
-    /// Whether it is archived.
     pub archived: bool,
     /// Whether it is the branch in use.
     pub current: bool,

@@ -219,7 +219,6 @@ pub struct ShortenedResult {
 pub struct ToolOutcome {
     /// The result that the model reads.
     pub output: ToolOutput,
-    /// The changed files, before and after.
     pub changed: Vec<FileChange>,
     /// The exit code, for a command that ended by itself.
     pub exit: Option<i32>,

@@ -4,8 +4,7 @@
 use super::path::Paths;
 use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId};
 use crate::domain::call::{BranchRun, RunCard};
-use crate::domain::conversation::branch;
-use crate::domain::conversation::{Branch, NodeHead, SessionCard, Slot, StateVersion, Tag, Tree};
+use crate::domain::conversation::{Branch, NodeHead, SessionCard, Slot, StateVersion, Tag, Tree, branch};
 use crate::engine::api::{Answer, SessionView};
 use crate::engine::plans::sources::summaries::LoadedSummary;
 use crate::store::Store;

@@ -133,7 +133,7 @@ impl Core {
 
     /// Carries out the pending effects of a turn. If the store cannot be written, the rest waits: the text stays on the
     /// screen and is written as soon as possible.
-    pub(crate) fn run_pending_effects(&mut self, branch: BranchId) {
+    fn run_pending_effects(&mut self, branch: BranchId) {
         while let Some(effect) = self.turns.live.get_mut(&branch).and_then(|live| live.pending.pop_front()) {
             let Err(failure) = self.perform(branch, &effect) else { continue };
             if failure.kind == FailureKind::Store {

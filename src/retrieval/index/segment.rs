@@ -58,7 +58,6 @@ pub struct Segment {
     body: PostingsPlace,
     /// Number of its first passage in the index.
     pub first: u32,
-    /// Number of passages.
     pub passages: u32,
 }
 

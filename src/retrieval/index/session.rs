@@ -77,7 +77,6 @@ pub struct Sealed {
 /// The open segment, stored so that it can be resumed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpenSegment {
-    /// Number of passages.
     pub passages: u32,
     /// The keys of the messages whose words are in it.
     pub keys: Vec<Hash>,

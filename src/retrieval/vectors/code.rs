@@ -16,7 +16,7 @@ const HEADER_BYTES: usize = 5;
 /// Rounds of sign changes and transforms.
 const ROUNDS: u64 = 3;
 /// Maximum dimensions; keeps the sums of [`Query`] within 32 bits.
-pub(crate) const MAX_DIMS: usize = 16_384;
+const MAX_DIMS: usize = 16_384;
 
 /// A stored vector of length 1 (or 0): coordinate `i` of the rotated vector is about `scale * values[i]`.
 #[derive(Clone, PartialEq, Debug)]

@@ -20,7 +20,6 @@ pub struct Session {
     pub card: SessionCard,
     /// All nodes.
     pub tree: Tree,
-    /// All branches.
     pub branches: Vec<Branch>,
     pub current: BranchId,
     /// Tool calls, oldest first.
@@ -37,7 +36,7 @@ pub struct Session {
     /// The branches of races, with their limits and results.
     pub races: HashMap<BranchId, BranchRun>,
     /// The rows of the tree: runs of nodes without a fork.
-    pub forest: TreeRows,
+    pub tree_rows: TreeRows,
     by_user: HashMap<NodeId, RunCard>,
     by_answer: HashMap<NodeId, RunCard>,
     trace_of: HashMap<NodeId, usize>,
@@ -45,7 +44,6 @@ pub struct Session {
 
 impl Session {
     /// Builds a session from its parts.
-    #[must_use]
     pub fn new(card: SessionCard, nodes: Vec<NodeHead>, branches: Vec<Branch>, current: BranchId) -> Self {
         Self {
             card,
@@ -59,7 +57,7 @@ impl Session {
             unread: HashSet::new(),
             tags: HashMap::new(),
             races: HashMap::new(),
-            forest: TreeRows::default(),
+            tree_rows: TreeRows::default(),
             by_user: HashMap::new(),
             by_answer: HashMap::new(),
             trace_of: HashMap::new(),
@@ -110,8 +108,8 @@ impl Session {
     }
 
     /// Updates the rows of the tree.
-    pub fn sync_forest(&mut self) {
-        self.forest.sync(&self.tree, &self.branches, self.current);
+    pub fn sync_tree_rows(&mut self) {
+        self.tree_rows.sync(&self.tree, &self.branches, self.current);
     }
 
     /// Adds or replaces a branch.

@@ -32,7 +32,6 @@ pub struct AsidePane {
 
 impl AsidePane {
     /// Creates the pane for a question that is being sent.
-    #[must_use]
     pub fn new(branch: BranchId, question: &str, ticket: u64) -> Self {
         Self {
             branch,

@@ -22,7 +22,6 @@ pub enum VersionComparison {
 /// A preview of the next request under a policy.
 #[derive(Clone, Debug)]
 pub struct PolicyPreview {
-    /// Name of the policy.
     pub policy: String,
     /// Ticket of the request.
     pub ticket: u64,
@@ -59,7 +58,6 @@ pub struct EditorScreen {
 
 impl EditorScreen {
     /// Creates the screen while its items are being loaded under `ticket`.
-    #[must_use]
     pub fn new(branch: BranchId, kind: EditableKind, ticket: u64) -> Self {
         Self {
             branch,

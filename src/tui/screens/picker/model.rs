@@ -47,12 +47,7 @@ pub enum Choice {
     /// Opens a session.
     Session(SessionId),
     /// Sets the model of the branch.
-    Model {
-        /// Name of the profile.
-        profile: String,
-        /// Name of the model.
-        model: String,
-    },
+    Model { profile: String, model: String },
     /// Repeats a call without an item.
     Without(RunId, Atom),
     /// Confirms a memory.
@@ -148,9 +143,7 @@ pub enum PickerRow {
 pub struct Picker {
     /// The kind of the list.
     pub kind: Kind,
-    /// All entries.
     pub entries: Vec<Entry>,
-    /// The typed filter.
     pub filter: TypedLine,
     /// Indices of the matching entries, best match first.
     pub shown: Vec<usize>,
@@ -177,7 +170,6 @@ pub struct Picker {
 
 impl Picker {
     /// Creates an empty list.
-    #[must_use]
     pub fn new(kind: Kind) -> Self {
         Self {
             kind,
@@ -199,7 +191,6 @@ impl Picker {
     /// Creates the list of all actions: `recent` ones first, then the others by group, then the commands that have no
     /// action of the same name, then the actions that work only on other screens than `here`. Each is shown as it is typed after a slash. The action `clear` is shown without one,
     /// because `/clear` begins a session.
-    #[must_use]
     pub fn palette(keys: &Keymap, recent: &[Action], here: &[When]) -> Self {
         let commands = slash::names()
             .iter()

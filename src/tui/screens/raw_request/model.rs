@@ -52,7 +52,6 @@ pub struct EditedRequest {
     pub base: Arc<str>,
     /// Its counts; None until the engine has counted it.
     pub counted: Option<EditCounts>,
-    /// Whether it is being sent.
     pub sending: bool,
 }
 
@@ -89,7 +88,6 @@ pub struct RawRequestScreen {
     pub cursor: usize,
     /// Height of the list when last drawn, in rows.
     pub page: usize,
-    /// The search text.
     pub search: TypedLine,
     /// Whether the search text is being typed.
     pub searching: bool,
@@ -103,7 +101,6 @@ pub struct RawRequestScreen {
 
 impl RawRequestScreen {
     /// Creates the screen for a request.
-    #[must_use]
     pub fn new(branch: BranchId, draft: Draft, request: RawRequest) -> Self {
         let mut raw = Self {
             branch,
@@ -133,7 +130,7 @@ impl RawRequestScreen {
     }
 
     /// Rebuilds the blocks, all unfolded; in a long body, messages are folded except the last.
-    pub fn rebuild_blocks(&mut self) {
+    fn rebuild_blocks(&mut self) {
         let blocks = request::blocks(&self.body);
         let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Message { .. }));
         let (mut folds, mut closed) = (Vec::new(), HashSet::new());

@@ -40,7 +40,6 @@ pub struct ToolsScreen {
 
 impl ToolsScreen {
     /// Creates the screen while its list is being loaded under `ticket`.
-    #[must_use]
     pub fn new(branch: BranchId, ticket: u64) -> Self {
         Self {
             branch,

@@ -50,7 +50,6 @@ pub struct Traces {
     pub whole: bool,
     /// Whether failures are listed in groups.
     pub grouped: bool,
-    /// The typed filter.
     pub filter: TypedLine,
     /// Whether the filter is being typed.
     pub filtering: bool,
@@ -79,7 +78,6 @@ pub struct Traces {
 
 impl Traces {
     /// Creates the screen with a call selected.
-    #[must_use]
     pub fn on(trace: Option<&ToolTrace>) -> Self {
         Self { chosen: trace.map(|trace| (trace.run, trace.call_id.clone())), ..Self::default() }
     }
