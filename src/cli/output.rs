@@ -13,7 +13,6 @@ use std::io::{self, BufRead, ErrorKind, Read, Write};
 const MAX_LINE: u64 = 64 << 10;
 
 /// The streams of a command.
-#[allow(clippy::struct_excessive_bools, reason = "independent properties of the streams")]
 pub struct Io<'a> {
     /// Standard output.
     pub out: &'a mut dyn Write,

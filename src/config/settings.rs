@@ -230,7 +230,6 @@ pub enum LinksChoice {
 /// The screen.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Screen {
     /// The theme's name, or `auto`.
     pub theme: String,

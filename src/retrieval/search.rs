@@ -4,7 +4,6 @@
 //!
 //! BM25 is Robertson's, with idf = ln(1 + (N − df + ½) / (df + ½)). Learning words from the best passages is
 //! Rocchio-style relevance feedback, with passages weighted by their score.
-#![allow(clippy::cast_precision_loss, reason = "scores are single precision; counts stay far below its limit")]
 
 use super::index::codec::Postings;
 use super::index::passages::passages;

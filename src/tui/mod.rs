@@ -43,7 +43,6 @@ const BACKGROUND_TIMEOUT: Duration = Duration::from_millis(80);
 
 /// The settings at the start of the workbench.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent switches from the command line and the settings")]
 pub struct Setup {
     /// The key table. Its problems are shown on the screen.
     pub keymap: Keymap,

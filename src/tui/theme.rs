@@ -132,7 +132,6 @@ pub struct Theme {
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-#[allow(clippy::struct_excessive_bools, reason = "a style in a file is a list of switches")]
 struct Raw {
     fg: Option<String>,
     bg: Option<String>,

@@ -18,7 +18,6 @@ pub fn recency(age: u64, spec: &Relevance) -> i32 {
         return 0;
     }
     let log = if spec.time_constant { 1.0 } else { std::f64::consts::LN_2 };
-    #[allow(clippy::cast_precision_loss, reason = "ages below 64 units are exact")]
     let part = (age % unit) as f64 / unit as f64;
     let mut value = exp_negative(part * log);
     for _ in 0..age / unit {

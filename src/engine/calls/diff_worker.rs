@@ -242,11 +242,14 @@ mod tests {
 
     const BRANCH: BranchId = BranchId(Uuid::nil());
 
+    fn store_in(folder: &std::path::Path) -> Store {
+        Store::open(&crate::store::OpenOptions { path: folder.join("s.db"), read_only: false }).unwrap().store
+    }
+
     /// Starts the thread, which then waits in the request of ticket 1 until something is sent to the returned sender.
     fn held_worker(folder: &std::path::Path) -> (DiffWorker, Receiver<Event>, Sender<()>) {
-        let options = crate::store::OpenOptions { path: folder.join("s.db"), read_only: false };
         let (events, answers) = channel();
-        let worker = DiffWorker::start(Store::open(&options).unwrap().store, events).expect("the thread starts");
+        let worker = DiffWorker::start(store_in(folder), events).expect("the thread starts");
         let (go, until) = channel();
         let (started, is_started) = channel();
         worker.compare(Ticket(1), DiffRequest::Held { started, until }, Vec::new(), None).unwrap();
@@ -264,6 +267,25 @@ mod tests {
             other => panic!("{other:?}"),
         };
         answers.iter().take(count).map(one).collect()
+    }
+
+    #[test]
+    fn a_comparison_reads_the_operations_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store_in(folder.path());
+        let context = DiffContext {
+            store: &store,
+            stored_plans: &mut StoredPlans::default(),
+            sessions: &[],
+            current: None,
+            stale: &|| false,
+            operations: RefCell::default(),
+        };
+        let before = Store::reads_of_this_thread();
+        for _ in 0..3 {
+            assert!(context.operations(SessionId(Uuid::nil())).unwrap().is_empty());
+        }
+        assert_eq!(Store::reads_of_this_thread(), before + 1);
     }
 
     #[test]

@@ -49,7 +49,6 @@ impl Code {
     }
 
     /// Returns the cosine of two vectors of one model, about -1 to 1; 0 if their dimensions differ.
-    #[allow(clippy::cast_precision_loss, reason = "at most 16,384 products of at most 127 x 127")]
     pub fn cosine(&self, other: &Self) -> f32 {
         if self.values.len() != other.values.len() {
             return 0.0;
@@ -118,7 +117,6 @@ impl Query {
         let step = largest / f32::from(finest.min(8191));
         #[allow(clippy::cast_possible_truncation, reason = "at most 8191 either way")]
         let values = rotated.iter().map(|value| (value / step).round() as i16).collect();
-        #[allow(clippy::cast_precision_loss, reason = "at most 16,384")]
         let border = (rotated.len() as f32).sqrt().recip();
         let (signs, heavy) = (bits(&rotated, |value| value < 0.0), bits(&rotated, |value| value.abs() > border));
         Ok(Some(Self { scale: step, values, signs, heavy }))
@@ -195,7 +193,6 @@ fn hadamard(values: &mut [f32]) {
         }
         half *= 2;
     }
-    #[allow(clippy::cast_precision_loss, reason = "at most 16,384")]
     let scale = (values.len() as f32).sqrt().recip();
     for value in values {
         *value *= scale;

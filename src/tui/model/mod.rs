@@ -47,7 +47,6 @@ const SEARCH_PAUSE: u64 = 16;
 
 /// Facts about this run of the program.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Facts {
     /// Seconds east of Greenwich, for local times.
     pub offset: i32,

@@ -44,7 +44,6 @@ struct ListBasis {
 
 /// The tool calls screen.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent view options")]
 pub struct Traces {
     /// Whether the calls of the whole session are listed.
     pub whole: bool,
