@@ -15,7 +15,7 @@ use crate::domain::summary::draft::AutoSummaryOverride;
 use serde::{Deserialize, Serialize};
 
 /// A session as lists show it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SessionCard {
     pub id: SessionId,
     /// The title, unsanitized.

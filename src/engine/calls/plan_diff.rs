@@ -9,7 +9,8 @@ use crate::context::explain::cause::{self, ChangesBetweenCalls};
 use crate::context::explain::transition;
 use crate::domain::base::{BranchId, Failure, Hash, NodeId};
 use crate::domain::call::RunCard;
-use crate::domain::conversation::{Atom, Branch, Change, Operation, Slot, Subject, Transition, Tree, memory};
+use crate::domain::conversation::memory;
+use crate::domain::conversation::{Atom, Branch, Change, Operation, Slot, Subject, Transition, Tree};
 use crate::domain::planning::row_matching::{self, subject};
 use crate::domain::planning::{
     CallRef, Cause, ContextPlan, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff, RowKind,

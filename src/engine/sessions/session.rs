@@ -41,6 +41,7 @@ pub(crate) fn cleared_texts(store: &Store, branch: BranchId) -> Result<Vec<(i64,
 }
 
 /// An open session.
+#[derive(Default)]
 pub(crate) struct Session {
     pub(crate) card: SessionCard,
     pub(crate) tree: Arc<Tree>,
@@ -72,9 +73,6 @@ impl Session {
             card,
             tree: Arc::new(Tree::build(store.heads(id)?)),
             branches: store.branches(id)?,
-            states: Vec::new(),
-            state_at: HashMap::new(),
-            suggesting: Vec::new(),
             runs: Arc::new(store.runs(id)?),
             tags: store.tags(id)?.into_iter().map(|tag| (tag.node, tag)).collect(),
             races: store.branch_runs(id)?,
@@ -84,8 +82,7 @@ impl Session {
                 .map(|summary| (summary.id, LoadedSummary::new(summary)))
                 .collect(),
             current: BranchId(id.0),
-            state_missing: HashSet::new(),
-            paths: Paths::default(),
+            ..Self::default()
         };
         session.add_states(store.states(id)?);
         let last = store.last_branch(id)?;

@@ -9,7 +9,7 @@ use super::tool_calls::AnswerCalls;
 use crate::domain::base::{BranchId, Failure, FailureKind, RunId};
 use crate::domain::call::{CallEnd, Certainty, Delta, Outcome, ProviderErrorKind, RunStatus};
 use crate::domain::tool::consent::CANCELED;
-use crate::domain::tool::{ToolOutcome, ToolOutput, ToolStatus, ToolTrace, TraceDetails};
+use crate::domain::tool::{ToolOutcome, ToolOutput, ToolStatus, ToolTrace};
 use crate::engine::api::{Event, ToolEvent, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, SummaryReport, TurnReport};
@@ -214,21 +214,11 @@ impl Core {
         let traces = calls.iter().map(|(index, name, args)| ToolTrace {
             call_id: ids.get(*index).cloned().unwrap_or_default(),
             run: live.card.id,
-            node: None,
             turn,
             name: name.clone(),
             args: args.clone(),
-            status: None,
-            bytes: 0,
-            truncated_from: None,
-            est_tokens: 0,
-            duration_ms: 0,
             at: now,
-            preview: String::new(),
-            word: None,
-            exit: None,
-            changed: Vec::new(),
-            more: TraceDetails::default(),
+            ..ToolTrace::default()
         });
         live.traces = traces.collect();
         let episode = AnswerCalls {

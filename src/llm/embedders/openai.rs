@@ -40,6 +40,7 @@ pub struct ServerSettings {
     pub timeout: Duration,
     /// Prefix of every question, for models that expect one ("query: ").
     pub query_prefix: String,
+    /// Prefix of every passage ("passage: ").
     pub passage_prefix: String,
 }
 

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 const TRACES: usize = 500;
 
 /// The open session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Session {
     /// Title, dates, and counts.
     pub card: SessionCard,
@@ -45,23 +45,7 @@ pub struct Session {
 impl Session {
     /// Builds a session from its parts.
     pub fn new(card: SessionCard, nodes: Vec<NodeHead>, branches: Vec<Branch>, current: BranchId) -> Self {
-        Self {
-            card,
-            tree: Tree::build(nodes),
-            branches,
-            current,
-            traces: Vec::new(),
-            trace_revision: 0,
-            workspace: (String::new(), false),
-            settings: HashMap::new(),
-            unread: HashSet::new(),
-            tags: HashMap::new(),
-            races: HashMap::new(),
-            tree_rows: TreeRows::default(),
-            by_user: HashMap::new(),
-            by_answer: HashMap::new(),
-            trace_of: HashMap::new(),
-        }
+        Self { card, tree: Tree::build(nodes), branches, current, ..Self::default() }
     }
 
     /// The current branch.

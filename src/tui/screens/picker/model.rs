@@ -14,8 +14,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The kind of a list, by its contents.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kind {
+    #[default]
     Sessions,
     Models,
     /// Models to repeat a stored call with.
@@ -139,7 +140,7 @@ pub enum PickerRow {
 }
 
 /// A list that is filtered by typing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Picker {
     /// The kind of the list.
     pub kind: Kind,
@@ -171,21 +172,7 @@ pub struct Picker {
 impl Picker {
     /// Creates an empty list.
     pub fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            entries: Vec::new(),
-            filter: TypedLine::default(),
-            shown: Vec::new(),
-            marks: Vec::new(),
-            cursor: 0,
-            headings: Vec::new(),
-            columns: Vec::new(),
-            elsewhere: None,
-            chosen: BTreeSet::new(),
-            race: None,
-            loading: false,
-            ticket: 0,
-        }
+        Self { kind, ..Self::default() }
     }
 
     /// Creates the list of all actions: `recent` ones first, then the others by group, then the commands that have no

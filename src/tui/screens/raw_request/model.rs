@@ -56,7 +56,7 @@ pub struct EditedRequest {
 }
 
 /// The exact request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RawRequestScreen {
     pub branch: BranchId,
     /// The draft that the request sends.
@@ -109,21 +109,9 @@ impl RawRequestScreen {
             digest: request.digest,
             tokens: (request.tokens, request.budget),
             parts: request.parts,
-            edit: None,
-            sent: None,
-            folds: Vec::new(),
-            by_section: false,
-            closed: HashSet::new(),
-            rows: Vec::new(),
-            made: (0, 0),
             state: 1,
-            cursor: 0,
             page: 1,
-            search: TypedLine::default(),
-            searching: false,
-            hits: Vec::new(),
-            hit: 0,
-            follow: None,
+            ..Self::default()
         };
         raw.rebuild_blocks();
         raw
