@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// Version of the rule for finding evidence. Incremented whenever the rule finds different evidence.
 pub const RULE: u32 = 1;
 /// Minimum number of turns in which an item was sent and not used before it is reported.
-const MIN_UNUSED_TURNS: u32 = 5;
+pub const MIN_UNUSED_TURNS: u32 = 5;
 
 named_enum! {
     /// How an answer used an item.

@@ -4,7 +4,8 @@
 use super::path::Paths;
 use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId};
 use crate::domain::call::{BranchRun, RunCard};
-use crate::domain::conversation::{Branch, NodeHead, SessionCard, Slot, StateVersion, Tag, Tree, branch};
+use crate::domain::conversation::branch;
+use crate::domain::conversation::{Branch, NodeHead, SessionCard, Slot, StateVersion, Tag, Tree};
 use crate::engine::api::{Answer, SessionView};
 use crate::engine::plans::sources::summaries::LoadedSummary;
 use crate::store::Store;
@@ -41,7 +42,6 @@ pub(crate) fn cleared_texts(store: &Store, branch: BranchId) -> Result<Vec<(i64,
 }
 
 /// An open session.
-#[derive(Default)]
 pub(crate) struct Session {
     pub(crate) card: SessionCard,
     pub(crate) tree: Arc<Tree>,
@@ -73,6 +73,9 @@ impl Session {
             card,
             tree: Arc::new(Tree::build(store.heads(id)?)),
             branches: store.branches(id)?,
+            states: Vec::new(),
+            state_at: HashMap::new(),
+            suggesting: Vec::new(),
             runs: Arc::new(store.runs(id)?),
             tags: store.tags(id)?.into_iter().map(|tag| (tag.node, tag)).collect(),
             races: store.branch_runs(id)?,
@@ -82,7 +85,8 @@ impl Session {
                 .map(|summary| (summary.id, LoadedSummary::new(summary)))
                 .collect(),
             current: BranchId(id.0),
-            ..Self::default()
+            state_missing: HashSet::new(),
+            paths: Paths::default(),
         };
         session.add_states(store.states(id)?);
         let last = store.last_branch(id)?;
