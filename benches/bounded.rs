@@ -7,12 +7,7 @@
 //! opening (which indexes), and measurement run in separate processes, so that memory is measured separately.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
-#![allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "small numbers"
-)]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
 
 #[allow(dead_code, reason = "the tests use the rest of it")]
 #[path = "../tests/it/support"]

@@ -12,7 +12,7 @@
 //! questions.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
+#![allow(clippy::cast_possible_truncation, reason = "counts of a bench")]
 
 use pleach::code::find::cards::{Limits, Sources, fill};
 use pleach::code::find::rank::{Hit, prefer_other_files, rank};

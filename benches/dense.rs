@@ -7,12 +7,7 @@
 //! little-endian, concatenated; the last 200 are the queries). The faiss half needs `python3` with faiss-cpu and numpy.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
-#![allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "figures are rounded anyway"
-)]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "figures are rounded anyway")]
 
 #[allow(dead_code, reason = "other benches use the rest of it")]
 #[path = "shared/dice.rs"]

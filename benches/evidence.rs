@@ -8,7 +8,6 @@
 //! conversation's own questions retrieve.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
-#![allow(clippy::cast_precision_loss, reason = "counts of a bench")]
 
 #[allow(dead_code, reason = "other benches use the rest of it")]
 #[path = "shared/setup.rs"]

@@ -6,7 +6,6 @@
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
-    clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     reason = "small numbers"
 )]

@@ -9,7 +9,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(unreachable_pub, reason = "its parts are files of their own")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
+#![allow(clippy::cast_possible_truncation, reason = "counts of a bench")]
 #![allow(clippy::cast_sign_loss, reason = "positive throughout")]
 
 #[path = "recall/baseline.rs"]

@@ -7,15 +7,14 @@
 //! Not for: waiting time (`workbench`, `planning`).
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
-#![allow(clippy::cast_precision_loss, reason = "small numbers")]
 
 #[allow(dead_code, reason = "other benches use the rest of it")]
 #[path = "shared/setup.rs"]
 mod shared;
 
 use pleach::config::load::{Environment, Sources, load};
-use pleach::config::settings::CallOverrides;
 use pleach::domain::base::BranchId;
+use pleach::domain::conversation::Overrides;
 use pleach::engine::Engine;
 use pleach::engine::api::{
     Answer, Draft, DraftKind, Event, Events, PlanRequest, Request, SessionAnswer, SessionRequest, Ticket, TurnEvent,
@@ -54,7 +53,7 @@ fn main() {
 }
 
 fn soak(turns: usize, home: &Path, store: &Path, budget: Option<u32>) {
-    let overrides = CallOverrides { profile: Some("offline".into()), budget, ..CallOverrides::default() };
+    let overrides = Overrides { profile: Some("offline".into()), budget, ..Overrides::default() };
     let env = Environment::of([("HOME", home.to_str().unwrap())]);
     let sources = Sources { env, workspace: home.to_path_buf(), store: Some(store.to_path_buf()), overrides };
     let config = load(sources).unwrap();

@@ -163,8 +163,13 @@ const WITHOUT_WILDCARDS: &[(&str, usize)] = &[
     ("cli/conversation/ask.rs", 2),
     ("cli/conversation/race.rs", 1),
     ("cli/mod.rs", 1),
+    ("context/explain/cause.rs", 1),
     ("domain/planning/reason.rs", 1),
     ("domain/planning/reason_facts.rs", 1),
+    ("engine/api/request/call.rs", 1),
+    ("engine/api/request/mod.rs", 1),
+    ("engine/api/request/plan.rs", 1),
+    ("engine/api/request/turn.rs", 1),
     ("engine/dispatch.rs", 1),
     ("tui/chat/update/mod.rs", 1),
     ("tui/screens/mod.rs", 1),
@@ -821,7 +826,6 @@ fn architecture_rules_hold() {
     assert!(list.is_empty(), "{} violations:\n{}", list.len(), list.join("\n"));
 }
 
-/// The violations in a sample file, as `line: rule`.
 #[test]
 fn sentences_take_keys_from_the_key_table() {
     let found: Vec<String> =
@@ -832,6 +836,7 @@ fn sentences_take_keys_from_the_key_table() {
     assert_eq!(caught("// \"Esc\"\nfn a() { say(\"Escape\", Key::Esc, '\"', \"F13\"); }"), 0);
 }
 
+/// The violations in a sample file, as `line: rule`.
 fn violations_in(file: &str, code: &str) -> Vec<String> {
     let text = format!("//! A planted file. Not for: anything.\n{code}\n");
     inspect(file, &text).into_iter().map(|violation| format!("{}: {}", violation.line, violation.rule)).collect()

@@ -34,7 +34,6 @@ pub(super) struct Client<'a> {
 
 impl<'a> Client<'a> {
     /// Connects to the engine behind `sender`.
-    #[must_use]
     pub(super) fn new(sender: &'a dyn RequestSender, events: &'a Events, rules: Vec<Rule>) -> Self {
         Self { sender, events, next: 1, rules, blocked: None, line_open: false, waiting: Vec::new() }
     }

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(super) const MAX_MESSAGE: u64 = 10 << 20;
 
 /// The maximum size of a request body, or of a batch of queries, in bytes.
-pub(super) const MAX_BODY: u64 = 32 << 20;
+const MAX_BODY: u64 = 32 << 20;
 
 /// The maximum number of bytes read from an endless source: a pipe or a device.
 const MAX_STREAM: u64 = 2 << 30;
@@ -80,7 +80,7 @@ impl Io<'_> {
     }
 
     /// Reads all of standard input unchanged, at most `most` bytes.
-    pub(super) fn read_exactly(&mut self, most: u64) -> Result<String, Stop> {
+    fn read_exactly(&mut self, most: u64) -> Result<String, Stop> {
         let _waiting = (!self.in_tty).then(warn_when_silent);
         bounded(&mut self.input, most, "Standard input")
     }

@@ -13,7 +13,6 @@ use std::io::{self, BufRead, ErrorKind, Read, Write};
 const MAX_LINE: u64 = 64 << 10;
 
 /// The streams of a command.
-#[allow(clippy::struct_excessive_bools, reason = "independent properties of the streams")]
 pub struct Io<'a> {
     /// Standard output.
     pub out: &'a mut dyn Write,
@@ -184,7 +183,7 @@ impl Io<'_> {
     }
 
     /// Discards text that was typed at a terminal before a question, because it is not an answer to it.
-    pub(crate) fn discard_typed(&mut self) {
+    fn discard_typed(&mut self) {
         #[cfg(unix)]
         if self.in_tty {
             let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);

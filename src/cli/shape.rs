@@ -238,7 +238,6 @@ pub(super) fn prompt_cost(cost: PromptCost) -> Value {
 }
 
 /// Converts millionths of a dollar to dollars.
-#[allow(clippy::cast_precision_loss, reason = "amounts far below 2^53 are exact")]
 pub fn dollars(micro: u64) -> f64 {
     micro as f64 / 1e6
 }

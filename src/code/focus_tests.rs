@@ -3,9 +3,8 @@
 use super::find::cards::{Limits, SentLines, compose, fill};
 use super::find::choose::{focused, mentioned, scope};
 use super::find::gate::skip_reason;
-use super::find::names;
-use super::find::query;
 use super::find::rank::{Hit, prefer_other_files, rank};
+use super::find::{names, query};
 use super::index::build::{Folders, Round, renew};
 use super::index::records::Index;
 use super::parse::walk::{Bounds, holds_code};

@@ -234,9 +234,6 @@ impl Config {
 
     /// Stores the user's decision about the settings with this digest. Returns false, and stores nothing, if the
     /// settings have changed since.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read or the decision cannot be written.
     pub fn record_folder_answer(&self, digest: Hash, yes: bool) -> Result<bool, ConfigError> {
         let file = self.workspace.join(FOLDER_FILE);
         let Some(layer) = Layer::read::<Settings>(&file)? else { return Ok(false) };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::load::{Environment, Sources};
-use crate::config::settings::CallOverrides;
+use crate::domain::conversation::Overrides;
 use crate::domain::planning::Mode;
 use tempfile::TempDir;
 
@@ -36,7 +36,7 @@ impl TestHome {
     fn load_at(&self, workspace: PathBuf) -> Config {
         let home = self.0.path().display().to_string();
         let env = Environment::of([("HOME", home.as_str())]);
-        load(Sources { env, workspace, store: None, overrides: CallOverrides::default() }).unwrap()
+        load(Sources { env, workspace, store: None, overrides: Overrides::default() }).unwrap()
     }
 
     fn load(&self) -> Config {

@@ -3,15 +3,13 @@
 //! Not for: changing settings (`save`), or choosing a profile (`start`).
 
 use super::error::{ConfigError, Place, nearest, unknown_tool};
-use super::folder;
 use super::layer::{Layer, merge};
 use super::models::ModelTable;
 use super::paths::{Paths, expand};
-use super::policies;
-use super::renamed;
-use super::settings::{AUTO, CallOverrides, EmbedderKind, Settings};
-use super::themes;
+use super::settings::{AUTO, EmbedderKind, Settings};
+use super::{folder, policies, renamed, themes};
 use crate::domain::call::{Backend, Profile, address};
+use crate::domain::conversation::Overrides;
 use crate::domain::planning::{Mode, PolicySpec};
 use crate::domain::tool::FolderSettings;
 use std::collections::BTreeMap;
@@ -56,7 +54,7 @@ pub struct Sources {
     pub workspace: PathBuf,
     pub store: Option<PathBuf>,
     /// The other flags.
-    pub overrides: CallOverrides,
+    pub overrides: Overrides,
 }
 
 /// The configuration of this run of the program.
@@ -65,12 +63,11 @@ pub struct Config {
     pub settings: Settings,
     /// The paths of files and folders.
     pub paths: Paths,
-    /// Policies by name.
     pub policies: BTreeMap<String, PolicySpec>,
     /// The known properties of models.
     pub models: ModelTable,
     /// The command line's choices, which override the branch's settings.
-    pub overrides: CallOverrides,
+    pub overrides: Overrides,
     /// The current folder of the program.
     pub workspace: PathBuf,
     /// The environment, for keys.
@@ -133,7 +130,6 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
     })
 }
 
-/// Merges all layers into one table.
 fn merged(layers: &[Layer]) -> toml::Table {
     let mut table = toml::Table::new();
     for layer in layers {

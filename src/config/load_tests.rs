@@ -42,7 +42,7 @@ impl Home {
             env: Environment(Arc::new(move |name| map.get(name).cloned())),
             workspace: self.work(),
             store: None,
-            overrides: CallOverrides::default(),
+            overrides: Overrides::default(),
         }
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const TABLE: &str = include_str!("../../config/models.toml");
 
 /// The context window assumed for unknown models.
-pub const ASSUMED_WINDOW: u32 = 8_192;
+const ASSUMED_WINDOW: u32 = 8_192;
 
 /// The domains of public providers. The built-in table has the prices of their models; a server at any other address may
 /// serve a model of the same name at any price.

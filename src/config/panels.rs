@@ -58,7 +58,6 @@ impl Class {
 /// The arrangement of a size class. A width or height of 0 is the default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[allow(clippy::struct_excessive_bools, reason = "one flag per panel")]
 pub struct Arrangement {
     pub layout: Shape,
     /// Width of the left panels in columns.

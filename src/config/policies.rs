@@ -58,9 +58,6 @@ pub(super) fn own_files(dir: &Path) -> Result<BTreeMap<String, PathBuf>, ConfigE
 }
 
 /// Parses a policy's text. Errors have a position.
-///
-/// # Errors
-/// Returns an error if the text is not valid TOML, or contains an unknown key or an invalid value.
 pub fn read(name: &str, text: &str) -> Result<PolicySpec, ConfigError> {
     spec(name, &Layer::parse::<PolicySpec>(&format!("policy {name}"), text)?)
 }

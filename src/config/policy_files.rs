@@ -51,9 +51,6 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// Returns all policies with their histories, built-in policies first. Policies that cannot be read are skipped.
-///
-/// # Errors
-/// Returns an error if the folder cannot be read.
 pub fn list(dir: &Path) -> Result<Vec<PolicyText>, ConfigError> {
     let own = own_files(dir)?;
     let presets = BUILT_IN.into_iter().filter(|(name, _)| !own.contains_key(*name)).map(|(name, text)| PolicyText {
@@ -116,9 +113,6 @@ pub fn save(dir: &Path, name: &str, text: &str, preset: Option<&str>) -> Result<
 
 /// Restores the version that the current version was made from, or with `forward` the newest version that was made from
 /// the current one. Returns the number and the policy, or None if there is no such version.
-///
-/// # Errors
-/// Returns an error if that version is no longer a valid policy, or if the file cannot be written.
 pub fn step(dir: &Path, name: &str, forward: bool) -> Result<Option<(u32, PolicySpec)>, ConfigError> {
     let file = dir.join(format!("{name}.toml"));
     let unwritable = |error| ConfigError::unwritable(&file, &error);

@@ -13,7 +13,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 /// The name of a folder's own server file.
-pub const MCP_FILE: &str = ".mcp.json";
+const MCP_FILE: &str = ".mcp.json";
 /// The maximum size of the file in bytes, and the maximum number of servers in it.
 const MOST_BYTES: u64 = 1 << 20;
 const MOST_SERVERS: usize = 64;

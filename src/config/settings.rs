@@ -7,7 +7,7 @@ pub use super::mcp::{McpKind, McpServer};
 use crate::domain::base::named_enum::named_enum;
 use crate::domain::call::{Encoding, Limits, Price, Profile};
 use crate::domain::code::CodeSettings;
-use crate::domain::planning::{Layout, Mode, StateBlock};
+use crate::domain::planning::{Mode, StateBlock};
 use crate::domain::tool::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -45,7 +45,6 @@ pub struct Settings {
     pub project: Project,
     /// Code of the workspace.
     pub code: CodeSettings,
-    /// Races.
     pub race: Race,
     pub screen: Screen,
     pub store: Store,
@@ -57,7 +56,6 @@ pub struct Settings {
     pub profiles: BTreeMap<String, Profile>,
     /// The user's entries about models, by name or prefix of a name.
     pub models: BTreeMap<String, ModelEntry>,
-    /// MCP servers, by name.
     #[serde(rename = "mcpServers")]
     pub mcp_servers: BTreeMap<String, McpServer>,
 }
@@ -232,7 +230,6 @@ pub enum LinksChoice {
 /// The screen.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Screen {
     /// The theme's name, or `auto`.
     pub theme: String,
@@ -320,9 +317,7 @@ pub struct Embedder {
     pub model: String,
     /// Requested dimensions; 0 is the model's default.
     pub dimensions: u32,
-    /// The prefix of every query.
     pub query_prefix: String,
-    /// The prefix of every passage.
     pub passage_prefix: String,
 }
 
@@ -350,17 +345,4 @@ pub struct ModelEntry {
     pub tokenizer: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
-}
-
-/// Settings from the command line, which override the branch's settings.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct CallOverrides {
-    /// Context mode.
-    pub mode: Option<Mode>,
-    pub policy: Option<String>,
-    /// Limit on the prompt in tokens.
-    pub budget: Option<u32>,
-    pub model: Option<String>,
-    pub profile: Option<String>,
-    pub layout: Option<Layout>,
 }

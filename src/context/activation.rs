@@ -68,7 +68,6 @@ pub struct DecisionContext<'a> {
 pub enum ItemChange {
     /// Send it with the next call.
     Ephemeral,
-    /// Lease it.
     Lease,
     /// Renew its lease.
     Renew,
@@ -126,7 +125,6 @@ pub struct Step {
     /// Index of the item in the list.
     pub item: usize,
     pub to: ItemChange,
-    /// Why it changes.
     pub why: ChangeReason,
 }
 

@@ -83,7 +83,6 @@ pub struct ToolUse {
     pub args: String,
     /// Whether it succeeded.
     pub done: bool,
-    /// The files it changed.
     pub changed: Vec<ChangedFile>,
 }
 

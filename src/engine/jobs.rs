@@ -166,9 +166,6 @@ pub(crate) fn service(name: &str, work: impl FnOnce() + Send + 'static) -> Resul
 
 /// Runs a part of a service's work, named as in "An internal error stopped the search.". A panic becomes a failure, and
 /// the service goes on.
-///
-/// # Errors
-/// Fails if the work fails or panics.
 pub(crate) fn guarded<T>(name: &str, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(Failure::new(FailureKind::Internal, format!("An internal error stopped {name}."))

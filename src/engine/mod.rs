@@ -59,9 +59,6 @@ impl RequestSender for EngineSender {
 
 impl Engine {
     /// Starts the engine's threads.
-    ///
-    /// # Errors
-    /// Fails if the system cannot start one of the threads.
     pub fn start(setup: Setup) -> Result<(Self, Events), Failure> {
         let (inbox, receiver) = mpsc::channel();
         let (events, out) = mpsc::channel::<Event>();

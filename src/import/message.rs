@@ -21,7 +21,6 @@ pub(super) enum Parent {
 
 /// A record that is not placed in its tree yet.
 #[derive(Clone, PartialEq, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "independent facts about a message")]
 pub(super) struct Draft {
     /// The message's number in the file, for sentences.
     pub(super) number: u64,

@@ -47,7 +47,6 @@ const MAX_UTF16_BYTES: u64 = 32 << 20;
 /// Why a file could not be read at all.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ImportError {
-    /// The file is empty.
     #[error("{file} is empty; there is nothing to import.")]
     Empty { file: String },
     /// The file is a zip archive.

@@ -77,7 +77,6 @@ fn entry(byte: u8) -> u64 {
 
 /// The state of the shortening.
 #[derive(Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent facts about the place in the text")]
 pub(super) struct Shortener {
     limits: Limits,
     kept: Vec<u8>,

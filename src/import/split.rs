@@ -37,7 +37,6 @@ pub(super) struct Element {
 /// The kept part of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kept {
-    /// All of it.
     Whole,
     /// A shortened form.
     Part,
@@ -182,7 +181,7 @@ pub(super) fn find_lists(source: &mut Source, lists: ([&str; 2], &str)) -> io::R
 }
 
 /// The number of bytes of a field's name that are compared.
-pub(super) const COMPARED_BYTES: usize = 16;
+const COMPARED_BYTES: usize = 16;
 
 /// Finds the bytes of JSON outside strings, over several reads.
 #[derive(Default)]

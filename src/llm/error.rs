@@ -6,11 +6,7 @@
 pub enum LlmError {
     /// A key is needed and none was found.
     #[error("profile {profile} needs a key, but there is none: {looked}")]
-    NoKey {
-        profile: String,
-        /// Where it was looked for.
-        looked: String,
-    },
+    NoKey { profile: String, looked: String },
     /// The key command failed.
     #[error("the key command of profile {profile} failed: {why}")]
     KeyCommand {

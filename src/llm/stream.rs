@@ -24,7 +24,6 @@ const KEEP_ALIVE: [&str; 4] = ["ping", "keep-alive", "keepalive", "heartbeat"];
 
 /// Reads one answer.
 #[derive(Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent facts about the response")]
 pub struct AnswerReader {
     chunks: Chunks,
     kind: BodyKind,

@@ -53,7 +53,6 @@ pub(super) struct Call {
     pub(super) limit: usize,
 }
 
-/// An event of a call.
 enum CallEvent {
     Progress(String),
     Done(ToolOutput, Option<String>),

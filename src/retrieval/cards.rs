@@ -35,7 +35,6 @@ pub struct Piece {
 
 /// The form of a piece: the text before and after its own text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent marks")]
 struct Form {
     /// It continues the previous passage of the same message.
     continues: bool,

@@ -48,9 +48,6 @@ pub struct Floor {
 
 impl Floor {
     /// Computes the floor for a question over the searchable messages.
-    ///
-    /// # Errors
-    /// If stored postings cannot be read.
     pub fn new(options: &SearchOptions<'_>, text: &str) -> Result<Self, RetrievalError> {
         let query = Query::new(options.index, options.scope, text);
         let signals = gate::measure(options, text, &query)?;
@@ -82,7 +79,6 @@ impl Floor {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a number of words")]
 fn question_weight(signals: &MessageSignals) -> f32 {
     signals.mass + (signals.content - signals.known) as f32 * signals.once
 }
@@ -90,7 +86,6 @@ fn question_weight(signals: &MessageSignals) -> f32 {
 /// Returns whether the weight that one place contains is at least this share of the question's weight. A known
 /// identifier, a phrase that points to the past, or a time from which there are messages is sufficient evidence that
 /// the question refers to older messages.
-#[allow(clippy::cast_precision_loss, reason = "a number of speakers")]
 fn is_covered(signals: &MessageSignals, (contained, share): (f32, f32)) -> bool {
     let names = signals.named as f32 * signals.once;
     signals.code || signals.cue || signals.dated || contained + names >= share * (question_weight(signals) + names)

@@ -13,7 +13,6 @@ use crate::domain::call::{Gate, PassReason, SkipReason};
 use std::collections::HashSet;
 
 /// The gate's measurements of a message.
-#[allow(clippy::struct_excessive_bools, reason = "independent measurements")]
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct MessageSignals {
     /// Number of different content words: no stop words, filler words, or speakers' names.
@@ -47,9 +46,6 @@ pub struct MessageSignals {
 }
 
 /// Measures a message over a scope. `query` is the message as a query.
-///
-/// # Errors
-/// If stored postings cannot be read.
 pub fn measure(options: &SearchOptions<'_>, text: &str, query: &Query) -> Result<MessageSignals, RetrievalError> {
     let lower = lower(text);
     let names = options.index.speakers();
@@ -186,7 +182,6 @@ const AHEAD: (f32, f32) = (0.3, 0.45);
 pub(super) fn far_above(cosines: &[(u32, f32)], asks: bool) -> HashSet<u32> {
     let finite = || cosines.iter().filter(|(_, cosine)| cosine.is_finite());
     let sum: f64 = finite().map(|(_, cosine)| f64::from(*cosine)).sum();
-    #[allow(clippy::cast_precision_loss, reason = "a number of passages")]
     let mean = sum / finite().count().max(1) as f64;
     let wanted = f64::from(if asks { AHEAD.0 } else { AHEAD.1 });
     finite().filter(|(_, cosine)| f64::from(*cosine) - mean >= wanted * (1.0 - mean)).map(|(at, _)| *at).collect()
@@ -194,9 +189,6 @@ pub(super) fn far_above(cosines: &[(u32, f32)], asks: bool) -> HashSet<u32> {
 
 /// Measures a message and decides, as [`measure`] and [`decide`] do; if the words do not open the gate, cosines decide,
 /// where given.
-///
-/// # Errors
-/// If stored postings cannot be read.
 pub fn gate(options: &SearchOptions<'_>, text: &str) -> Result<Gate, RetrievalError> {
     if options.scope.slots() == 0 {
         return Ok(Gate::Skipped(SkipReason::NothingToFind));

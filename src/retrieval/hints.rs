@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// The term that marks every passage in the index that mentions a time.
-pub const TIME: Term = 0x7469_6d65_0000_0001;
+const TIME: Term = 0x7469_6d65_0000_0001;
 /// The term that marks every passage in the index that contains a number.
-pub const NUMBER: Term = 0x6e75_6d62_0000_0002;
+const NUMBER: Term = 0x6e75_6d62_0000_0002;
 
 const DAY: i64 = 86_400;
 /// Days after a date during which messages may still refer to it.

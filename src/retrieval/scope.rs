@@ -2,7 +2,7 @@
 //! sittings (stretches of messages without a long gap), and the statistics of the whole. Everything is computed from
 //! the path alone, so that other branches do not affect it.
 //! Not for: scores (`search`).
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "statistics are single precision")]
+#![allow(clippy::cast_possible_truncation, reason = "statistics are single precision")]
 
 use super::index::session::{Index, IndexedMessage, NOBODY};
 use crate::domain::conversation::Role;

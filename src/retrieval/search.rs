@@ -4,9 +4,7 @@
 //!
 //! BM25 is Robertson's, with idf = ln(1 + (N − df + ½) / (df + ½)). Learning words from the best passages is
 //! Rocchio-style relevance feedback, with passages weighted by their score.
-#![allow(clippy::cast_precision_loss, reason = "scores are single precision; counts stay far below its limit")]
 
-use super::RetrievalError;
 use super::index::codec::Postings;
 use super::index::passages::passages;
 use super::index::segment::Source;
@@ -14,8 +12,8 @@ use super::index::session::Index;
 use super::index::words::Term;
 use super::query::Query;
 use super::scope::{Filter, NO_SLOT, Scope};
-use super::smooth;
 use super::tuning::Tuning;
+use super::{RetrievalError, smooth};
 use crate::domain::base::Hash;
 use crate::domain::call::ScoreParts;
 use std::borrow::Cow;
@@ -90,9 +88,6 @@ pub(super) type List = Vec<(u32, u32)>;
 
 /// Returns the passages by decreasing score; passages with equal scores by their place on the path. Contains only
 /// passages that some word, neighbor, or cosine supports.
-///
-/// # Errors
-/// If stored postings cannot be read.
 pub fn search(options: &SearchOptions<'_>, query: &Query) -> Result<Vec<Hit>, RetrievalError> {
     let tuning = options.tuning.copied().unwrap_or_else(|| Tuning::of(&options.scope.shape));
     let allowed = options.filter.allowed(options.index, options.scope);

@@ -5,7 +5,7 @@
 //! Within a sitting s(i) = w(i) + before·w(i−1) + after·w(i+1), where w(i) is the score of the best passage of message
 //! i: the answer follows its question. Cosines are fused as z-scores, which keep the distance between passages; ranks
 //! would not.
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "scores are single precision")]
+#![allow(clippy::cast_possible_truncation, reason = "scores are single precision")]
 
 use super::query::Query;
 use super::search::{Hit, LARGE, MOST_HITS, SearchOptions, Words, best};

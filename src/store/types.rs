@@ -95,7 +95,6 @@ pub enum Write {
         branch: BranchId,
         /// The expected head.
         expect: Option<NodeId>,
-        /// The new head.
         head: Option<NodeId>,
     },
     RenameBranch {
@@ -105,7 +104,6 @@ pub enum Write {
     /// Archives a branch or restores it.
     ArchiveBranch {
         branch: BranchId,
-        /// Whether it is archived.
         archived: bool,
     },
     /// Replaces all overrides of a branch.
@@ -152,7 +150,6 @@ pub enum Write {
         branch: BranchId,
         /// The expected summaries.
         expect: Vec<Hash>,
-        /// The new summaries.
         summaries: Vec<Hash>,
     },
     /// Stores the draft of a summary that waits on its branch if the current one is `expect` (`None`: none), otherwise
@@ -176,7 +173,6 @@ pub enum Write {
     SetUndone {
         /// The operation's `seq`.
         seq: u64,
-        /// Whether it is undone.
         undone: bool,
     },
     /// Stores a plan's JSON under its id; known ids are skipped.
@@ -295,7 +291,6 @@ pub enum Write {
         /// The message's key.
         node: Hash,
         expect: Option<Tag>,
-        /// The new tag.
         tag: Option<Tag>,
     },
     /// Stores a new version of a module summary.

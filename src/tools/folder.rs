@@ -60,9 +60,6 @@ pub struct Folder {
 
 impl Folder {
     /// Opens a folder.
-    ///
-    /// # Errors
-    /// Fails if the path is not a folder or cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         Dir::open_ambient_dir(path, ambient_authority()).map(|root| Self {
             root,

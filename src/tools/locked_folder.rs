@@ -21,9 +21,6 @@ pub struct LockedFolder {
 
 impl LockedFolder {
     /// Creates a folder whose name is a prefix and an id.
-    ///
-    /// # Errors
-    /// Fails if the folder or the file in it cannot be created.
     pub fn new(prefix: &str) -> io::Result<Self> {
         let place = std::env::temp_dir().canonicalize()?;
         let name = format!("{prefix}{}", uuid::Uuid::now_v7().simple());
@@ -49,9 +46,6 @@ impl Drop for LockedFolder {
 }
 
 /// Creates a folder that only its owner can open.
-///
-/// # Errors
-/// Fails if it cannot be created.
 pub fn create_private(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]

@@ -43,11 +43,9 @@ const BACKGROUND_TIMEOUT: Duration = Duration::from_millis(80);
 
 /// The settings at the start of the workbench.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent switches from the command line and the settings")]
 pub struct Setup {
     /// The key table. Its problems are shown on the screen.
     pub keymap: Keymap,
-    /// All themes.
     pub themes: Themes,
     pub screen: ScreenSettings,
     /// The saved arrangements of the panels, by size of the screen.
@@ -62,7 +60,6 @@ pub struct Setup {
     pub first_start: bool,
     /// Whether this is the offline demo.
     pub demo: bool,
-    /// Names of the policies.
     pub policies: Vec<String>,
     /// Whether links are sent to the terminal (OSC 8).
     pub links: bool,
@@ -94,7 +91,6 @@ impl Exit {
 /// Why the workbench cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
-    /// There is no terminal.
     #[error("the workbench needs a terminal; without one, use `pleach ask` and the other commands")]
     NoTerminal,
     /// The terminal failed.
@@ -178,7 +174,6 @@ struct Workbench {
     early: Vec<Msg>,
     /// Starts the engine of a tour.
     open_tour: OpenTour,
-    /// Number of tours so far.
     tours: u64,
     /// The user's own workbench while the tour is shown.
     outside: Option<shell::tour::Outside>,

@@ -127,7 +127,6 @@ pub struct Fresh {
     pub screen: Screen,
     /// Names and descriptions of the themes.
     pub themes: Vec<(String, String)>,
-    /// Names of the policies.
     pub policies: Vec<String>,
     /// Sentences to show.
     pub notes: Vec<String>,

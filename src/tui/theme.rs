@@ -132,7 +132,6 @@ pub struct Theme {
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-#[allow(clippy::struct_excessive_bools, reason = "a style in a file is a list of switches")]
 struct Raw {
     fg: Option<String>,
     bg: Option<String>,
@@ -153,7 +152,6 @@ pub struct ThemeError {
 
 impl Theme {
     /// The built-in theme with this name (`none` is `mono`); the dark theme for any other name.
-    #[must_use]
     pub fn built_in(name: &str, ascii: bool) -> Self {
         let name = if name == "none" { "mono" } else { name };
         let found = themes::BUILT_IN.iter().find(|(known, _)| *known == name).unwrap_or(&themes::BUILT_IN[0]);
@@ -235,7 +233,6 @@ pub struct Themes {
 
 impl Themes {
     /// Creates the list from theme files.
-    #[must_use]
     pub fn new(texts: Vec<ThemeText>, few_colors: bool, ascii: bool, light: Option<bool>) -> Self {
         Self { texts, few_colors, ascii, light }
     }

@@ -80,7 +80,6 @@ fn search(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<Co
     Ok(*expect_answer!(run, Tool(ToolAnswer::Code), request(dir, CodeAct::Find { query, budget })))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]
 fn shape(id: &Value, found: &CodeSearchResult) -> Value {
     json!({
         "id": id,
@@ -91,7 +90,6 @@ fn shape(id: &Value, found: &CodeSearchResult) -> Value {
     })
 }
 
-#[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]
 fn figures(status: &IndexStatus) -> Value {
     let mut value = json!(status);
     for (name, (files, symbols)) in &status.languages {
@@ -104,7 +102,6 @@ fn figures(status: &IndexStatus) -> Value {
     value
 }
 
-#[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]
 fn show_status(run: &mut Run<'_, '_>, status: &IndexStatus) {
     let seconds = status.elapsed_us as f64 / 1_000_000.0;
     let memory = status.peak_bytes.map_or_else(String::new, |bytes| format!(", peak memory {} MiB", bytes >> 20));
@@ -127,8 +124,8 @@ fn show_status(run: &mut Run<'_, '_>, status: &IndexStatus) {
             counted(*symbols as u64, "symbol")
         ));
     }
-    for (fate, count) in &status.fates {
-        let why = match fate {
+    for (outcome, count) in &status.outcomes {
+        let why = match outcome {
             ParseOutcome::Parsed => continue,
             ParseOutcome::NoLanguage => "unsupported language",
             ParseOutcome::TooLarge => "too large",

@@ -139,7 +139,6 @@ fn shape(id: &Value, found: &Retrieved) -> Value {
             })
         })
         .collect();
-    #[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]
     let elapsed = found.set.elapsed_us as f64 / 1_000.0;
     json!({
         "id": id,

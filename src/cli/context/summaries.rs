@@ -119,7 +119,7 @@ pub(crate) fn ratio(milli: u32) -> String {
     format!("{}.{}x", milli / 1_000, milli % 1_000 / 100)
 }
 
-fn capsule_shape(summary: &Summary) -> Value {
+fn summary_shape(summary: &Summary) -> Value {
     json!({
         "id": summary.id,
         "kind": summary.kind,
@@ -158,7 +158,7 @@ pub(super) fn draft_shape(draft: &SummaryDraft, accepted: bool) -> Value {
             "salient": item.weight >= SALIENT,
         })
     };
-    let shape = capsule_shape(&draft.summary);
+    let shape = summary_shape(&draft.summary);
     json!({
         "accepted": accepted,
         "original_tokens": draft.summary.original_tokens,
@@ -248,7 +248,7 @@ pub(crate) fn summaries(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Re
 }
 
 fn card_shape(card: &SummaryCard) -> Value {
-    let mut value = capsule_shape(&card.summary);
+    let mut value = summary_shape(&card.summary);
     value["state"] = json!(card.state);
     value["active"] = card.active.into();
     value["goes"] = card.included.into();

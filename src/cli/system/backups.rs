@@ -43,7 +43,7 @@ fn shape(copy: &BackupReport) -> Value {
         "at": copy.backup.at,
         "bytes": copy.backup.bytes,
         "removed": copy.removed,
-        "outcome": copy.fate,
+        "outcome": copy.outcome,
         "older_schema": copy.older,
         "fault": copy.fault,
     })
@@ -73,7 +73,7 @@ pub(crate) fn after_removal(
     let left = request_backups(run, act)?;
     let uncleaned: Vec<&BackupReport> = left.iter().filter(|copy| copy.removed > 0).collect();
     // A rewrite should keep the backups, so each backup that it had to delete is reported.
-    let deleted = left.iter().filter(|copy| copy.fate == BackupOutcome::Deleted && act == BackupAct::Rewrite);
+    let deleted = left.iter().filter(|copy| copy.outcome == BackupOutcome::Deleted && act == BackupAct::Rewrite);
     for copy in deleted.chain(uncleaned.iter().copied()) {
         run.io.note(&copy.line());
     }
@@ -121,10 +121,16 @@ mod tests {
                 Request::Program(ProgramRequest::Backups(act)) => {
                     let backup = BackupCard { path: "/s/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
                     let removed = u64::from(*act == BackupAct::List);
-                    let fate = if *act == BackupAct::List { BackupOutcome::Kept } else { BackupOutcome::Deleted };
+                    let outcome = if *act == BackupAct::List { BackupOutcome::Kept } else { BackupOutcome::Deleted };
                     vec![answer(
                         ticket,
-                        ProgramAnswer::Backups(vec![BackupReport { backup, removed, fate, older: true, fault: None }]),
+                        ProgramAnswer::Backups(vec![BackupReport {
+                            backup,
+                            removed,
+                            outcome,
+                            older: true,
+                            fault: None,
+                        }]),
                     )]
                 }
                 _ => done(ticket, request),

@@ -121,11 +121,6 @@ impl SentLines {
         let runs = self.0.get(path)?.iter().filter(|run| run.0 <= last && first <= run.1);
         runs.map(|run| run.0.max(first)).min()
     }
-
-    /// Returns all ranges by file.
-    pub fn all(&self) -> impl Iterator<Item = (&str, &[(u32, u32)])> {
-        self.0.iter().map(|(path, runs)| (path.as_str(), runs.as_slice()))
-    }
 }
 
 /// Makes touchpoints of ranked symbols, best first. `count` counts tokens.

@@ -141,7 +141,6 @@ fn labels_file(index: &Index, query: &Query) -> bool {
     query.label.iter().any(|term| query.words.get(term).is_some_and(|word| is_file(index, (term, word), false)))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts of symbols")]
 fn measure(index: &Index, query: &Query, content: &BTreeSet<Box<str>>, hits: &[Hit]) -> MessageSignals {
     // Prose of documents would cover messages about anything.
     let text = query.asks_for_text();

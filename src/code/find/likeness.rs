@@ -40,7 +40,6 @@ pub fn raise<S: BuildHasher>(hits: &mut [Hit], cosines: &HashMap<SymbolId, f32, 
 }
 
 /// Returns the mean and the standard deviation.
-#[allow(clippy::cast_precision_loss, reason = "a count of hits")]
 fn spread(values: &[f32]) -> (f32, f32) {
     let count = values.len().max(1) as f32;
     let mean = values.iter().sum::<f32>() / count;

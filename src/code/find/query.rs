@@ -14,7 +14,6 @@ const MAX_TERMS: usize = 200;
 
 /// A query.
 #[derive(Clone, Default, Debug, PartialEq)]
-#[allow(clippy::struct_excessive_bools, reason = "independent facts about one text")]
 pub struct Query {
     /// Weights by term.
     pub terms: BTreeMap<Box<str>, f32>,

@@ -63,7 +63,6 @@ struct Term {
 }
 
 /// Adds to each hit the words of the query that weigh most in it.
-#[allow(clippy::cast_precision_loss, reason = "a count")]
 fn add_matched(index: &Index, query: &Query, terms: &[Term], hits: &mut [Hit]) {
     let places: HashMap<SymbolId, usize> = hits.iter().map(|hit| hit.id).zip(0..).collect();
     let mut found: Vec<Vec<(f32, &str)>> = vec![Vec::new(); hits.len()];
@@ -109,7 +108,6 @@ fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<Term> {
         let from = term.len().saturating_sub(MAX_EXTRA_CHARS).max(MIN_FORM_CHARS);
         let shorter = (from..term.len()).map(|end| &term[..end]).filter(|other| index.contains_term(other, text));
         for other in longer.take(MAX_FORMS).chain(shorter) {
-            #[allow(clippy::cast_precision_loss, reason = "lengths of words")]
             let share = other.len().min(term.len()) as f32 / other.len().max(term.len()) as f32;
             more.push((other.into(), weight * tuning.prefix * share, term));
         }
@@ -147,7 +145,6 @@ struct Class {
     best: [f32; 3],
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts as shares")]
 impl ScoreTable {
     fn new(index: &Index, query: &Query) -> Self {
         let (mut counts, mut lengths) = ([0_u32; 2], [0_u64; 2]);
@@ -323,7 +320,6 @@ impl ScoreTable {
 }
 
 /// Returns how often a term occurs in a symbol, weighted by field and length.
-#[allow(clippy::cast_precision_loss, reason = "counts as shares")]
 fn frequency(counts: Counts, lengths: [u32; 4], means: &[f32; 4], tuning: &Tuning) -> f32 {
     let mut sum = 0.0;
     for field in 0..4 {
@@ -438,7 +434,6 @@ fn spread_over_files(index: &Index, hits: &mut [Hit], spread: f32) {
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
     for hit in hits.iter_mut() {
         let count = counts.entry(file_of(index, hit)).or_default();
-        #[allow(clippy::cast_precision_loss, reason = "a count")]
         let less = spread * (*count as f32).sqrt();
         hit.parts.prior -= less;
         hit.score = hit.parts.sum();
@@ -448,7 +443,6 @@ fn spread_over_files(index: &Index, hits: &mut [Hit], spread: f32) {
 }
 
 /// Returns the inverse document frequency (Robertson and Zaragoza 2009), plus one to keep it positive.
-#[allow(clippy::cast_precision_loss, reason = "counts of documents")]
 pub(crate) fn idf(all: f32, with: usize) -> f32 {
     let with = with as f32;
     (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln()

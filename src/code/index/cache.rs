@@ -39,9 +39,6 @@ impl Cache {
     /// Opens the file for the workspace at `root` and puts its records into the index. While another process has it
     /// open, the file is read but not written. Also returns whether the file was damaged, or from another version or
     /// workspace.
-    ///
-    /// # Errors
-    /// When the file can neither be read nor created.
     pub fn open(path: &Path, root: &Path, index: &mut Index) -> Result<(Self, bool), CodeError> {
         let mut header = MAGIC.to_vec();
         let mut name = ByteWriter::default();

@@ -34,7 +34,6 @@ pub struct File {
     pub language: Option<Language>,
     /// Whether parts of it did not parse.
     pub errors: bool,
-    /// The number of lines.
     pub lines: u32,
     /// Whether its path belongs to tests, examples, or benchmarks.
     pub test: bool,
@@ -389,7 +388,6 @@ impl Index {
 
     /// Returns the mean number of words by field: of code, and of text files.
     pub(crate) fn mean_lengths(&self) -> [[f32; 4]; 2] {
-        #[allow(clippy::cast_precision_loss, reason = "means of counts")]
         let mean = |sum: u64, count: usize| (sum as f32 / count.max(1) as f32).max(1.0);
         [0, 1].map(|class| self.lengths[class].map(|sum| mean(sum, self.symbol_counts[class])))
     }

@@ -52,7 +52,6 @@ pub(super) fn edges(index: &Index) -> Vec<Edge> {
 enum NameTarget {
     /// Nothing that is defined here.
     Nothing,
-    /// One symbol.
     One(SymbolId),
     /// One of several symbols.
     Several,

@@ -3,7 +3,7 @@
 
 use super::command::Command;
 use super::number::number;
-use crate::config::settings::CallOverrides;
+use crate::domain::conversation::Overrides;
 use crate::domain::planning::{Layout, Mode};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, CommandFactory, Parser};
@@ -167,14 +167,15 @@ pub struct Global {
 
 impl Args {
     /// The settings that override the branch's own settings for this call.
-    pub fn overrides(&self) -> CallOverrides {
-        CallOverrides {
+    pub fn overrides(&self) -> Overrides {
+        Overrides {
             mode: self.global.mode,
             policy: self.global.policy.clone(),
             budget: self.global.budget,
             model: self.global.model.clone(),
             profile: self.global.profile.clone(),
-            layout: self.global.layout,
+            layout: self.global.layout.map(|layout| layout.name().into()),
+            ..Overrides::default()
         }
     }
 
@@ -450,6 +451,6 @@ mod tests {
         let overrides = args.unwrap().overrides();
         assert_eq!((overrides.mode, overrides.budget), (Some(Mode::Heavy), Some(900)));
         assert_eq!((overrides.policy.as_deref(), overrides.model.as_deref()), (Some("window"), Some("m")));
-        assert_eq!((overrides.profile.as_deref(), overrides.layout), (Some("p"), Some(Layout::CacheFriendly)));
+        assert_eq!((overrides.profile.as_deref(), overrides.layout.as_deref()), (Some("p"), Some("cache_friendly")));
     }
 }

@@ -9,7 +9,6 @@ use clap::{Args as ClapArgs, Subcommand};
 
 /// `compress`.
 #[derive(ClapArgs, Clone, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each is an independent flag")]
 pub struct Compress {
     /// Build the summary from the turns' own sentences, without a model (the default).
     #[arg(long, conflicts_with = "by_model")]

@@ -8,8 +8,7 @@ use super::table::{self, ACTIONS_AS_COMMANDS, ALIASES, Alias, BARE_NAMES, Row, U
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::MemoryKind;
 use crate::domain::conversation::resolve::LAST;
-use crate::domain::planning::VariantError;
-use crate::domain::planning::variant;
+use crate::domain::planning::{VariantError, variant};
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
@@ -80,9 +79,6 @@ pub fn read(line: &str) -> Result<Typed, String> {
 }
 
 /// Parses the words of a line that starts with a slash, without the slash.
-///
-/// # Errors
-/// See [`read`].
 pub fn read_words(typed: &[String]) -> Result<Typed, String> {
     let alone = |name: &str| BARE_NAMES.iter().find(|(known, _)| *known == name).map(|(_, means)| split(means));
     let typed = with_help_last(typed.iter().map(OsString::from).collect());

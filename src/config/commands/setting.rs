@@ -140,9 +140,6 @@ pub enum Setting {
 
 impl SettingCommand {
     /// Returns the change that the command makes, or None if the command shows the setting.
-    ///
-    /// # Errors
-    /// A sentence about an invalid value.
     pub fn change(&self) -> Result<Option<Setting>, String> {
         let named = |name: &str| Some(name.to_owned()).filter(|name| name != NONE);
         let words = |words: &[String]| Some(words.join(" ")).filter(|words| !words.is_empty());

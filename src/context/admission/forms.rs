@@ -49,7 +49,7 @@ impl<'a> Marks<'a> {
     }
 
     /// Returns the strongest mark on one of the turn's messages that applies to the whole turn.
-    pub(in crate::context) fn message_mark(&self, turn: &TurnInput) -> Option<&'a Mark> {
+    fn message_mark(&self, turn: &TurnInput) -> Option<&'a Mark> {
         if self.by_message.is_empty() {
             return None;
         }

@@ -15,7 +15,6 @@ use crate::domain::planning::{Block, PlanInput, Section, TurnInput};
 pub(in crate::context) struct PersonsLeases {
     /// For each block: whether room is reserved for it.
     blocks: Vec<bool>,
-    /// Tokens of these blocks.
     pub(in crate::context) block_tokens: u32,
     /// Leased turns, the tokens of their cards, and whether a summary replaces them, newest first.
     turns: Vec<(usize, u32, bool)>,

@@ -13,7 +13,6 @@ pub struct SentCandidate {
     pub at: usize,
     /// What is sent before it.
     pub after: After,
-    /// Its tokens.
     pub tokens: u32,
 }
 

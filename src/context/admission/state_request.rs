@@ -146,7 +146,7 @@ pub(in crate::context) fn may_ask(admitted: &Admitted<'_>) -> bool {
 }
 
 /// Returns whether the request leaves out a turn that no person, lane, or summary keeps out.
-pub(in crate::context) fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
+fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     let input = admitted.input;
     let is_lost = |(at, turn): (usize, &TurnInput)| {
         let place = admitted.places[at];

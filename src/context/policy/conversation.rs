@@ -50,13 +50,13 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns whether a text has a code block: three or more backticks at the start of a line.
-pub fn has_code(text: &str) -> bool {
+fn has_code(text: &str) -> bool {
     text.lines().any(|line| line.trim_start().starts_with("```"))
 }
 
 /// Returns whether a text reports an error: an error word (singular or plural) or a name such as `TypeError`, not
 /// negated up to two words before it and not followed by a zero. "No errors", "terror" and `error_count` do not count.
-pub fn reports_error(text: &str, error_words: &[String]) -> bool {
+fn reports_error(text: &str, error_words: &[String]) -> bool {
     let words: Vec<&str> = words(text).collect();
     words.iter().enumerate().any(|(at, word)| {
         let before = &words[at.saturating_sub(2)..at];
@@ -94,7 +94,7 @@ pub fn is_question(text: &str) -> bool {
 }
 
 /// Returns whether a text says, without negation, that something was solved.
-pub fn reports_solution(text: &str) -> bool {
+fn reports_solution(text: &str) -> bool {
     let words: Vec<&str> = words(text).collect();
     words.iter().enumerate().any(|(at, word)| {
         let negated = words[at.saturating_sub(2)..at].iter().any(|word| negates(word));

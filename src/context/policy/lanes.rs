@@ -8,7 +8,6 @@ use crate::domain::planning::Lanes;
 /// A turn of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LaneTurn {
-    /// Number of messages.
     pub messages: u32,
     pub tokens: u32,
 }
@@ -132,7 +131,7 @@ pub struct PendingQuestion {
 }
 
 /// Seconds after which a pending question expires.
-pub const EXPIRES: u64 = 24 * 3_600;
+const EXPIRES: u64 = 24 * 3_600;
 
 /// Returns the pending question of a state block: its last line `Pending: <type> <question>`, ignoring the case of key
 /// and type. `None` without a known type or without a question.

@@ -81,7 +81,7 @@ pub fn priority(facts: &TurnFacts, largest: LargestParts, explicit: bool, spec: 
 }
 
 /// Returns whether the levels must be emptied: `used` is more than `percent` of `total`.
-pub fn triggered(used: u64, total: u64, percent: u32) -> bool {
+fn triggered(used: u64, total: u64, percent: u32) -> bool {
     used * 100 > total * u64::from(percent)
 }
 

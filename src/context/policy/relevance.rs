@@ -18,7 +18,6 @@ pub fn recency(age: u64, spec: &Relevance) -> i32 {
         return 0;
     }
     let log = if spec.time_constant { 1.0 } else { std::f64::consts::LN_2 };
-    #[allow(clippy::cast_precision_loss, reason = "ages below 64 units are exact")]
     let part = (age % unit) as f64 / unit as f64;
     let mut value = exp_negative(part * log);
     for _ in 0..age / unit {
@@ -78,7 +77,6 @@ pub fn turn(facts: &TurnFacts, spec: &Relevance) -> Score {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Candidate {
     pub costs: Costs,
-    /// Number of messages.
     pub messages: u32,
     /// Its raw score.
     pub score: i32,

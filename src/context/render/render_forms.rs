@@ -108,7 +108,7 @@ pub fn block(label: &str, body: &str) -> String {
 }
 
 /// The label before a person's words when other blocks precede them in the same message.
-pub const MESSAGE_LABEL: &str = "## Message\n\n";
+const MESSAGE_LABEL: &str = "## Message\n\n";
 
 /// Returns a text from outside (a pinned turn, a quoted reply) between delimiters that do not occur in it.
 pub fn fenced(label: &str, body: &str) -> String {

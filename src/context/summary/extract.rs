@@ -133,12 +133,7 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
 }
 
 /// The gain of a sentence per token, in millionths: integers, so that ties are the same everywhere.
-#[allow(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "small positive numbers"
-)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small positive numbers")]
 fn gain(unit: &Unit<'_>, cost: u32, covered: &HashSet<usize>) -> u64 {
     let new = unit.anchors.iter().filter(|anchor| !covered.contains(anchor)).count() as f64;
     ((unit.score + new * NEW_FACT_BONUS) / f64::from(cost.max(1)).sqrt() * 1e6) as u64
@@ -208,7 +203,6 @@ fn part_of(text: &str, role: Role, place: SentencePlace) -> (Part, bool) {
 }
 
 /// Scores all sentences. Sums run in the order of terms, so that they are the same on every machine.
-#[allow(clippy::cast_precision_loss, reason = "counts of sentences and words are far below 2^52")]
 fn score(units: &mut [Unit<'_>]) {
     let mut ids: BTreeMap<String, usize> = BTreeMap::new();
     let mut found: Vec<BTreeMap<usize, f64>> = Vec::with_capacity(units.len());
@@ -252,7 +246,6 @@ fn score(units: &mut [Unit<'_>]) {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts of words are far below 2^52")]
 fn are_duplicates(a: &Unit<'_>, b: &Unit<'_>) -> bool {
     let both = a.words.intersection(&b.words).count() as f64;
     let either = a.words.union(&b.words).count().max(1) as f64;

@@ -80,9 +80,6 @@ impl Size {
 }
 
 /// Returns the ratio of sources to summary, times 1,000.
-///
-/// # Errors
-/// If the summary is empty or not smaller than its sources.
 pub fn ratio(original: u32, tokens: u32) -> Result<u32, SummaryError> {
     match tokens {
         0 => Err(SummaryError::Empty),

@@ -23,9 +23,6 @@ pub struct SourceChoice {
 
 /// Chooses among the closed turns of a path, oldest first. `up_to` is a turn's number; without it, everything but the
 /// newest [`KEEP_NEWEST`] messages is chosen. `already` is the last turn that the current summary covers.
-///
-/// # Errors
-/// If there is nothing to summarize.
 pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) -> Result<SourceChoice, SummaryError> {
     let end = match up_to {
         Some(number) => {

@@ -40,7 +40,7 @@ pub struct BackupReport {
     /// Number of its messages and sessions that were removed from the store permanently; 0 once the backup is deleted.
     pub removed: u64,
     /// The change that was made to it.
-    pub fate: BackupOutcome,
+    pub outcome: BackupOutcome,
     /// Whether it was made before a change of the schema. Only an older program can read it, so it cannot be rewritten.
     pub older: bool,
     /// Why it could not be read or changed.
@@ -51,7 +51,7 @@ impl BackupReport {
     /// Returns the file, its date and size, and its state, on one line.
     pub fn line(&self) -> String {
         let about = format!("{}  {}", self.backup.path, self.backup.about());
-        let words = match (self.fate, self.removed, &self.fault) {
+        let words = match (self.outcome, self.removed, &self.fault) {
             (_, _, Some(why)) => why.clone(),
             (BackupOutcome::Deleted, ..) if self.older => {
                 "was deleted: its store format is older, and only an older version of pleach could have rewritten \
@@ -194,7 +194,7 @@ mod tests {
         let copy = |removed, fault: Option<&str>| BackupReport {
             backup: backup("2026-02-01", 1),
             removed,
-            fate: BackupOutcome::Kept,
+            outcome: BackupOutcome::Kept,
             older: false,
             fault: fault.map(String::from),
         };
@@ -221,15 +221,15 @@ mod tests {
             (copy(1, None), "  contains one item that was deleted from the store"),
             (copy(3, None), "  contains 3 items that were deleted from the store"),
             (
-                BackupReport { fate: BackupOutcome::Rewritten, ..copy(0, None) },
+                BackupReport { outcome: BackupOutcome::Rewritten, ..copy(0, None) },
                 "  was rewritten without the deleted text",
             ),
-            (BackupReport { fate: deleted, ..copy(0, None) }, "  was deleted"),
+            (BackupReport { outcome: deleted, ..copy(0, None) }, "  was deleted"),
             (
-                BackupReport { fate: deleted, ..older.clone() },
+                BackupReport { outcome: deleted, ..older.clone() },
                 "only an older version of pleach could have rewritten the backup without the deleted text",
             ),
-            (BackupReport { fault: why, fate: deleted, ..older }, "  it can't be read"),
+            (BackupReport { fault: why, outcome: deleted, ..older }, "  it can't be read"),
         ] {
             assert!(copy.line().starts_with("/s/b-2026-02-01  ") && copy.line().ends_with(end), "{}", copy.line());
         }

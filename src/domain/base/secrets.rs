@@ -170,7 +170,6 @@ fn is_uuid(text: &str) -> bool {
 }
 
 /// Returns the Shannon entropy in bits per byte.
-#[allow(clippy::cast_precision_loss, reason = "lengths here are far below 2^52")]
 fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in bytes {

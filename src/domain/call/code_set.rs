@@ -20,17 +20,11 @@ named_enum! {
     /// The outcome of a candidate.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
     pub enum CodeOutcome {
-        /// It was sent.
         Sent = "sent" => "sent",
-        /// There was no room for it.
         NoRoom = "no_room" => "no room",
-        /// A near miss: symbols that match clearly better are sent.
         Below = "below" => "near miss: symbols that match clearly better are sent",
-        /// It is part of another symbol that is sent.
         Inside = "inside" => "part of another symbol that is sent",
-        /// The request already contains its lines.
         AlreadySent = "already_sent" => "the request already contains its lines",
-        /// Its file changed after it was indexed.
         Changed = "changed" => "its file changed after it was indexed",
         /// Enough better candidates come before it.
         Unused = "unused" => "enough better matches",

@@ -111,7 +111,6 @@ impl Sum {
 /// Totals over calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Totals {
-    /// Number of calls.
     pub calls: u32,
     /// Reported prompt tokens.
     pub input: Sum,

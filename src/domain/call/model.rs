@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// How a server expects requests to be written.
-#[allow(clippy::struct_excessive_bools, reason = "independent settings, named in configuration files")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dialect {

@@ -122,7 +122,6 @@ pub struct Config {
     pub model: String,
     pub policy: String,
     pub layout: String,
-    /// Context mode.
     pub mode: Mode,
     /// Maximum tokens of the prompt.
     pub budget: u32,

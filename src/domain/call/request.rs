@@ -310,9 +310,6 @@ struct EditedMessage {
 
 /// Returns a body with its messages replaced by the edited texts. Unchanged messages and everything other than messages
 /// keep their exact bytes. A message without a number is new; a message that is missing from the texts is removed.
-///
-/// # Errors
-/// If a line does not start a message, a number is unknown or repeated, or there is no message.
 pub fn with_texts(body: &str, texts: &str) -> Result<String, BodyFault> {
     let messages = read(texts)?;
     let found = ranges(body);
@@ -354,9 +351,6 @@ fn with_text(json: &str, to: &EditedMessage) -> String {
 }
 
 /// Parses an edited text.
-///
-/// # Errors
-/// If a line that should start a message does not, or there is no message.
 fn read(texts: &str) -> Result<Vec<EditedMessage>, BodyFault> {
     let run = texts.bytes().take_while(|b| *b == b'=').count();
     if run < 3 {

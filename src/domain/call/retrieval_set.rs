@@ -13,7 +13,6 @@ named_enum! {
     pub enum SkipReason {
         /// A person turned retrieval off for this call.
         NotWanted = "not_wanted" => "you turned the search off for this call",
-        /// The messages are still being indexed.
         Indexing = "indexing" => "the older messages are still being indexed",
         /// The path has no searchable messages.
         NothingToFind = "nothing_to_find" => "there is no older message to search",

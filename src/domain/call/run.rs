@@ -53,13 +53,9 @@ pub struct RunCard {
     pub plan: Hash,
     /// BLAKE3 hash of the body that was posted.
     pub request_digest: Hash,
-    /// Profile name.
     pub profile: String,
-    /// Model name.
     pub model: String,
-    /// Policy name.
     pub policy: String,
-    /// Context mode.
     pub mode: Mode,
     pub status: RunStatus,
     /// Estimated tokens of the whole prompt.

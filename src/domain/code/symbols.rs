@@ -72,7 +72,6 @@ named_enum! {
         JavaScript => "JavaScript",
         Go => "Go",
         C => "C",
-        /// C++.
         Cpp => "C++",
         Java => "Java",
         /// TOML: its tables and keys.
@@ -283,7 +282,6 @@ pub struct NearSymbol {
     /// The file.
     pub path: String,
     pub symbol: String,
-    /// The qualified name.
     pub qualified: String,
     pub kind: Kind,
     /// First and last line, from 1.
@@ -334,7 +332,6 @@ pub struct MapAnchor {
 pub struct CodeMap {
     /// One line per folder, indented; a folder's contents follow its name.
     pub text: String,
-    /// Tokens of the text.
     pub tokens: u32,
     /// The most central symbols, most central first.
     pub anchors: Vec<MapAnchor>,
@@ -358,7 +355,8 @@ pub struct IndexStatus {
     /// Numbers of files and symbols by language.
     pub languages: BTreeMap<String, (usize, usize)>,
     /// Number of files by outcome.
-    pub fates: BTreeMap<ParseOutcome, usize>,
+    #[serde(rename = "fates")]
+    pub outcomes: BTreeMap<ParseOutcome, usize>,
     /// Number of files with syntax errors.
     pub errors: usize,
     /// Whether the workspace has more files than the limits allow.

@@ -8,7 +8,6 @@ use crate::domain::planning::tuning::Milli;
 use serde::{Deserialize, Serialize};
 
 /// How one turn touched one older turn.
-#[allow(clippy::struct_excessive_bools, reason = "independent kinds of touches")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Touch {

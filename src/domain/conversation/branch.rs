@@ -15,7 +15,7 @@ use crate::domain::summary::draft::AutoSummaryOverride;
 use serde::{Deserialize, Serialize};
 
 /// A session as lists show it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SessionCard {
     pub id: SessionId,
     /// The title, unsanitized.
@@ -24,7 +24,6 @@ pub struct SessionCard {
     pub created_at: i64,
     /// Milliseconds since 1970 of the last change.
     pub updated_at: i64,
-    /// Number of messages.
     pub messages: u64,
     /// Number of branches that are not archived.
     pub branches: u32,
@@ -33,13 +32,10 @@ pub struct SessionCard {
 /// The settings that a branch overrides; `None` falls back to the configuration.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Overrides {
-    /// Context mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Policy name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// Layout name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
     /// Cap on the whole prompt, in tokens.
@@ -48,16 +44,13 @@ pub struct Overrides {
     /// Maximum turns in the window, for policies that count turns; 0 means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
-    /// Profile name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Model name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Whether summaries are made automatically; stored under its first name.
     #[serde(default, rename = "compaction", skip_serializing_if = "Option::is_none")]
     pub auto_summaries: Option<AutoSummaryOverride>,
-    /// Personality text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<String>,
     /// The lane of new messages ([`crate::domain::conversation::lane::Lane`]'s stored text; empty is the root); `None`
@@ -181,7 +174,6 @@ pub struct Branch {
     pub head: Option<NodeId>,
     /// The branch that it was forked from.
     pub parent: Option<BranchId>,
-    /// The node at which it was forked.
     pub fork: Option<NodeId>,
     /// Whether it is hidden from lists; nothing is deleted.
     pub archived: bool,

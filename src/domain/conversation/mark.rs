@@ -240,7 +240,6 @@ pub struct Origin {
     pub name: String,
     /// The first turn on that branch's path, from 1.
     pub turn: Option<u32>,
-    /// Number of turns.
     pub turns: u32,
     /// The first message.
     pub node: NodeId,

@@ -41,7 +41,6 @@ impl MemoryKind {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// In one session.
     Session(SessionId),
     /// In all sessions.
     All,

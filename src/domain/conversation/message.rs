@@ -93,7 +93,6 @@ pub enum Part {
         call: String,
         /// The tool, if known.
         name: String,
-        /// The text.
         body: String,
     },
     /// A part that is not text (an image, a file), stored by hash.
@@ -188,7 +187,6 @@ pub struct NodeHead {
     pub end: End,
     /// Milliseconds since 1970, for display only.
     pub at: i64,
-    /// Bytes of its texts.
     pub bytes: u64,
     /// Number of its tool calls.
     pub calls: u16,

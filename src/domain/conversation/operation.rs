@@ -14,64 +14,22 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
     /// A mark was added, removed, or changed.
-    Mark {
-        branch: BranchId,
-        target: Atom,
-        /// The value before.
-        before: Option<Box<Mark>>,
-        /// The value after.
-        after: Option<Box<Mark>>,
-    },
+    Mark { branch: BranchId, target: Atom, before: Option<Box<Mark>>, after: Option<Box<Mark>> },
     /// An act moved a branch's head (regenerate, edit, sibling).
-    Head {
-        branch: BranchId,
-        /// The value before.
-        before: Option<NodeId>,
-        /// The value after.
-        after: Option<NodeId>,
-    },
+    Head { branch: BranchId, before: Option<NodeId>, after: Option<NodeId> },
     /// A branch was renamed.
-    Name {
-        branch: BranchId,
-        /// The value before.
-        before: String,
-        /// The value after.
-        after: String,
-    },
+    Name { branch: BranchId, before: String, after: String },
     /// A branch was archived or restored.
-    Archived {
-        branch: BranchId,
-        /// The value before.
-        before: bool,
-        /// The value after.
-        after: bool,
-    },
+    Archived { branch: BranchId, before: bool, after: bool },
     /// A branch was created; undo archives it.
     Forked { branch: BranchId },
     /// A branch's own settings changed: mode, policy, budget, model, and so on.
-    Overrides {
-        branch: BranchId,
-        /// The value before.
-        before: Box<Overrides>,
-        /// The value after.
-        after: Box<Overrides>,
-    },
+    Overrides { branch: BranchId, before: Box<Overrides>, after: Box<Overrides> },
     /// The session's title changed.
-    Title {
-        /// The value before.
-        before: String,
-        /// The value after.
-        after: String,
-    },
+    Title { before: String, after: String },
     /// The summaries in use changed: one was accepted, or a level was undone.
     #[serde(rename = "capsules")]
-    Summaries {
-        branch: BranchId,
-        /// The value before.
-        before: Vec<Hash>,
-        /// The value after.
-        after: Vec<Hash>,
-    },
+    Summaries { branch: BranchId, before: Vec<Hash>, after: Vec<Hash> },
     /// The state version that a person wrote for a branch changed. `None` means that the version on the path applies.
     State {
         branch: BranchId,
@@ -85,9 +43,7 @@ pub enum Change {
         session: SessionId,
         /// The message's key.
         node: Hash,
-        /// The value before.
         before: Option<Tag>,
-        /// The value after.
         after: Option<Tag>,
     },
     /// A tool changed a file of the workspace. The texts are stored under their hashes.
@@ -100,12 +56,24 @@ pub enum Change {
         after: Option<Hash>,
     },
     /// A memory was added, removed, or changed.
-    Memory {
-        /// The value before.
-        before: Option<Box<Memory>>,
-        /// The value after.
-        after: Option<Box<Memory>>,
-    },
+    Memory { before: Option<Box<Memory>>, after: Option<Box<Memory>> },
+}
+
+impl Change {
+    /// Returns the branch that it changes; `None` if it concerns more than a branch.
+    pub fn branch(&self) -> Option<BranchId> {
+        match self {
+            Self::Mark { branch, .. }
+            | Self::Head { branch, .. }
+            | Self::Name { branch, .. }
+            | Self::Archived { branch, .. }
+            | Self::Forked { branch }
+            | Self::Overrides { branch, .. }
+            | Self::Summaries { branch, .. }
+            | Self::State { branch, .. } => Some(*branch),
+            Self::Title { .. } | Self::Tag { .. } | Self::File { .. } | Self::Memory { .. } => None,
+        }
+    }
 }
 
 /// The changes of one act, which undo and redo treat as one.

@@ -78,7 +78,6 @@ pub struct BranchPointer {
     pub name: String,
     /// The id of the message at its head.
     pub head: Option<String>,
-    /// Whether it is archived.
     pub archived: bool,
     /// Whether it is the branch in use.
     pub current: bool,
@@ -136,9 +135,6 @@ pub struct Report {
 /// A file that is read in portions.
 pub trait PieceReader: Send {
     /// Returns the next portion; `None` at the end.
-    ///
-    /// # Errors
-    /// If the rest cannot be read.
     fn next(&mut self) -> Result<Option<Piece>, Failure>;
 
     /// Returns the report so far.
@@ -218,9 +214,6 @@ pub struct ImportedFile {
 
 impl ImportedFile {
     /// Collects all portions of a file.
-    ///
-    /// # Errors
-    /// If a portion cannot be read.
     pub fn collect(from: &mut dyn PieceReader) -> Result<Self, Failure> {
         let mut transcripts: Vec<Transcript> = Vec::new();
         while let Some(piece) = from.next()? {

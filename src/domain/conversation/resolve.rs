@@ -18,9 +18,6 @@ pub const LAST: &str = "last";
 /// Returns the message named by `text`, which is searched on the branch's `path` first and then in the whole session.
 /// `text` is a whole id, key, or external id; `last`; the number of a turn of the path, from 1, which names the turn's
 /// user message; or an unambiguous prefix of an id or key.
-///
-/// # Errors
-/// If no message or several messages match.
 pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
     let text = text.trim();
     let wanted = text.to_lowercase();
@@ -73,9 +70,6 @@ pub fn turn_words(text: &str) -> String {
 
 /// Like [`message`], but the number of a turn names the last message of that turn, because a branch starts after the
 /// turn.
-///
-/// # Errors
-/// See [`message`].
 pub fn end(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
     let found = message(tree, path, text)?;
     let number = text.trim().parse().ok().filter(|number| question(tree, path, *number) == Some(found));
@@ -86,9 +80,6 @@ pub fn end(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
 
 /// Returns the user message of the turn whose number is `text`; `None` if `text` is not a number, or may be the prefix
 /// of an id.
-///
-/// # Errors
-/// If `text` is a short number and the path has no such turn.
 fn numbered(tree: &Tree, path: &[Slot], text: &str) -> Result<Option<Slot>, Failure> {
     let Some(number) = text.parse::<usize>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())) else {
         return Ok(None);
@@ -106,9 +97,6 @@ fn numbered(tree: &Tree, path: &[Slot], text: &str) -> Result<Option<Slot>, Fail
 /// Returns the call that `text` names by the number of its turn on the branch's `path`, or by `last`: the newest of
 /// that turn, or of the path. `runs` are the calls of the session, oldest first. `None` if `text` names a call by its
 /// id.
-///
-/// # Errors
-/// If there is no such turn, or it has no call.
 pub fn call<'a>(
     tree: &Tree,
     path: &[Slot],
@@ -135,9 +123,6 @@ pub fn call<'a>(
 }
 
 /// Returns the branch of a session with this name or id, or with an unambiguous prefix of its id.
-///
-/// # Errors
-/// If no branch matches, or several do.
 pub fn branch<'a>(branches: &'a [Branch], text: &str) -> Result<&'a Branch, Failure> {
     let is_exact = |branch: &&Branch| branch.name == text || branch.id.to_string() == text;
     let begins = |branch: &&Branch| !text.is_empty() && branch.id.to_string().starts_with(text);
@@ -165,9 +150,6 @@ pub fn range(text: &str) -> Option<(&str, &str)> {
 
 /// Returns the user messages of all turns of the path from `first` to `last`, inclusive; each is named as in
 /// [`message`].
-///
-/// # Errors
-/// See [`message`]. If the range is not on the path, or contains no turn.
 pub fn turns(tree: &Tree, path: &[Slot], first: &str, last: &str) -> Result<Vec<Slot>, Failure> {
     let place = |text: &str| {
         let found = message(tree, path, text)?;
@@ -195,9 +177,6 @@ pub fn question(tree: &Tree, path: &[Slot], number: usize) -> Option<Slot> {
 }
 
 /// Returns the only message found; `None` if there is none.
-///
-/// # Errors
-/// If there are several.
 fn at_most_one(mut found: impl Iterator<Item = Slot>, text: &str) -> Result<Option<Slot>, Failure> {
     let first = found.next();
     match found.count() {

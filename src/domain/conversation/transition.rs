@@ -63,9 +63,7 @@ impl ItemState {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Transition {
     pub item: Subject,
-    /// The state before.
     pub from: ItemState,
-    /// The state after.
     pub to: ItemState,
     /// A short reason, written by the program.
     pub reason: String,

@@ -37,10 +37,7 @@ fn inactive(count: u32, replaced: u32) -> String {
 #[serde(tag = "warning", rename_all = "snake_case")]
 pub enum Warning {
     /// The model's window is unknown, and a value was assumed.
-    WindowAssumed {
-        /// The value.
-        tokens: u32,
-    },
+    WindowAssumed { tokens: u32 },
     /// Tool results were shortened to make room.
     ToolsShortened {
         /// Number of them.

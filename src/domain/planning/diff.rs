@@ -39,7 +39,6 @@ named_enum! {
 /// The place of an item in a plan.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ItemPlace {
-    /// Whether it is included.
     #[serde(rename = "goes")]
     pub included: bool,
     /// The section, if included.
@@ -106,7 +105,6 @@ named_enum! {
         Model = "model" => "the model",
         /// The program created, renewed, or ended a lease.
         Lease = "lease" => "a lease",
-        /// The budget.
         Budget = "budget" => "the budget",
         /// The context mode.
         Mode = "mode" => "the mode",
@@ -214,9 +212,7 @@ pub struct CallRef {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SettingDiff {
     pub name: &'static str,
-    /// The value before.
     pub before: String,
-    /// The value after.
     pub after: String,
     /// Both values as they are shown. A budget is shown with its safety margin; in JSON it is without.
     #[serde(skip)]
@@ -262,7 +258,6 @@ pub struct ItemInCall {
     pub from: CallRef,
     /// The last of them.
     pub to: CallRef,
-    /// Number of calls.
     pub calls: u32,
     /// The place in the last of them; `None` if the plan had no such row.
     pub place: Option<ItemPlace>,
@@ -275,7 +270,6 @@ pub struct ItemInCall {
 pub struct HistoryStep {
     /// Milliseconds since 1970.
     pub at: i64,
-    /// The new state.
     pub to: ItemState,
     /// A text that says what happened, by whom, and why.
     pub words: String,

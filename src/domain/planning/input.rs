@@ -27,13 +27,11 @@ pub const CALL_FRAMING: u32 = 12;
 /// The parts of a request other than its messages.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RequestShape {
-    /// Model name.
     pub model: String,
     /// How the server expects the request to be written.
     pub dialect: Dialect,
     /// Maximum tokens of the answer, if limited.
     pub max_output: Option<u32>,
-    /// Temperature, if set.
     pub temperature: Option<f64>,
     /// The offered tools.
     pub tools: Vec<ToolSpec>,
@@ -46,7 +44,6 @@ pub struct Block {
     pub kind: RowKind,
     /// Hash of the sent text.
     pub text: Hash,
-    /// Tokens of the sent text.
     pub tokens: u32,
     /// One-line title, unsanitized.
     pub title: String,
@@ -345,7 +342,6 @@ pub struct Gap {
     pub before: usize,
     /// The keys of the gap's first and last node.
     pub range: (Hash, Hash),
-    /// Number of turns.
     pub turns: u32,
     /// The approximate tokens, for display.
     pub tokens: u32,
@@ -420,10 +416,8 @@ pub struct PlanInput {
     pub policy: PolicySpec,
     /// Maximum number of turns in the window; 0 means all.
     pub window_turns: u32,
-    /// Context mode.
     pub mode: Mode,
     pub layout: Layout,
-    /// Profile name.
     pub profile: String,
     /// The request's other fields.
     pub shape: RequestShape,

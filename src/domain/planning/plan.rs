@@ -109,7 +109,6 @@ named_enum! {
         Quote = "quote",
         /// Many turns in one row.
         Range = "range",
-        /// One message.
         Message = "message",
         /// A part of a message that is not text.
         Part = "part",
@@ -377,14 +376,11 @@ pub struct ContextPlan {
     pub basis: Basis,
     /// Hash of the basis.
     pub input_digest: Hash,
-    /// Policy name.
     pub policy: String,
     pub policy_version: u32,
     pub mode: Mode,
     pub layout: Layout,
-    /// Profile name.
     pub profile: String,
-    /// Model name.
     pub model: String,
     /// The encoding of the counts.
     pub encoding: Encoding,
@@ -403,7 +399,6 @@ pub struct ContextPlan {
     /// Budgets of the priority levels, permanent first; `None` if the policy has no levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level_budgets: Option<[u32; 4]>,
-    /// All rows.
     pub rows: Vec<Row>,
     /// The window's start in this plan; stored when the plan is sent.
     pub anchor: Option<Anchor>,

@@ -126,7 +126,6 @@ impl Layout {
 
 /// The switches and numbers that a policy may set. Hard rules (the budget, whole atoms, permanent pins, the open turn)
 /// are not among them.
-#[allow(clippy::struct_excessive_bools, reason = "independent switches, named in policy files")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicySpec {

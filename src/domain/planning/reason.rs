@@ -158,7 +158,6 @@ pub enum Reason {
     PinMattered,
     /// Suggested: the program renewed its lease repeatedly.
     PinEarned {
-        /// Number of renewals.
         renewals: u32,
     },
     /// Out: no free tokens in the budget.

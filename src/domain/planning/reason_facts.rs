@@ -44,7 +44,6 @@ pub enum UsualCause {
     Room,
     /// The newest change of the summaries.
     Summary,
-    /// The budget.
     Budget,
     /// The window of recent turns.
     Window,

@@ -16,7 +16,6 @@ pub enum Subject {
     Turn(Hash),
     /// An episode, by its calling message.
     Episode(Hash),
-    /// One message.
     Message(Hash),
     /// Everything before the first question.
     Preamble,

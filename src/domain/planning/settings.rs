@@ -9,14 +9,10 @@ use crate::domain::call::model::ModelInfo;
 /// The model that a branch currently calls, and the settings for planning its calls.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
-    /// Profile name.
     pub profile: String,
     pub model: ModelInfo,
-    /// Context mode.
     pub mode: Mode,
-    /// Policy name.
     pub policy: String,
-    /// Layout name.
     pub layout: String,
     /// Whether the model can be called now; otherwise the reason and the next step.
     pub ready: Result<(), Failure>,

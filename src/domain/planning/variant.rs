@@ -30,9 +30,6 @@ pub enum VariantError {
 }
 
 /// Parses a variant such as `mode=off,model=NAME`; a colon may replace the first `=`. Sets only the named settings.
-///
-/// # Errors
-/// If the text names no setting, an unknown setting, or a value that its setting cannot have.
 pub fn read(text: &str) -> Result<Overrides, VariantError> {
     let mut variant = Overrides::default();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {

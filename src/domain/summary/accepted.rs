@@ -7,7 +7,7 @@ use crate::domain::planning::mode::Mode;
 use serde::{Deserialize, Serialize};
 
 /// The compression ratio, times 1,000, below which a summary is too detailed.
-pub const LOW_RATIO: u32 = 2_000;
+const LOW_RATIO: u32 = 2_000;
 
 named_enum! {
     /// The turns that a summary covers.
@@ -109,7 +109,6 @@ pub struct Summary {
     pub turns: (u32, u32),
     /// Files that it mentions.
     pub files: Vec<FileCover>,
-    /// Hash of all sources.
     pub source_hash: Hash,
     /// The summary that it replaces, which was not one of its sources.
     pub parent: Option<Hash>,
@@ -180,7 +179,6 @@ pub enum SourceFault {
 /// The messages after the last covered turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MessagesSince {
-    /// Number of messages.
     pub messages: u32,
     /// Approximate number of their tokens.
     pub tokens: u32,

@@ -138,7 +138,6 @@ pub struct ModuleVersion {
     /// The staleness; `None` except for the current version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<Staleness>,
-    /// The tokens as sent.
     pub tokens: u32,
 }
 

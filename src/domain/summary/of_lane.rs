@@ -16,7 +16,6 @@ pub struct LaneSummaries<'a> {
 
 impl<'a> LaneSummaries<'a> {
     /// Finds a lane's summaries among those of a branch.
-    #[must_use]
     pub fn of(lane: &Lane, cards: &'a [SummaryCard], draft: Option<&SummaryDraft>) -> Self {
         let own = |kind: SummaryKind, text: &str| kind == SummaryKind::Lane && Lane::read(text) == *lane;
         Self {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 named_enum! {
     /// The kind of an editable text, in the order of their display.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
     pub enum EditableKind {
         /// The state block of a branch.
+        #[default]
         State => "State",
         /// Summaries in use on a branch.
         Summaries => "Summaries",

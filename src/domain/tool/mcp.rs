@@ -93,7 +93,6 @@ pub struct ServerSpec {
     pub shown: String,
     /// Names of its environment variables or headers, with values that only refer to other variables.
     pub given: Vec<String>,
-    /// Whether it is disabled.
     pub disabled: bool,
     /// Seconds without output after which a call is aborted.
     pub seconds: u32,

@@ -57,7 +57,7 @@ impl ToolOutput {
 }
 
 /// A tool call with its outcome.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolTrace {
     /// The model's id for the call.
     pub call_id: String,
@@ -219,7 +219,6 @@ pub struct ShortenedResult {
 pub struct ToolOutcome {
     /// The result that the model reads.
     pub output: ToolOutput,
-    /// The changed files, before and after.
     pub changed: Vec<FileChange>,
     /// The exit code, for a command that ended by itself.
     pub exit: Option<i32>,
@@ -307,22 +306,14 @@ pub trait RunTools: Send + Sync {
 pub(crate) fn sample(name: &str, args: &str, status: ToolStatus, preview: &str) -> ToolTrace {
     ToolTrace {
         call_id: "c".into(),
-        run: RunId(uuid::Uuid::nil()),
-        node: None,
-        turn: None,
         name: name.into(),
         args: args.into(),
         status: Some(status),
         bytes: 1,
-        truncated_from: None,
         est_tokens: 1,
         duration_ms: 1,
-        at: 0,
         preview: preview.into(),
-        word: None,
-        exit: None,
-        changed: Vec::new(),
-        more: TraceDetails::default(),
+        ..ToolTrace::default()
     }
 }
 

@@ -241,7 +241,6 @@ pub enum CodeAct {
     },
     /// Complete a symbol's name in the program's own workspace, best match first. Requires that the folder is trusted.
     Names {
-        /// The text that was typed.
         typed: String,
         /// The maximum number.
         most: usize,

@@ -34,7 +34,6 @@ pub enum ItemName {
     /// An id, a unique prefix of one, or an external id, as typed. Means the turn that contains it unless `message` is
     /// set.
     Named {
-        /// The text that was typed.
         text: String,
         /// Whether the name refers only to the message.
         message: bool,

@@ -24,7 +24,6 @@ pub enum Event {
     Answer {
         /// The ticket of the request.
         ticket: Ticket,
-        /// The answer, or the failure.
         result: Result<Answer, Failure>,
     },
     /// A plan was solved (after typing, an act, or a round of tools).
@@ -67,7 +66,6 @@ pub enum SessionEvent {
     /// The state block of a branch changed, or an answer lacked its state block.
     State {
         branch: BranchId,
-        /// The current version.
         version: Option<StateVersion>,
         /// Whether the answer lacked a state block.
         missing: bool,
@@ -95,7 +93,6 @@ pub enum TurnEvent {
         run: RunId,
         /// New text of the answer, including the state block, which the screen hides.
         text: String,
-        /// New reasoning text.
         reasoning: String,
         /// Tokens of the answer so far.
         tokens: u32,
@@ -119,7 +116,6 @@ pub enum TurnEvent {
         branch: BranchId,
         /// The draft to restore, if no answer arrived.
         draft: Option<Draft>,
-        /// The failure, if any.
         failure: Option<Failure>,
     },
     /// The record of a race's branch was added or changed.
@@ -255,6 +251,5 @@ pub struct AsideView {
     pub cost_micro: Option<u64>,
     /// The card of the call, once the call is over.
     pub card: Option<Box<RunCard>>,
-    /// The failure, if any.
     pub failure: Option<Failure>,
 }

@@ -5,8 +5,7 @@ use super::acts::{Act, MemoryScope};
 use super::draft::ItemName;
 use crate::config::commands::conversation::Within;
 use crate::config::commands::mark::{Items, MarkCommand};
-use crate::domain::conversation::resolve;
-use crate::domain::conversation::{LeaseTurns, MarkKind};
+use crate::domain::conversation::{LeaseTurns, MarkKind, resolve};
 
 /// Returns the items that a command names and the act on them.
 pub fn marks(command: &MarkCommand) -> (Vec<ItemName>, Act) {

@@ -28,7 +28,6 @@ pub enum ProjectAct {
         branch: BranchId,
         /// The file's path as listed.
         path: String,
-        /// The new text.
         text: String,
         /// The hash of the text that was read; `None` for a new file.
         expected: Option<Hash>,
@@ -56,7 +55,6 @@ pub enum ModuleAct {
     Edit {
         /// The folder or file.
         path: String,
-        /// The new text.
         text: String,
     },
     /// Stop the module summaries that are being made for a branch. Their requests are answered as stopped, and nothing

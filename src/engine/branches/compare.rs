@@ -4,9 +4,8 @@
 use crate::domain::base::{BranchId, Failure, NodeId};
 use crate::domain::call::RunCard;
 use crate::domain::conversation::compare::Turn;
-use crate::domain::conversation::tree;
 use crate::domain::conversation::{
-    Ancestor, Branch, ComparedMessage, Comparison, End, Mark, NodeHead, Role, Side, Slot, state,
+    Ancestor, Branch, ComparedMessage, Comparison, End, Mark, NodeHead, Role, Side, Slot, state, tree,
 };
 use crate::engine::api::{Answer, BranchAnswer};
 use crate::engine::calls::diff_worker::DiffContext;

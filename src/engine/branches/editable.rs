@@ -5,8 +5,7 @@
 use crate::config::policy_files::{self, PolicyText};
 use crate::context::summary::ratio;
 use crate::context::summary::survive::RequiredFacts;
-use crate::domain::base::secrets;
-use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId};
+use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId, secrets};
 use crate::domain::conversation::{Change, Memory, MemoryStatus, Node, Operation, Scope, StateVersion};
 use crate::domain::summary::{
     Editability, Editable, EditableKind, SourceMessage, SourceTurn, Summary, SummaryCard, SummarySource, Version,

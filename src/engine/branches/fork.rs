@@ -148,7 +148,7 @@ impl Core {
 }
 
 /// Returns the nearest place at or above `slot` where a path may end: not between a call and its last result.
-pub(crate) fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
+fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
     let tree = &session.tree;
     let mut at = slot;
     loop {

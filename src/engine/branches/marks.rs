@@ -7,9 +7,9 @@ use super::mark_state::{MarkUpdate, excluded_in, excluded_message, noted, pin_on
 use super::undo::store_anchor_for_head;
 use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId};
 use crate::domain::call::tokens::counted;
-use crate::domain::conversation::tree;
 use crate::domain::conversation::{
     Actor, Atom, Branch, Change, LeaseTurns, Mark, MarkKind, NodeHead, Operation, Overrides, Role, Slot, resolve, task,
+    tree,
 };
 use crate::engine::api::{Act, Answer, BranchAnswer, ItemName};
 use crate::engine::branches::pick::text_of;

@@ -5,11 +5,9 @@
 use super::super::summaries::candidates::readable;
 use super::super::summaries::writer::source_text;
 use crate::config::prompts;
-use crate::domain::base::secrets;
-use crate::domain::base::{BranchId, Failure, FailureKind, NodeId};
+use crate::domain::base::{BranchId, Failure, FailureKind, NodeId, secrets};
 use crate::domain::call::{Backend, RunCard};
-use crate::domain::conversation::{Change, Node, Role, StateVersion};
-use crate::domain::conversation::{state, state_suggestions};
+use crate::domain::conversation::{Change, Node, Role, StateVersion, state, state_suggestions};
 use crate::engine::api::{Answer, Event, SessionEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt, auxiliary_call};
 use crate::engine::core::{Core, content};

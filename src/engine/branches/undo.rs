@@ -191,18 +191,7 @@ impl Core {
 
     /// Applies a change in memory and reports it to the screen. `forward` distinguishes a fork from its undo.
     pub(crate) fn apply(&mut self, change: &Change, forward: bool) {
-        let (Change::Mark { branch: id, .. }
-        | Change::Head { branch: id, .. }
-        | Change::Name { branch: id, .. }
-        | Change::Archived { branch: id, .. }
-        | Change::Forked { branch: id }
-        | Change::Overrides { branch: id, .. }
-        | Change::Summaries { branch: id, .. }
-        | Change::State { branch: id, .. }) = change
-        else {
-            return self.apply_beyond(change);
-        };
-        let id = *id;
+        let Some(id) = change.branch() else { return self.apply_beyond(change) };
         match change {
             Change::Mark { target, after, .. } => self.sessions.with_branch(id, |branch| {
                 let expect = branch.marks.iter().find(|mark| mark.target == *target).map(|mark| mark.revision);
@@ -335,7 +324,6 @@ impl Sessions {
         of_person && self.mark_on(*branch, target).is_none_or(|mark| mark.by == Actor::Engine)
     }
 
-    /// The mark on an atom of a branch.
     fn mark_on(&self, branch: BranchId, target: &Atom) -> Option<Mark> {
         self.branch(branch).ok()?.marks.into_iter().find(|mark| mark.target == *target)
     }

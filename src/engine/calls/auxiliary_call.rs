@@ -9,8 +9,7 @@ use crate::domain::call::{
     CallEnd, Certainty, CountTokens, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, RunCard, RunStatus,
     UsageReport, Wire,
 };
-use crate::domain::conversation::state;
-use crate::domain::conversation::{Atom, Branch, Content, Role};
+use crate::domain::conversation::{Atom, Branch, Content, Role, state};
 use crate::domain::planning::plan::Reason;
 use crate::domain::planning::{
     Basis, Block, ContextPlan, Form, Layout, MessageInput, PlanInput, PolicySpec, RequestShape, RowKind, Section,

@@ -6,11 +6,14 @@
 
 use super::plan_diff::{PlanWithCall, StoredPlans};
 use crate::domain::base::{BranchId, Failure, FailureKind, SessionId};
-use crate::domain::conversation::Atom;
+use crate::domain::conversation::{Atom, Operation};
 use crate::engine::api::{Answer, CallSelector, Event, Ticket};
 use crate::engine::jobs::{self, guarded};
 use crate::engine::sessions::session::SessionSnapshot;
 use crate::store::Store;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -157,8 +160,14 @@ impl Worker {
         if is_stale() {
             return Err(stale());
         }
-        let mut context =
-            DiffContext { store: &self.store, stored_plans: plans, sessions: &sessions, current, stale: &is_stale };
+        let mut context = DiffContext {
+            store: &self.store,
+            stored_plans: plans,
+            sessions: &sessions,
+            current,
+            stale: &is_stale,
+            operations: RefCell::default(),
+        };
         match request {
             DiffRequest::Diff(before, after) => context.diff_plans(before.as_deref(), &after),
             DiffRequest::Item(branch, item, most) => context.why(branch, item, most),
@@ -181,12 +190,25 @@ pub(crate) struct DiffContext<'a> {
     current: Option<SessionId>,
     /// Whether the request was replaced.
     pub(crate) stale: &'a dyn Fn() -> bool,
+    /// The operations of the sessions, once they are read.
+    operations: RefCell<HashMap<SessionId, Rc<[Operation]>>>,
 }
 
 impl<'a> DiffContext<'a> {
     /// Returns a session that was open at the time of the request.
     pub(crate) fn by_id(&self, id: SessionId) -> Option<&'a SessionSnapshot> {
         self.sessions.iter().find(|session| session.id == id)
+    }
+
+    /// Returns all operations of a session, oldest first. They are read once per comparison.
+    pub(crate) fn operations(&self, session: SessionId) -> Result<Rc<[Operation]>, Failure> {
+        let mut known = self.operations.borrow_mut();
+        if let Some(operations) = known.get(&session) {
+            return Ok(operations.clone());
+        }
+        let operations: Rc<[Operation]> = self.store.ops(session)?.into();
+        known.insert(session, operations.clone());
+        Ok(operations)
     }
 
     /// Returns the session for requests that name no branch.
@@ -220,11 +242,14 @@ mod tests {
 
     const BRANCH: BranchId = BranchId(Uuid::nil());
 
+    fn store_in(folder: &std::path::Path) -> Store {
+        Store::open(&crate::store::OpenOptions { path: folder.join("s.db"), read_only: false }).unwrap().store
+    }
+
     /// Starts the thread, which then waits in the request of ticket 1 until something is sent to the returned sender.
     fn held_worker(folder: &std::path::Path) -> (DiffWorker, Receiver<Event>, Sender<()>) {
-        let options = crate::store::OpenOptions { path: folder.join("s.db"), read_only: false };
         let (events, answers) = channel();
-        let worker = DiffWorker::start(Store::open(&options).unwrap().store, events).expect("the thread starts");
+        let worker = DiffWorker::start(store_in(folder), events).expect("the thread starts");
         let (go, until) = channel();
         let (started, is_started) = channel();
         worker.compare(Ticket(1), DiffRequest::Held { started, until }, Vec::new(), None).unwrap();
@@ -242,6 +267,25 @@ mod tests {
             other => panic!("{other:?}"),
         };
         answers.iter().take(count).map(one).collect()
+    }
+
+    #[test]
+    fn a_comparison_reads_the_operations_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store_in(folder.path());
+        let context = DiffContext {
+            store: &store,
+            stored_plans: &mut StoredPlans::default(),
+            sessions: &[],
+            current: None,
+            stale: &|| false,
+            operations: RefCell::default(),
+        };
+        let before = Store::reads_of_this_thread();
+        for _ in 0..3 {
+            assert!(context.operations(SessionId(Uuid::nil())).unwrap().is_empty());
+        }
+        assert_eq!(Store::reads_of_this_thread(), before + 1);
     }
 
     #[test]

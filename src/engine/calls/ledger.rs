@@ -2,8 +2,7 @@
 //! Not for: the arithmetic (`domain::call::ledger`), or single calls (`plans::queries`).
 
 use crate::domain::base::{BranchId, Failure, NodeId, RunId};
-use crate::domain::call::item_use;
-use crate::domain::call::{CallCost, Ledger, RunCard, Totals, UseTotals};
+use crate::domain::call::{CallCost, Ledger, RunCard, Totals, UseTotals, item_use};
 use crate::domain::conversation::{Branch, Role};
 use crate::engine::api::{Answer, CallAnswer};
 use crate::engine::core::Core;

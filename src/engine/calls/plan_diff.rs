@@ -82,7 +82,7 @@ impl<'a> DiffContext<'a> {
         let session = self.session_of(id)?;
         let nodes = |tip: Slot| session.tree.path(tip).into_iter().map(|slot| session.tree.head(slot).id);
         let mut undone: HashSet<NodeId> = HashSet::new();
-        for op in self.store.ops(session.id)?.iter().filter(|op| op.undone) {
+        for op in self.operations(session.id)?.iter().filter(|op| op.undone) {
             let tips = op.changes.iter().filter_map(|change| match change {
                 Change::Head { after: Some(tip), .. } => session.tree.slot(*tip),
                 _ => None,
@@ -193,20 +193,11 @@ impl<'a> DiffContext<'a> {
             .map(|step| (atom_of(&step.item), step))
             .collect();
         steps.sort_by_key(|(_, step)| step.at);
-        let of = |change: &Change, at: i64| match change {
-            Change::Mark { branch, .. }
-            | Change::Head { branch, .. }
-            | Change::Name { branch, .. }
-            | Change::Archived { branch, .. }
-            | Change::Forked { branch }
-            | Change::Overrides { branch, .. }
-            | Change::Summaries { branch, .. }
-            | Change::State { branch, .. } => reaches(&lines, *branch, at),
-            Change::Title { .. } | Change::Tag { .. } | Change::File { .. } => false,
-            Change::Memory { .. } => true,
+        let concerns = |change: &Change, at: i64| {
+            matches!(change, Change::Memory { .. }) || change.branch().is_some_and(|of| reaches(&lines, of, at))
         };
-        let ops = self.store.ops(session.id)?;
-        let ops = ops.into_iter().filter(|op| op.changes.iter().any(|change| of(change, op.at))).collect();
+        let ops = self.operations(session.id)?;
+        let ops = ops.iter().filter(|op| op.changes.iter().any(|change| concerns(change, op.at))).cloned().collect();
         Ok(SessionHistory { steps, ops })
     }
 

@@ -73,9 +73,6 @@ impl Core {
     }
 
     /// Returns the branch with the settings of a variant, and its rules.
-    ///
-    /// # Errors
-    /// Fails if the settings are invalid, or if the profile cannot be used.
     fn variant_of(&self, branch: &Branch, variant: &Overrides) -> Result<(Branch, Rules), Failure> {
         let arm = Branch { overrides: merge(&branch.overrides, variant), ..branch.clone() };
         let rules = self.rules(&arm)?;

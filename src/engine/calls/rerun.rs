@@ -37,19 +37,13 @@ impl Core {
         let first = of.more.again.clone().unwrap_or_else(|| of.call_id.clone());
         let trace = ToolTrace {
             call_id: format!("{first}/{}", uuid::Uuid::now_v7().simple()),
-            node: None,
-            status: None,
-            bytes: 0,
-            truncated_from: None,
-            est_tokens: 0,
-            duration_ms: 0,
+            run: of.run,
+            turn: of.turn,
+            name: of.name.clone(),
+            args: of.args.clone(),
             at: self.setup.now(),
-            preview: String::new(),
-            word: None,
-            exit: None,
-            changed: Vec::new(),
             more: TraceDetails { again: Some(first), ..TraceDetails::default() },
-            ..of.clone()
+            ..ToolTrace::default()
         };
         let view = Rerun { branch, of: of.id(), state: RerunState::Runs, trace, change: None };
         let before = result_of(&self.store, &of);

@@ -12,8 +12,7 @@ use crate::code::index::cache::Cache;
 use crate::code::parse::walk::Bounds;
 use crate::code::parse::words::Analyzer;
 use crate::code::tuning::Tuning;
-use crate::domain::base::secrets;
-use crate::domain::base::{Failure, FailureKind, Hash};
+use crate::domain::base::{Failure, FailureKind, Hash, secrets};
 use crate::domain::call::{CountTokens, Encoding};
 use crate::domain::code::{CodeSearchResult, IndexStatus, NamedSymbol, ParseOutcome, SymbolSource};
 use crate::engine::api::{Answer, CodeAct, Event, IndexingEvent, Ticket, ToolAnswer};
@@ -192,12 +191,12 @@ impl Worker {
     fn refresh(&mut self) {
         let wanted = self.workspace.begin_check();
         let root = self.workspace.own();
-        let before = self.read().as_ref().filter(|held| held.root == root).map(|held| held.round);
+        let before = self.read().as_ref().filter(|loaded| loaded.root == root).map(|loaded| loaded.round);
         let ready = guarded("indexing the code", || self.ready(&root, false));
-        let held = self.read();
-        let now = held.as_ref().map(|held| held.round);
-        let drawn = held.as_ref().is_some_and(|held| self.workspace.update_maps(held, wanted));
-        drop(held);
+        let loaded = self.read();
+        let now = loaded.as_ref().map(|loaded| loaded.round);
+        let drawn = loaded.as_ref().is_some_and(|loaded| self.workspace.update_maps(loaded, wanted));
+        drop(loaded);
         self.workspace.end_check(ready.is_err());
         if ready.is_ok() && (drawn || before != now) {
             (self.changed)();
@@ -205,11 +204,11 @@ impl Worker {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Option<LoadedWorkspace>> {
-        self.workspace.held().read().unwrap_or_else(PoisonError::into_inner)
+        self.workspace.loaded().read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Option<LoadedWorkspace>> {
-        self.workspace.held().write().unwrap_or_else(PoisonError::into_inner)
+        self.workspace.loaded().write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn work(&mut self, asked: IndexQuestion) -> Result<Answer, Failure> {
@@ -229,16 +228,16 @@ impl Worker {
             }
             CodeAct::Map { budget, anchors } => {
                 let count = |text: &str| self.counter.count(encoding, text);
-                let map = |held: &LoadedWorkspace| {
-                    map::scaffold(&held.index, &WorkspaceFiles(&held.root), &count, budget, anchors)
+                let map = |loaded: &LoadedWorkspace| {
+                    map::scaffold(&loaded.index, &WorkspaceFiles(&loaded.root), &count, budget, anchors)
                 };
                 self.with(map).map(|map| Answer::Tool(ToolAnswer::Map(Box::new(map))))
             }
-            CodeAct::Names { typed, most } => {
-                self.with(|held| names::find(&held.index, &typed, most)).map(|found| ToolAnswer::Symbols(found).into())
-            }
+            CodeAct::Names { typed, most } => self
+                .with(|loaded| names::find(&loaded.index, &typed, most))
+                .map(|found| ToolAnswer::Symbols(found).into()),
             CodeAct::Source(wanted) => self
-                .with(|held| source(held, &wanted))?
+                .with(|loaded| source(loaded, &wanted))?
                 .map(|source| Answer::Tool(ToolAnswer::Source(Box::new(source)))),
         }
     }
@@ -254,7 +253,7 @@ impl Worker {
     /// folder.
     fn usual(&self) -> PathBuf {
         let own = self.workspace.own();
-        let known = self.read().as_ref().is_some_and(|held| held.root == own)
+        let known = self.read().as_ref().is_some_and(|loaded| loaded.root == own)
             || self.kept.as_ref().is_some_and(|folder| folder.join(file_name(&own)).exists());
         let last = || {
             let bytes = std::fs::read(self.kept.as_ref()?.join(LAST)).ok()?;
@@ -265,37 +264,37 @@ impl Worker {
     }
 
     fn with<T>(&self, what: impl FnOnce(&LoadedWorkspace) -> T) -> Result<T, Failure> {
-        let held = self.read();
-        held.as_ref().map(what).ok_or_else(|| Failure::new(FailureKind::Internal, "No code was indexed."))
+        let loaded = self.read();
+        loaded.as_ref().map(what).ok_or_else(|| Failure::new(FailureKind::Internal, "No code was indexed."))
     }
 
     /// Loads a workspace and updates its index. Readers of the index wait only while records are added: listing and
     /// reading a few files, and computing the graph, happen without the lock.
     fn ready(&mut self, root: &Path, now: bool) -> Result<(), Failure> {
         let begun = Instant::now();
-        if self.read().as_ref().is_none_or(|held| held.root != root) {
+        if self.read().as_ref().is_none_or(|loaded| loaded.root != root) {
             self.write().take();
             self.workspace.forget_maps();
             let opened = self.open(root);
             *self.write() = Some(opened);
         }
         let lately = |at: Option<Instant>, limit: Duration| at.is_some_and(|at| at.elapsed() < limit);
-        let long = |held: &LoadedWorkspace| WHOLE.max(held.long * RARER);
+        let long = |loaded: &LoadedWorkspace| WHOLE.max(loaded.long * RARER);
         let sight = self.workspace.sight();
-        let (fresh, whole) = self.with(|held| {
-            let same = held.sight == sight;
-            (same && lately(held.seen, FRESH), !(same && lately(held.surveyed, long(held))))
+        let (fresh, whole) = self.with(|loaded| {
+            let same = loaded.sight == sight;
+            (same && lately(loaded.seen, FRESH), !(same && lately(loaded.surveyed, long(loaded))))
         })?;
         if !now && fresh {
             return Ok(());
         }
         let bounds = Bounds { sight, ..Bounds::default() };
         let mut round = self
-            .with(|held| {
+            .with(|loaded| {
                 let glanced = (!now && !whole)
-                    .then(|| Round::glance(&held.index, root, &held.folders, held.progress.more))
+                    .then(|| Round::glance(&loaded.index, root, &loaded.folders, loaded.progress.more))
                     .flatten();
-                glanced.map_or_else(|| Round::survey(&held.index, root, &bounds, &self.stop), Ok)
+                glanced.map_or_else(|| Round::survey(&loaded.index, root, &bounds, &self.stop), Ok)
             })?
             .map_err(failed)?;
         round.read_ahead(root, &bounds, &self.stop);
@@ -312,9 +311,9 @@ impl Worker {
             }
         };
         let mut guard = self.write();
-        let Some(held) = guard.as_mut() else { return Ok(()) };
+        let Some(loaded) = guard.as_mut() else { return Ok(()) };
         let (idle, folders) = (round.is_empty(), round.folders());
-        let LoadedWorkspace { index, cache, .. } = held;
+        let LoadedWorkspace { index, cache, .. } = loaded;
         let mut keep = |change: Change<'_>| match (cache.as_mut(), change) {
             (Some(cache), Change::Read(record)) => cache.keep(record),
             (Some(cache), Change::Touched(path, stamp)) => cache.touched(path, stamp),
@@ -327,30 +326,30 @@ impl Worker {
         index.tidy();
         let flushed = cache.as_mut().map_or(Ok(()), Cache::flush);
         if let Err(error) = flushed {
-            held.notes = vec![error.to_string()];
-            held.cache = None;
+            loaded.notes = vec![error.to_string()];
+            loaded.cache = None;
         }
-        held.progress = done.map_err(failed)?;
-        held.round += u64::from(!idle);
+        loaded.progress = done.map_err(failed)?;
+        loaded.round += u64::from(!idle);
         if long {
-            self.tell(held.progress);
+            self.tell(loaded.progress);
         }
         drop(guard);
-        let graph = self.with(|held| held.index.rebuilt_graph())?;
-        if let Some(held) = self.write().as_mut() {
+        let graph = self.with(|loaded| loaded.index.rebuilt_graph())?;
+        if let Some(loaded) = self.write().as_mut() {
             if let Some(graph) = graph {
-                held.index.put_graph(graph);
+                loaded.index.put_graph(graph);
             }
             let took = begun.elapsed();
             match folders {
                 Some(folders) => {
-                    (held.folders, held.surveyed, held.long) = (folders, Some(begun), took);
-                    held.sight = bounds.sight.clone();
+                    (loaded.folders, loaded.surveyed, loaded.long) = (folders, Some(begun), took);
+                    loaded.sight = bounds.sight.clone();
                 }
-                None if idle => held.short = took,
+                None if idle => loaded.short = took,
                 None => {}
             }
-            (held.seen, held.took) = (Some(Instant::now()), took);
+            (loaded.seen, loaded.took) = (Some(Instant::now()), took);
         }
         Ok(())
     }
@@ -360,26 +359,26 @@ impl Worker {
     }
 
     fn open(&self, root: &Path) -> LoadedWorkspace {
-        let mut held = LoadedWorkspace { root: root.to_path_buf(), ..LoadedWorkspace::default() };
-        let Some(folder) = &self.kept else { return held };
+        let mut loaded = LoadedWorkspace { root: root.to_path_buf(), ..LoadedWorkspace::default() };
+        let Some(folder) = &self.kept else { return loaded };
         let opened = private_folder(folder).map_err(CodeError::Cache).and_then(|()| {
             clear_old(folder);
-            Cache::open(&folder.join(file_name(root)), root, &mut held.index)
+            Cache::open(&folder.join(file_name(root)), root, &mut loaded.index)
         });
         match opened {
             Ok((cache, is_damaged)) => {
                 if !cache.writes() {
-                    held.notes.push("Another process maintains this index; this run's changes are not saved.".into());
+                    loaded.notes.push("Another process maintains this index; this run's changes are not saved.".into());
                 }
                 if is_damaged {
                     let what = "The saved index was damaged or from another version;";
-                    held.notes.push(format!("{what} the missing parts are indexed again."));
+                    loaded.notes.push(format!("{what} the missing parts are indexed again."));
                 }
-                held.cache = Some(cache);
+                loaded.cache = Some(cache);
             }
-            Err(error) => held.notes.push(error.to_string()),
+            Err(error) => loaded.notes.push(error.to_string()),
         }
-        held
+        loaded
     }
 
     fn find(&mut self, query: &str, budget: u32, encoding: Encoding) -> Result<CodeSearchResult, Failure> {
@@ -389,10 +388,10 @@ impl Worker {
         let asked = query::Query { asks, ..query::read(&mut self.analyzer, query, &tuning) };
         let counter = Arc::clone(&self.counter);
         let count = |text: &str| counter.count(encoding, text);
-        let look = |held: &LoadedWorkspace| {
-            let hits = rank::rank(&held.index, &asked, &tuning, RANKED);
-            let found = fill(&held.index, &hits, &WorkspaceFiles(&held.root), &count, Limits::within(budget));
-            (found, held.root.clone())
+        let look = |loaded: &LoadedWorkspace| {
+            let hits = rank::rank(&loaded.index, &asked, &tuning, RANKED);
+            let found = fill(&loaded.index, &hits, &WorkspaceFiles(&loaded.root), &count, Limits::within(budget));
+            (found, loaded.root.clone())
         };
         let (mut found, root) = self.with(look)?;
         if !found.changed.is_empty() {
@@ -405,11 +404,11 @@ impl Worker {
 }
 
 /// Returns a symbol's source from its file. Fails if the file has changed since it was indexed.
-pub(crate) fn source(held: &LoadedWorkspace, wanted: &NamedSymbol) -> Result<SymbolSource, Failure> {
+pub(crate) fn source(loaded: &LoadedWorkspace, wanted: &NamedSymbol) -> Result<SymbolSource, Failure> {
     let gone = || Failure::user(format!("{} is no longer in {}.", wanted.short, wanted.path));
-    let id = names::at(&held.index, &wanted.path, &wanted.qualified, wanted.lines.0).ok_or_else(gone)?;
-    let (symbol, file) = held.index.symbol(id).ok_or_else(gone)?;
-    let text = WorkspaceFiles(&held.root).text(&file.path).filter(|text| Hash::of(text) == file.hash);
+    let id = names::at(&loaded.index, &wanted.path, &wanted.qualified, wanted.lines.0).ok_or_else(gone)?;
+    let (symbol, file) = loaded.index.symbol(id).ok_or_else(gone)?;
+    let text = WorkspaceFiles(&loaded.root).text(&file.path).filter(|text| Hash::of(text) == file.hash);
     let changing = || Failure::user(format!("{} is being changed at the moment.", file.shown)).todo("Try again.");
     let text = text.ok_or_else(changing)?;
     let whole = names::lines(&text, symbol.lines);
@@ -417,20 +416,20 @@ pub(crate) fn source(held: &LoadedWorkspace, wanted: &NamedSymbol) -> Result<Sym
     Ok(SymbolSource { named: NamedSymbol { lines: symbol.lines, ..wanted.clone() }, text: text.into_owned(), masked })
 }
 
-fn status(held: &LoadedWorkspace) -> IndexStatus {
+fn status(loaded: &LoadedWorkspace) -> IndexStatus {
     let mut status = IndexStatus {
-        root: held.root.display().to_string(),
-        read: held.progress.read,
-        uses: held.index.graph().edges(),
-        more: held.progress.more,
-        elapsed_us: u64::try_from(held.took.as_micros()).unwrap_or(u64::MAX),
+        root: loaded.root.display().to_string(),
+        read: loaded.progress.read,
+        uses: loaded.index.graph().edges(),
+        more: loaded.progress.more,
+        elapsed_us: u64::try_from(loaded.took.as_micros()).unwrap_or(u64::MAX),
         peak_bytes: peak(),
-        notes: held.notes.clone(),
+        notes: loaded.notes.clone(),
         ..IndexStatus::default()
     };
-    for file in held.index.files() {
+    for file in loaded.index.files() {
         status.files += 1;
-        *status.fates.entry(file.outcome).or_default() += 1;
+        *status.outcomes.entry(file.outcome).or_default() += 1;
         status.errors += usize::from(file.errors);
         if file.outcome == ParseOutcome::Parsed
             && let Some(language) = file.language

@@ -49,11 +49,12 @@ impl Core {
     /// or its code is not loaded.
     pub(crate) fn neighbor_names(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
         let Ok(branch) = self.sessions.branch(branch) else { return BTreeSet::new() };
-        let away = |held: &LoadedWorkspace| {
+        let away = |loaded: &LoadedWorkspace| {
             let own = |name: &String| name.rsplit([':', '.']).next().unwrap_or_default().to_owned();
-            let ids: Vec<u32> = named.iter().flat_map(|name| held.index.defined(&own(name)).iter().copied()).collect();
-            let hops = held.index.graph().hops(&ids, 1);
-            let near = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
+            let ids: Vec<u32> =
+                named.iter().flat_map(|name| loaded.index.defined(&own(name)).iter().copied()).collect();
+            let hops = loaded.index.graph().hops(&ids, 1);
+            let near = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| loaded.index.symbol(*id));
             near.map(|(symbol, _)| symbol.name.to_string()).take(MAX_NEIGHBORS).collect()
         };
         self.look_at_code(&branch, away).unwrap_or_default()
@@ -66,18 +67,18 @@ impl Core {
         let quoted = text.split('`').skip(1).step_by(2).map(|name| name.trim_end_matches("()"));
         let quoted = quoted.filter(|name| name.len() >= 4 && name.chars().all(|c| c.is_alphanumeric() || c == '_'));
         let names: BTreeSet<&str> = references::all_symbols(text).chain(quoted).collect();
-        let look = |held: &LoadedWorkspace| -> Vec<CodeRef> {
+        let look = |loaded: &LoadedWorkspace| -> Vec<CodeRef> {
             let only = |name: &&str| {
                 let last = name.rsplit([':', '.']).next().unwrap_or_default();
                 let is_meant = |id: &&u32| {
-                    let fits = held
+                    let fits = loaded
                         .index
                         .symbol(**id)
                         .is_some_and(|(symbol, file)| symbol.kind != Kind::File && !symbol.test && !file.test);
-                    fits && held.index.qualified(**id).ends_with(*name)
+                    fits && loaded.index.qualified(**id).ends_with(*name)
                 };
-                let mut meant = held.index.defined(last).iter().filter(is_meant);
-                let code = names::reference(&held.index, *meant.next()?)?;
+                let mut meant = loaded.index.defined(last).iter().filter(is_meant);
+                let code = names::reference(&loaded.index, *meant.next()?)?;
                 (meant.next().is_none() && mentioned(text, &code)).then_some(code)
             };
             names.iter().filter_map(only).take(most).collect()
@@ -123,8 +124,9 @@ impl Core {
         };
         let mark = || branch.marks.iter().find(|mark| mark.target == *atom).and_then(|mark| mark.code.clone());
         let indexed = || {
-            let find =
-                |held: &LoadedWorkspace| names::references(&held.index).find(|code| code.key() == *text).map(Box::new);
+            let find = |loaded: &LoadedWorkspace| {
+                names::references(&loaded.index).find(|code| code.key() == *text).map(Box::new)
+            };
             self.look_at_code(branch, find).flatten()
         };
         row().or_else(mark).or_else(indexed)
@@ -139,8 +141,9 @@ impl Core {
         self.apply_denials(Some(branch.id));
         let workspace = self.workers.code.workspace();
         workspace.refresh();
-        let symbols =
-            |held: &LoadedWorkspace| names::references(&held.index).map(|code| atom_of(&code)).filter(fits).collect();
+        let symbols = |loaded: &LoadedWorkspace| {
+            names::references(&loaded.index).map(|code| atom_of(&code)).filter(fits).collect()
+        };
         let symbols: Vec<Atom> = workspace.look(symbols).unwrap_or_default();
         symbols.into_iter().chain(Some(Atom::code_map()).filter(fits)).collect()
     }
@@ -153,7 +156,7 @@ impl Core {
 
 /// Adds to an answer about a changed focus the names that match nothing, if the code is loaded.
 pub(crate) fn with_unknown_focus(tools: &Tools, workers: &Workers, answer: Answer, focus: &[String]) -> Answer {
-    let look = |held: &LoadedWorkspace| scope(&held.index, focus).unknown;
+    let look = |loaded: &LoadedWorkspace| scope(&loaded.index, focus).unknown;
     let known = tools.trusted.then(|| workers.code.workspace().look(look)).flatten();
     match (answer, known.filter(|unknown| !unknown.is_empty())) {
         (Answer::Done(notice), Some(unknown)) => {

@@ -101,7 +101,7 @@ struct State {
 }
 
 struct Inner {
-    held: RwLock<Option<LoadedWorkspace>>,
+    loaded: RwLock<Option<LoadedWorkspace>>,
     jobs: Mutex<Option<SyncSender<Job>>>,
     state: Mutex<State>,
     wake: Condvar,
@@ -117,9 +117,9 @@ pub(crate) struct CodeWorkspace(Arc<Inner>);
 
 impl CodeWorkspace {
     pub(crate) fn new(jobs: SyncSender<Job>, workspace: PathBuf, counter: Arc<dyn CountTokens>, patient: bool) -> Self {
-        let (held, state, wake) = (RwLock::default(), Mutex::default(), Condvar::new());
+        let (loaded, state, wake) = (RwLock::default(), Mutex::default(), Condvar::new());
         let (jobs, holds_code) = (Mutex::new(Some(jobs)), OnceLock::new());
-        Self(Arc::new(Inner { held, jobs, state, wake, workspace, counter, patient, holds_code }))
+        Self(Arc::new(Inner { loaded, jobs, state, wake, workspace, counter, patient, holds_code }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -127,8 +127,8 @@ impl CodeWorkspace {
     }
 
     /// Returns the lock of the loaded workspace; only the code indexer's thread writes.
-    pub(crate) fn held(&self) -> &RwLock<Option<LoadedWorkspace>> {
-        &self.0.held
+    pub(crate) fn loaded(&self) -> &RwLock<Option<LoadedWorkspace>> {
+        &self.0.loaded
     }
 
     /// Returns the canonical path of the program's own workspace.
@@ -142,9 +142,6 @@ impl CodeWorkspace {
     }
 
     /// Sends a job to the code indexer's thread. Never blocks.
-    ///
-    /// # Errors
-    /// Fails if the queue is full, or the thread has ended.
     pub(crate) fn send(&self, job: Job) -> Result<(), TrySendError<Job>> {
         match &*self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(jobs) => jobs.try_send(job),
@@ -166,7 +163,8 @@ impl CodeWorkspace {
     /// Requests a check if the last one is long enough ago. The longer a check takes, the less often checks run. Called
     /// while a plan that contains code is on the screen.
     pub(crate) fn watch(&self) {
-        let due = |held: &LoadedWorkspace| held.seen.is_none_or(|seen| seen.elapsed() > WATCH.max(held.short * RARER));
+        let due =
+            |loaded: &LoadedWorkspace| loaded.seen.is_none_or(|seen| seen.elapsed() > WATCH.max(loaded.short * RARER));
         if self.look(due).unwrap_or(false) {
             self.refresh();
         }
@@ -188,7 +186,7 @@ impl CodeWorkspace {
 
     /// Requests a check if one is due. Returns the number of checks finished before it; `None` if none is due.
     fn request_check(&self) -> Option<u64> {
-        let lately = |held: &LoadedWorkspace| held.seen.is_some_and(|seen| seen.elapsed() < FRESH);
+        let lately = |loaded: &LoadedWorkspace| loaded.seen.is_some_and(|seen| seen.elapsed() < FRESH);
         let fresh = self.look(lately).unwrap_or(false);
         let mut state = self.state();
         let rests = state.failed.is_some_and(|since| since.elapsed() < PATIENCE);
@@ -247,14 +245,15 @@ impl CodeWorkspace {
 
     /// Reads the program's own workspace; `None` if it is not loaded, is being changed, or was read under other rules.
     pub(crate) fn look<T>(&self, with: impl FnOnce(&LoadedWorkspace) -> T) -> Option<T> {
-        let held = match self.0.held.try_read() {
-            Ok(held) => held,
+        let loaded = match self.0.loaded.try_read() {
+            Ok(loaded) => loaded,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        let current =
-            |held: &&LoadedWorkspace| held.seen.is_some() && held.root == self.own() && held.sight == self.sight();
-        held.as_ref().filter(current).map(with)
+        let current = |loaded: &&LoadedWorkspace| {
+            loaded.seen.is_some() && loaded.root == self.own() && loaded.sight == self.sight()
+        };
+        loaded.as_ref().filter(current).map(with)
     }
 
     /// Reads the program's own workspace, retrying while it is not available. For threads that may wait.
@@ -284,23 +283,24 @@ impl CodeWorkspace {
     }
 
     /// Makes outdated maps again, and the requested one. Returns whether a map changed.
-    pub(crate) fn update_maps(&self, held: &LoadedWorkspace, wanted: Option<MapRequest>) -> bool {
+    pub(crate) fn update_maps(&self, loaded: &LoadedWorkspace, wanted: Option<MapRequest>) -> bool {
         let known: Vec<(MapRequest, Hash)> = self.state().maps.iter().map(|made| (made.request, made.of)).collect();
         let new = wanted.filter(|request| known.iter().all(|(known, _)| known != request));
         let mut changed = false;
         for (request, before) in
             known.into_iter().map(|(request, of)| (request, Some(of))).chain(new.map(|request| (request, None)))
         {
-            let of = source_digest(held, self.kept(request).as_deref());
+            let of = source_digest(loaded, self.kept(request).as_deref());
             if before == Some(of) {
                 continue;
             }
             let count = |text: &str| self.0.counter.count(request.encoding, text);
-            let map = map::scaffold(&held.index, &WorkspaceFiles(&held.root), &count, request.tokens, request.anchors);
-            let of = source_digest(held, Some(&map));
+            let map =
+                map::scaffold(&loaded.index, &WorkspaceFiles(&loaded.root), &count, request.tokens, request.anchors);
+            let of = source_digest(loaded, Some(&map));
             changed |= self.kept(request).is_none_or(|old| *old != map);
             let mut state = self.state();
-            if state.sight != held.sight {
+            if state.sight != loaded.sight {
                 continue;
             }
             state.maps.retain(|made| made.request != request);
@@ -326,15 +326,15 @@ impl CodeWorkspace {
 /// Returns the digest of a map's sources: the names of the files, the files that describe their folders, and
 /// the files whose symbols it names. A map is not made again for every change of a file, so that a server can use its
 /// cached prefix.
-fn source_digest(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
-    let files = held.index.files().filter(|file| file.count > 0);
+fn source_digest(loaded: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
+    let files = loaded.index.files().filter(|file| file.count > 0);
     let describes = |shown: &str| describing_rank(shown.rsplit('/').next().unwrap_or_default()).is_some();
     let names = files.fold(Fields::new("map"), |fields, file| {
         fields.text(&file.shown).maybe(describes(&file.shown).then_some(file.hash))
     });
     let anchors = map.map(|map| map.anchors.as_slice()).unwrap_or_default();
     let of = |fields: Fields, path: &str| {
-        let hash = held.index.file_at(Path::new(path)).map(|file| file.hash);
+        let hash = loaded.index.file_at(Path::new(path)).map(|file| file.hash);
         fields.text(path).maybe(hash)
     };
     anchors.iter().fold(names, |fields, anchor| of(fields, &anchor.path)).finish()

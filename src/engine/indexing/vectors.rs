@@ -28,9 +28,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The number of messages whose vectors are read from the store at a time.
-const LOOKED: usize = 256;
+const READ_AT_ONCE: usize = 256;
 /// The number of messages whose vectors are computed and stored at a time.
-const MADE: usize = 32;
+const COMPUTED_AT_ONCE: usize = 32;
 /// How long an embedder is not asked after it failed.
 const PAUSE: Duration = Duration::from_secs(30);
 /// How long a question may take while a person types, and on request.
@@ -311,7 +311,7 @@ impl Vectors {
             if reads || makes {
                 state.busy = (reads, !reads);
                 let queue = if reads { &mut state.unread } else { &mut state.missing };
-                let most = queue.len().min(if reads { LOOKED } else { MADE });
+                let most = queue.len().min(if reads { READ_AT_ONCE } else { COMPUTED_AT_ONCE });
                 let session = queue[0].session;
                 let count = queue.iter().take(most).take_while(|wanted| wanted.session == session).count();
                 let batch = queue.drain(..count).collect();
@@ -436,7 +436,7 @@ impl Vectors {
 
     fn tell(&self) {
         let mut state = self.lock();
-        if state.made == 0 || state.total <= MADE {
+        if state.made == 0 || state.total <= COMPUTED_AT_ONCE {
             return;
         }
         let last = state.made >= state.total;

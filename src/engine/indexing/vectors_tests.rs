@@ -38,7 +38,7 @@ impl Embed for Failing {
 /// Stores a chain of messages, more than fit in a batch. Returns their path.
 fn stored(store: &Store, session: SessionId) -> Vec<PathNode> {
     let mut nodes: Vec<Node> = Vec::new();
-    for number in 0..MADE + 8 {
+    for number in 0..COMPUTED_AT_ONCE + 8 {
         let content = Content::text(format!("The crane number {number} is red."));
         let (parent, hash) = (nodes.last().map(|node| (node.head.key, node.head.id)), content.hash());
         let head = NodeHead {

@@ -144,9 +144,6 @@ impl Planner {
     }
 
     /// Starts the thread. It ends when [`Planner::close`] is called.
-    ///
-    /// # Errors
-    /// Fails if the thread cannot be started.
     pub(crate) fn start<M: Send + 'static>(
         builder: InputBuilder,
         out: Sender<M>,

@@ -29,7 +29,6 @@ struct ImportedNode {
     at: i64,
 }
 
-/// The import of one session.
 #[derive(Default)]
 struct SessionImport {
     source: String,
@@ -57,7 +56,6 @@ struct SessionImport {
     waiting: Vec<PlacedRecord>,
 }
 
-/// The progress of an import.
 #[derive(Default)]
 struct ImportProgress {
     /// Sessions that are complete.

@@ -7,9 +7,8 @@ use crate::domain::base::{BackupAct, BranchId, Failure, FailureKind, Hash, NodeI
 use crate::domain::conversation::message::PRIORITY;
 use crate::domain::conversation::{
     Atom, Branch, BranchPointer, Change, Content, End, Node, NodeHead, Record, Role, SessionCard, Slot, StateVersion,
-    Transcript, tree,
+    Transcript, state, state_suggestions, tree,
 };
-use crate::domain::conversation::{state, state_suggestions};
 use crate::engine::api::{Answer, BranchAnswer, ItemName, SessionAnswer};
 use crate::engine::branches::pick::remove_copied_texts;
 use crate::engine::core::Core;
@@ -283,7 +282,7 @@ fn pointers(session: &Session) -> Vec<BranchPointer> {
 }
 
 /// Returns the id of a node for export: its external id, or else its own.
-pub(crate) fn public_id(head: &NodeHead) -> String {
+fn public_id(head: &NodeHead) -> String {
     head.external_id.clone().unwrap_or_else(|| head.id.to_string())
 }
 

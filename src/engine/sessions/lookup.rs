@@ -3,8 +3,7 @@
 
 use super::session::Session;
 use crate::domain::base::{BranchId, Failure, SessionId};
-use crate::domain::conversation::resolve;
-use crate::domain::conversation::{Atom, Branch, Memory, SessionCard, Slot, tree};
+use crate::domain::conversation::{Atom, Branch, Memory, SessionCard, Slot, resolve, tree};
 use crate::engine::core::Core;
 use crate::engine::plans::labels::atom_of;
 use crate::store::Store;

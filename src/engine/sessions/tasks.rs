@@ -4,9 +4,8 @@
 
 use super::memory::checked_text;
 use crate::domain::base::{BranchId, Failure};
-use crate::domain::conversation::memory;
 use crate::domain::conversation::{
-    Actor, Branch, Change, ItemState, LeaseTurns, Mark, MarkKind, MemoryKind, Overrides, Scope, TaskSpan, task,
+    Actor, Branch, Change, ItemState, LeaseTurns, Mark, MarkKind, MemoryKind, Overrides, Scope, TaskSpan, memory, task,
 };
 use crate::engine::api::{Answer, TaskAct};
 use crate::engine::branches::mark_state::{MarkUpdate, state_of_mark};

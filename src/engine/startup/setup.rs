@@ -67,13 +67,11 @@ pub struct ProjectSetup {
 /// The settings that a reload of the configuration changes.
 #[derive(Clone)]
 pub struct ReloadableSettings {
-    /// All profiles by name.
     pub profiles: BTreeMap<String, Profile>,
     /// The profile for branches that name none.
     pub profile: String,
     /// The model for branches that name none.
     pub model: Option<String>,
-    /// All policies by name.
     pub policies: BTreeMap<String, PolicySpec>,
     /// Configured defaults for mode, policy, layout, budget, and window.
     pub defaults: Overrides,
@@ -132,7 +130,6 @@ pub type ReadAgain = Arc<dyn Fn() -> Result<Reloaded, Failure> + Send + Sync>;
 pub struct EmbedderSetup {
     /// A description in words.
     pub what: String,
-    /// Opens it.
     pub open: OpenEmbedder,
 }
 

@@ -32,17 +32,11 @@ const LIST: Duration = Duration::from_secs(10);
 const PROBE: Duration = Duration::from_millis(1_500);
 
 /// Creates the setup for a configuration, or for the demo if `demo` is set.
-///
-/// # Errors
-/// Fails if the store cannot be opened.
 pub fn setup(config: &Config, demo: bool) -> Result<Setup, Failure> {
     if demo { tour(config) } else { plain(config) }
 }
 
 /// Creates the setup for a screen. If the store is damaged, a person is asked how to repair it.
-///
-/// # Errors
-/// Fails if the store cannot be opened, even after a repair.
 pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, Failure> {
     let failure = match setup(config, demo) {
         Ok(setup) => return Ok(Setup { patient: false, ..setup }),
@@ -73,7 +67,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
         notices,
         settings,
         policies_dir: Some(config.paths.policies_dir()),
-        call: call(config),
+        call: config.overrides.clone(),
         foreign: crate::mcp::servers(),
         workspace: config.workspace.display().to_string(),
         save_trust: save_trust(config),
@@ -215,9 +209,6 @@ pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failur
 }
 
 /// Deletes the stored plans that can't be read from a store without other damage. Returns their number.
-///
-/// # Errors
-/// Fails if the store cannot be opened or written.
 pub fn drop_unreadable_plans(config: &Config) -> Result<usize, Failure> {
     let path = &config.paths.store;
     if damage::unreadable_plans(path)? == 0 {
@@ -289,19 +280,6 @@ fn defaults(config: &Config) -> Overrides {
         layout: settings.layout.named().map(|layout| layout.name().into()),
         budget: settings.cap(),
         auto_summaries: settings.summaries.over_policy(),
-        ..Overrides::default()
-    }
-}
-
-fn call(config: &Config) -> Overrides {
-    let given = &config.overrides;
-    Overrides {
-        mode: given.mode,
-        policy: given.policy.clone(),
-        layout: given.layout.map(|layout| layout.name().into()),
-        budget: given.budget,
-        profile: given.profile.clone(),
-        model: given.model.clone(),
         ..Overrides::default()
     }
 }

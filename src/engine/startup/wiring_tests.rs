@@ -1,7 +1,7 @@
 //! Tests of `wiring`: which profiles are ready for a call, and what a reload of the configuration applies.
 
 use super::*;
-use crate::config::settings::{CallOverrides, Titles};
+use crate::config::settings::Titles;
 
 /// A profile is ready exactly if the provider of its calls can be made from it.
 #[test]
@@ -60,7 +60,7 @@ fn a_reload_applies_what_it_reports_and_protects_the_open_store() {
     let store = work.join("open.db");
     std::fs::write(&store, "").unwrap();
     let env = Environment::of([("HOME", home.path().to_str().unwrap())]);
-    let sources = load::Sources { env, workspace: work, store: Some(store), overrides: CallOverrides::default() };
+    let sources = load::Sources { env, workspace: work, store: Some(store), overrides: Overrides::default() };
     let reload = reload_config(&load::load(sources).unwrap(), Arc::new(Tokenizers::new()));
     std::fs::write(folder.join("config.toml"), "titles = \"model\"\n[race]\nmax_seconds = 7\n").unwrap();
     let fresh = reload().unwrap();

@@ -53,7 +53,7 @@ impl Core {
     pub(crate) fn undo_level(&mut self, id: BranchId, kind: SummaryKind) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let of_kind = |wanted: &&Hash| session.summary(**wanted).is_some_and(|held| held.summary.kind == kind);
+        let of_kind = |wanted: &&Hash| session.summary(**wanted).is_some_and(|loaded| loaded.summary.kind == kind);
         let newest = branch.summaries.iter().rev().find(of_kind).copied();
         let newest = newest.ok_or_else(|| Failure::user("There is no summary to undo."))?;
         self.undo_summary(id, newest)
@@ -92,9 +92,9 @@ impl Core {
             let chain = self.sessions.levels(&branch, *newest);
             let levels = chain.len();
             let card = |(place, summary): (usize, Arc<Summary>)| {
-                let held = session.summary(summary.id)?;
+                let loaded = session.summary(summary.id)?;
                 Some(SummaryCard {
-                    state: summaries::state(&view, held),
+                    state: summaries::state(&view, loaded),
                     active: place == 0,
                     included: Some(summary.id) == included,
                     depth: u32::try_from(levels - 1 - place).unwrap_or(0),
@@ -109,7 +109,7 @@ impl Core {
     pub(crate) fn summary_stats(&self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let used = branch.summaries.iter().filter_map(|id| session.summary(*id)).map(|held| &*held.summary);
+        let used = branch.summaries.iter().filter_map(|id| session.summary(*id)).map(|loaded| &*loaded.summary);
         let used: Vec<&Summary> = used.filter(|summary| summary.text.is_some()).collect();
         let sum = |of: fn(&Summary) -> u32| used.iter().map(|summary| u64::from(of(summary))).sum::<u64>();
         let ratio = (sum(|summary| summary.original_tokens) * 1_000).checked_div(sum(|summary| summary.tokens));
@@ -144,7 +144,8 @@ pub(crate) fn lost_summaries(sessions: &Sessions, branch: &Branch, before: &[Has
     let now = applicable_summaries(sessions, branch);
     let Ok(session) = sessions.of_branch(branch.id) else { return String::new() };
     let lost = before.iter().filter(|id| !now.contains(id)).filter_map(|id| session.summary(*id));
-    let lost: Vec<String> = lost.map(|held| format!("{}–{}", held.summary.turns.0, held.summary.turns.1)).collect();
+    let lost: Vec<String> =
+        lost.map(|loaded| format!("{}–{}", loaded.summary.turns.0, loaded.summary.turns.1)).collect();
     match &lost[..] {
         [] => String::new(),
         [turns] => {
@@ -167,12 +168,12 @@ impl Sessions {
         let mut chain: Vec<Arc<Summary>> = Vec::new();
         let Ok(session) = self.of_branch(branch.id) else { return chain };
         let mut at = Some(top);
-        while let Some(held) = at.and_then(|id| session.summary(id)) {
-            if chain.iter().any(|level| level.id == held.summary.id) {
+        while let Some(loaded) = at.and_then(|id| session.summary(id)) {
+            if chain.iter().any(|level| level.id == loaded.summary.id) {
                 break;
             }
-            chain.push(held.summary.clone());
-            at = held.summary.parent;
+            chain.push(loaded.summary.clone());
+            at = loaded.summary.parent;
         }
         chain
     }
@@ -181,7 +182,7 @@ impl Sessions {
     pub(crate) fn in_use(&self, branch: &Branch, kind: SummaryKind, lane: &str) -> Option<Arc<Summary>> {
         let session = self.of_branch(branch.id).ok()?;
         let found = branch.summaries.iter().rev().filter_map(|id| session.summary(*id));
-        found.map(|held| held.summary.clone()).find(|summary| summary.kind == kind && summary.lane == lane)
+        found.map(|loaded| loaded.summary.clone()).find(|summary| summary.kind == kind && summary.lane == lane)
     }
 
     /// Whether a summary itself, not only an older level of it, is valid on the branch's path.
@@ -189,6 +190,8 @@ impl Sessions {
         let Ok(session) = self.of_branch(branch.id) else { return false };
         let path = session.path(branch);
         let view = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
-        session.summary(id).is_some_and(|held| view.position(held).source.is_none() && view.position(held).on_path)
+        session
+            .summary(id)
+            .is_some_and(|loaded| view.position(loaded).source.is_none() && view.position(loaded).on_path)
     }
 }

@@ -2,10 +2,8 @@
 //! Not for: choosing among them (`context::summary::sources`), or when a summary is due (`automatic`).
 
 use crate::context::policy::levels;
-use crate::domain::base::secrets;
-use crate::domain::base::{Failure, Hash};
-use crate::domain::conversation::tree;
-use crate::domain::conversation::{Actor, Atom, Branch, Mark, MarkKind, NodeHead};
+use crate::domain::base::{Failure, Hash, secrets};
+use crate::domain::conversation::{Actor, Atom, Branch, Mark, MarkKind, NodeHead, tree};
 use crate::domain::planning::{StateBlock, TurnSelection};
 use crate::domain::summary::{KeepReason, SourceTurn, Summary, SummaryKind};
 use crate::engine::plans::input_builder::send_barrier;

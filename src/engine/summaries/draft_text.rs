@@ -29,9 +29,6 @@ impl From<SummaryError> for Failure {
 
 impl PendingDraft {
     /// Returns the draft with this body and these kept items: with its tokens, checks, and dropped items recomputed.
-    ///
-    /// # Errors
-    /// Fails if it would be empty or no smaller than its sources.
     pub(crate) fn composed(
         &self,
         body: String,

@@ -5,8 +5,7 @@
 use super::module_cards;
 use crate::code::index::build::Progress;
 use crate::config::prompts;
-use crate::domain::base::secrets;
-use crate::domain::base::{BranchId, Failure, FailureKind};
+use crate::domain::base::{BranchId, Failure, FailureKind, secrets};
 use crate::domain::call::{CallEnd, RunCard};
 use crate::domain::summary::{ModuleCard, SummaryAuthor, SummarySource};
 use crate::engine::api::{Event, SummaryEvent};

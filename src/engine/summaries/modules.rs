@@ -9,8 +9,7 @@ use super::state::{ModuleResult, PendingModule};
 use crate::code::find::module_summary::{self, Summary};
 use crate::code::index::build::renew;
 use crate::code::index::records::Index;
-use crate::domain::base::secrets;
-use crate::domain::base::{BranchId, Failure, FailureKind};
+use crate::domain::base::{BranchId, Failure, FailureKind, secrets};
 use crate::domain::call::tokens::grouped;
 use crate::domain::call::{Backend, CountTokens, Encoding};
 use crate::domain::summary::{

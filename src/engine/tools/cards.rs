@@ -6,10 +6,9 @@ use crate::context::render::tools_text;
 use crate::domain::base::{BranchId, Failure};
 use crate::domain::call::Encoding;
 use crate::domain::conversation::Branch;
-use crate::domain::tool::mcp;
 use crate::domain::tool::{
     FileCard, FileServer, Origin, RunTools, Server, ServerCard, ServerSpec, ServerState, ServerTool, ToolCard,
-    ToolList, ToolSpec,
+    ToolList, ToolSpec, mcp,
 };
 use crate::engine::core::Core;
 use crate::engine::startup::learned;

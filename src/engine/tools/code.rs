@@ -28,8 +28,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The names of the tools.
-pub(crate) const FIND: &str = "request_code_context";
-pub(crate) const EXPAND: &str = "expand";
+const FIND: &str = "request_code_context";
+const EXPAND: &str = "expand";
 /// How long a call waits for the code to be read.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The default and the maximum number of tokens of an answer.
@@ -132,9 +132,9 @@ impl LookupTools for CodeTools {
 
     fn look(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
         let answer = if name == FIND {
-            self.answer(args, cancelled, |args: &Find, held| Ok(self.find(args, held)))
+            self.answer(args, cancelled, |args: &Find, loaded| Ok(self.find(args, loaded)))
         } else {
-            self.answer(args, cancelled, |args: &Expand, held| self.expand(args, held))
+            self.answer(args, cancelled, |args: &Expand, loaded| self.expand(args, loaded))
         };
         let (status, body) = match answer {
             _ if cancelled() => (ToolStatus::Cancelled, "Canceled before it finished.".to_owned()),
@@ -154,7 +154,7 @@ impl CodeTools {
     ) -> Result<String, String> {
         let args: A = serde_json::from_str(args).map_err(|error| format!("the arguments are not valid: {error}."))?;
         self.workspace.settle(PATIENCE, cancelled);
-        let looked = self.workspace.wait_with_loaded(PATIENCE, cancelled, |held| with(&args, held));
+        let looked = self.workspace.wait_with_loaded(PATIENCE, cancelled, |loaded| with(&args, loaded));
         looked.unwrap_or_else(|| Err("the code is still being indexed; ask again, or use search.".into()))
     }
 
@@ -163,17 +163,17 @@ impl CodeTools {
         !self.rules.sight.shows(READS, path)
     }
 
-    fn find(&self, args: &Find, held: &LoadedWorkspace) -> String {
+    fn find(&self, args: &Find, loaded: &LoadedWorkspace) -> String {
         let budget = args.budget.unwrap_or(USUAL).clamp(100, MOST);
         let tuning = Tuning::default();
         let asks = gate::asks_something(&args.query);
         let asked = query::Query { asks, ..query::read(&mut Analyzer::default(), &args.query, &tuning) };
-        let scope = choose::scope(&held.index, &args.path.iter().cloned().collect::<Vec<_>>());
-        let mut hits = choose::focused(&held.index, rank::rank(&held.index, &asked, &tuning, RANKED), &scope, &[]);
-        hits.retain(|hit| held.index.symbol(hit.id).is_some_and(|(_, file)| !self.withheld(&file.shown)));
+        let scope = choose::scope(&loaded.index, &args.path.iter().cloned().collect::<Vec<_>>());
+        let mut hits = choose::focused(&loaded.index, rank::rank(&loaded.index, &asked, &tuning, RANKED), &scope, &[]);
+        hits.retain(|hit| loaded.index.symbol(hit.id).is_some_and(|(_, file)| !self.withheld(&file.shown)));
         let count = |text: &str| self.counter.count(self.encoding, text);
         let limits = Limits { budget, items: PIECES, sure: PIECES, lines: 30, tokens: 600, excerpts: 60 };
-        let mut items = fill(&held.index, &hits, &WorkspaceFiles(&held.root), &count, limits).items;
+        let mut items = fill(&loaded.index, &hits, &WorkspaceFiles(&loaded.root), &count, limits).items;
         items.sort_by_key(|item| item.rank);
         let (mut out, mut left) = (unknown(&scope), 0);
         let begun = out.len();
@@ -185,7 +185,7 @@ impl CodeTools {
                 kind: item.kind,
                 lines: (item.span.0.max(1), item.span.1.max(1)),
             };
-            let text = WorkspaceFiles(&held.root).text(Path::new(&item.path)).unwrap_or_default();
+            let text = WorkspaceFiles(&loaded.root).text(Path::new(&item.path)).unwrap_or_default();
             let more = if item.span.1 < item.whole.1 {
                 format!("[{} continues to line {}; expand returns all of it]\n", item.symbol, item.whole.1)
             } else {
@@ -207,39 +207,39 @@ impl CodeTools {
         out
     }
 
-    fn expand(&self, args: &Expand, held: &LoadedWorkspace) -> Result<String, String> {
-        let ids = self.meant(args, held);
+    fn expand(&self, args: &Expand, loaded: &LoadedWorkspace) -> Result<String, String> {
+        let ids = self.meant(args, loaded);
         let [id] = ids.as_slice() else {
             return if ids.is_empty() {
-                Err(self.nowhere(args, held))
+                Err(self.nowhere(args, loaded))
             } else {
-                let list = self.list(held, ids.iter().map(|id| (*id, false)));
+                let list = self.list(loaded, ids.iter().map(|id| (*id, false)));
                 Ok(format!("Several symbols have this name; add a path:\n{list}"))
             };
         };
-        let graph = held.index.graph();
+        let graph = loaded.index.graph();
         match args.what {
-            What::Source => whole(held, *id),
+            What::Source => whole(loaded, *id),
             What::Callers => {
                 let users = graph.users(*id).iter().map(|user| (*user, graph.is_guess(*user, *id)));
-                Ok(self.listed(held, users, "No known symbol uses it."))
+                Ok(self.listed(loaded, users, "No known symbol uses it."))
             }
             What::Callees => {
                 let used = graph.uses(*id).iter().map(|used| (*used, graph.is_guess(*id, *used)));
-                Ok(self.listed(held, used, "It uses no symbol of the workspace."))
+                Ok(self.listed(loaded, used, "It uses no symbol of the workspace."))
             }
         }
     }
 
     /// Returns why no symbol matches a name: the path does not exist, or the symbol is in another file.
-    fn nowhere(&self, args: &Expand, held: &LoadedWorkspace) -> String {
+    fn nowhere(&self, args: &Expand, loaded: &LoadedWorkspace) -> String {
         let name = short(&args.symbol);
         let Some(path) = &args.path else {
             return format!("no symbol of the workspace is named {name:?}; {FIND} finds symbols.");
         };
-        let elsewhere = self.meant(&Expand { symbol: args.symbol.clone(), path: None, what: args.what }, held);
-        let list = self.list(held, elsewhere.into_iter().map(|id| (id, false)));
-        let scope = choose::scope(&held.index, std::slice::from_ref(path));
+        let elsewhere = self.meant(&Expand { symbol: args.symbol.clone(), path: None, what: args.what }, loaded);
+        let list = self.list(loaded, elsewhere.into_iter().map(|id| (id, false)));
+        let scope = choose::scope(&loaded.index, std::slice::from_ref(path));
         let path = short(path);
         match (scope.unknown.is_empty(), list.is_empty()) {
             (true, true) => format!("no symbol in {path:?} is named {name:?}; {FIND} finds symbols."),
@@ -250,8 +250,8 @@ impl CodeTools {
     }
 
     /// Returns the symbols that a name refers to, only in the given file if there is one.
-    fn meant(&self, args: &Expand, held: &LoadedWorkspace) -> Vec<SymbolId> {
-        let index = &held.index;
+    fn meant(&self, args: &Expand, loaded: &LoadedWorkspace) -> Vec<SymbolId> {
+        let index = &loaded.index;
         let wanted = args.symbol.trim();
         let own = wanted.rsplit(['#', ':', '.']).next().unwrap_or_default();
         let path = args.path.as_deref().or_else(|| wanted.split_once('#').map(|(path, _)| path));
@@ -275,21 +275,21 @@ impl CodeTools {
         if exact.is_empty() { ids } else { exact }
     }
 
-    fn listed(&self, held: &LoadedWorkspace, ids: impl Iterator<Item = (SymbolId, bool)>, none: &str) -> String {
-        let list = self.list(held, ids);
+    fn listed(&self, loaded: &LoadedWorkspace, ids: impl Iterator<Item = (SymbolId, bool)>, none: &str) -> String {
+        let list = self.list(loaded, ids);
         if list.is_empty() { none.to_owned() } else { list }
     }
 
     /// Lists symbols with one line each, by file, tests last. The line of a use that is a guess says so.
-    fn list(&self, held: &LoadedWorkspace, ids: impl Iterator<Item = (SymbolId, bool)>) -> String {
+    fn list(&self, loaded: &LoadedWorkspace, ids: impl Iterator<Item = (SymbolId, bool)>) -> String {
         let mut lines: Vec<(bool, String, u32, String)> = Vec::new();
         for (id, is_guess) in ids {
-            let Some((symbol, file)) = held.index.symbol(id) else { continue };
+            let Some((symbol, file)) = loaded.index.symbol(id) else { continue };
             if symbol.kind == Kind::File && symbol.name.is_empty() || self.withheld(&file.shown) {
                 continue;
             }
             let by_name = if is_guess { "  (by name)" } else { "" };
-            let label = format!("{} {}{by_name}", symbol.kind.name(), held.index.qualified(id));
+            let label = format!("{} {}{by_name}", symbol.kind.name(), loaded.index.qualified(id));
             lines.push((symbol.test || file.test, file.shown.to_string(), symbol.lines.0, label));
         }
         lines.sort();
@@ -316,10 +316,10 @@ fn unknown(scope: &choose::Scope) -> String {
 }
 
 /// Returns the source of a symbol, up to the maximum number of lines.
-fn whole(held: &LoadedWorkspace, id: SymbolId) -> Result<String, String> {
-    let named = names::named(&held.index, id).ok_or("the symbol no longer exists.")?;
+fn whole(loaded: &LoadedWorkspace, id: SymbolId) -> Result<String, String> {
+    let named = names::named(&loaded.index, id).ok_or("the symbol no longer exists.")?;
     let last = named.lines.1.min(named.lines.0.saturating_add(LINES - 1));
-    let found = source(held, &named).map_err(|failure| failure.what)?;
+    let found = source(loaded, &named).map_err(|failure| failure.what)?;
     let text: String = found.text.split_inclusive('\n').take(LINES as usize).collect();
     let shown = NamedSymbol { lines: (named.lines.0, last), ..found.named.clone() };
     let more = if last < named.lines.1 {

@@ -4,8 +4,7 @@
 
 use super::skills::PREFIX;
 use super::state::MOST;
-use crate::domain::base::Failure;
-use crate::domain::base::secrets;
+use crate::domain::base::{Failure, secrets};
 use crate::domain::call::tokens::grouped;
 use crate::domain::tool::RunTools;
 use crate::engine::api::{Answer, CodeAct, FileList, Ticket, ToolAnswer};

@@ -3,8 +3,7 @@
 
 use crate::context::render::tools_text;
 use crate::domain::call::{CountTokens, Encoding};
-use crate::domain::tool::mcp;
-use crate::domain::tool::{OfferedTool, ToolSpec};
+use crate::domain::tool::{OfferedTool, ToolSpec, mcp};
 
 /// The key that switches off all of the program's own tools.
 pub(crate) const OWN: &str = "*";

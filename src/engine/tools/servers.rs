@@ -7,8 +7,7 @@
 //! Not for: the protocol (`mcp`), or consent to a call (`turns::consent`).
 
 use crate::domain::base::{BranchId, Failure, FailureKind, Hash};
-use crate::domain::tool::mcp;
-use crate::domain::tool::{ConfiguredServers, FileDecision, Server, ServerSpec, ServerState, ServerTool};
+use crate::domain::tool::{ConfiguredServers, FileDecision, Server, ServerSpec, ServerState, ServerTool, mcp};
 use crate::engine::api::{Answer, Event, Request, ServerAct, ServerUse, Ticket, ToolAnswer, ToolEvent, ToolRequest};
 use crate::engine::core::{Core, stored_value};
 use crate::engine::startup::setup::Setup;

@@ -3,18 +3,17 @@
 
 use crate::domain::base::{Hash, SessionId};
 use crate::domain::conversation::NodeHead;
-use crate::domain::tool::resolution;
-use crate::domain::tool::{FileChange, FileTexts, ToolOutcome, ToolStatus, ToolTrace};
+use crate::domain::tool::{FileChange, FileTexts, ToolOutcome, ToolStatus, ToolTrace, resolution};
 use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::Arc;
 
 /// The number of calls of a session that are searched for an id.
-pub(crate) const LOOKED: usize = 20_000;
+pub(crate) const MOST_SEARCHED: usize = 20_000;
 
 /// Returns the stored result of a call, by the call's id.
 pub(crate) fn kept(store: &Store, session: SessionId, id: &str) -> Option<String> {
-    let all = store.traces(session, LOOKED).ok()?;
+    let all = store.traces(session, MOST_SEARCHED).ok()?;
     let trace = all.into_iter().rev().find(|trace| trace.id() == id)?;
     store.tool_output(trace.run, &trace.call_id).ok().flatten()
 }

@@ -1,7 +1,7 @@
 //! Requests about tool traces: the list, one in full, its result.
 //! Not for: running tools (`turns::tool_calls`, `calls::rerun`).
 
-use super::trace_records::LOOKED;
+use super::trace_records::MOST_SEARCHED;
 use crate::domain::base::{Failure, Hash, SessionId};
 use crate::domain::tool::{FileChange, FileTexts, ToolTrace};
 use crate::engine::api::{Answer, ToolAnswer, TraceAct, TraceWhole};
@@ -30,7 +30,7 @@ impl Core {
     /// Returns the call of the open session that a prefix of its id names.
     pub(crate) fn find_trace(&self, id: &str) -> Result<(SessionId, ToolTrace), Failure> {
         let session = self.sessions.current()?.card.id;
-        let mut found = self.store.traces(session, LOOKED)?;
+        let mut found = self.store.traces(session, MOST_SEARCHED)?;
         found.retain(|trace| !id.is_empty() && trace.id().starts_with(id));
         match found.len() {
             1 => Ok((session, found.remove(0))),

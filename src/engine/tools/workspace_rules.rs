@@ -29,7 +29,7 @@ const MOST: usize = 50_000;
 /// The maximum number of folders whose rules are listed.
 const LISTED: usize = 300;
 /// The name that identifies the list of skills.
-pub(crate) const SKILL_LIST: &str = "skills";
+const SKILL_LIST: &str = "skills";
 
 /// Returns the act that includes or excludes rules; if `on` is `None`, the opposite of the current state. `off` rules
 /// are switched off in the settings; `nested` rules are sent only if a message concerns a path near them. The error
@@ -183,7 +183,6 @@ pub(crate) fn project_changed(plans: &mut Plans, turns: &mut Turns) {
 }
 
 impl Tools {
-    /// Returns the rules file with this path.
     fn rules_file(&self, path: &str) -> Result<RulesFile, Failure> {
         let found = self.project.rules_files(&[path.to_owned()], AROUND).list;
         let found = found.into_iter().find(|rules_file| rules_file.path == path);

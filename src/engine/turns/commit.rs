@@ -382,7 +382,7 @@ fn uses_reply(live: &LiveTurn) -> bool {
     matches!(live.draft.kind, DraftKind::Message | DraftKind::Edit(_))
 }
 
-pub(crate) fn status_of(end: End) -> RunStatus {
+fn status_of(end: End) -> RunStatus {
     match end {
         End::Complete => RunStatus::Complete,
         End::Truncated => RunStatus::Truncated,

@@ -9,7 +9,7 @@ use super::tool_calls::AnswerCalls;
 use crate::domain::base::{BranchId, Failure, FailureKind, RunId};
 use crate::domain::call::{CallEnd, Certainty, Delta, Outcome, ProviderErrorKind, RunStatus};
 use crate::domain::tool::consent::CANCELED;
-use crate::domain::tool::{ToolOutcome, ToolOutput, ToolStatus, ToolTrace, TraceDetails};
+use crate::domain::tool::{ToolOutcome, ToolOutput, ToolStatus, ToolTrace};
 use crate::engine::api::{Event, ToolEvent, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, SummaryReport, TurnReport};
@@ -133,7 +133,7 @@ impl Core {
 
     /// Carries out the pending effects of a turn. If the store cannot be written, the rest waits: the text stays on the
     /// screen and is written as soon as possible.
-    pub(crate) fn run_pending_effects(&mut self, branch: BranchId) {
+    fn run_pending_effects(&mut self, branch: BranchId) {
         while let Some(effect) = self.turns.live.get_mut(&branch).and_then(|live| live.pending.pop_front()) {
             let Err(failure) = self.perform(branch, &effect) else { continue };
             if failure.kind == FailureKind::Store {
@@ -214,21 +214,11 @@ impl Core {
         let traces = calls.iter().map(|(index, name, args)| ToolTrace {
             call_id: ids.get(*index).cloned().unwrap_or_default(),
             run: live.card.id,
-            node: None,
             turn,
             name: name.clone(),
             args: args.clone(),
-            status: None,
-            bytes: 0,
-            truncated_from: None,
-            est_tokens: 0,
-            duration_ms: 0,
             at: now,
-            preview: String::new(),
-            word: None,
-            exit: None,
-            changed: Vec::new(),
-            more: TraceDetails::default(),
+            ..ToolTrace::default()
         });
         live.traces = traces.collect();
         let episode = AnswerCalls {

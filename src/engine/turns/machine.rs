@@ -97,7 +97,6 @@ pub struct PartialCall {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Arrived {
     pub text: String,
-    /// The reasoning text.
     pub reasoning: String,
     /// Tool calls.
     pub calls: Vec<PartialCall>,

@@ -46,7 +46,6 @@ impl Turns {
 }
 
 /// A running turn.
-#[allow(clippy::struct_excessive_bools, reason = "independent facts about the branch")]
 pub(crate) struct LiveTurn {
     pub(crate) state: TurnState,
     pub(crate) session: SessionId,

@@ -6,11 +6,9 @@ use crate::context::render::render_forms;
 use crate::domain::base::ids::MemoryId;
 use crate::domain::base::{BranchId, Failure, Hash, SessionId, secrets};
 use crate::domain::conversation::memory::{self, Origin};
-use crate::domain::conversation::state_suggestions;
-use crate::domain::conversation::tree;
 use crate::domain::conversation::{
     Actor, Content, End, ItemState, Memory, MemoryKind, MemoryStatus, NodeHead, Role, Scope, Slot, StateVersion,
-    Subject, SuggestedPin, Transition, state,
+    Subject, SuggestedPin, Transition, state, state_suggestions, tree,
 };
 use crate::domain::planning::Form;
 use crate::engine::core::{Core, content};

@@ -98,7 +98,6 @@ impl Vocabulary {
     }
 }
 
-/// Returns the tokens of a list.
 fn tokens(list: &'static [u8]) -> impl Iterator<Item = &'static [u8]> {
     let mut rest = list;
     std::iter::from_fn(move || {

@@ -168,7 +168,6 @@ impl Embed for LocalEmbedder {
             }
             let (batch, tail) = rest.split_at(batch_of(rest));
             for (window, vector) in batch.iter().zip(self.run(&loaded, batch)?) {
-                #[allow(clippy::cast_precision_loss, reason = "a weight")]
                 found[window.text].push((window.ids.len() as f32, vector));
             }
             rest = tail;

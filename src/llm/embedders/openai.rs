@@ -199,7 +199,6 @@ fn combined(split: &[Vec<&str>], vectors: Vec<Vec<f32>>, dims: usize) -> Vec<Vec
             normalize(&mut vector);
             vector
         }
-        #[allow(clippy::cast_precision_loss, reason = "a weight")]
         parts => pooled(parts.iter().map(|part| part.len() as f32).zip(vectors.by_ref()).collect()),
     };
     split.iter().map(one).collect()

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Pause between two pieces of an answer.
-pub const PACE: Duration = Duration::from_millis(12);
+const PACE: Duration = Duration::from_millis(12);
 /// Minimum characters per piece.
 const MIN_PIECE_CHARS: usize = 12;
 /// Overhead in tokens: per message, and per prompt.

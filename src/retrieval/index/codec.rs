@@ -65,25 +65,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the next integer.
-    ///
-    /// # Errors
-    /// If the bytes end or the integer is too large.
     pub fn number(&mut self) -> Result<u64, RetrievalError> {
         take(&mut self.0).ok_or(RetrievalError::Damaged("it ends early, or a number is too large"))
     }
 
     /// Reads the next integer as 32 bits.
-    ///
-    /// # Errors
-    /// As [`Self::number`].
     pub fn small(&mut self) -> Result<u32, RetrievalError> {
         u32::try_from(self.number()?).map_err(|_| RetrievalError::Damaged("a number is too large"))
     }
 
     /// Reads the next `N` bytes.
-    ///
-    /// # Errors
-    /// If the bytes end.
     pub fn bytes<const N: usize>(&mut self) -> Result<[u8; N], RetrievalError> {
         let (head, rest) = self.0.split_first_chunk::<N>().ok_or(RetrievalError::Damaged("it ends early"))?;
         self.0 = rest;
@@ -91,9 +82,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the next `length` bytes.
-    ///
-    /// # Errors
-    /// If fewer are left.
     pub fn take(&mut self, length: usize) -> Result<&'a [u8], RetrievalError> {
         let (taken, rest) = self.0.split_at_checked(length).ok_or(RetrievalError::Damaged("it ends too early"))?;
         self.0 = rest;

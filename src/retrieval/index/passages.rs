@@ -6,7 +6,7 @@ use super::words::is_cjk;
 use std::ops::Range;
 
 /// Maximum tokens of a passage, by [`estimate`].
-pub const PASSAGE_TOKENS: u32 = 200;
+const PASSAGE_TOKENS: u32 = 200;
 /// Maximum passages of a message; text after them is not searchable (about 200,000 tokens).
 pub const MAX_PASSAGES: usize = 1_024;
 /// Minimum length of a passage in percent of the limit, if a later cut is possible.

@@ -58,7 +58,6 @@ pub struct Segment {
     body: PostingsPlace,
     /// Number of its first passage in the index.
     pub first: u32,
-    /// Number of passages.
     pub passages: u32,
 }
 
@@ -130,9 +129,6 @@ impl Segment {
     }
 
     /// Reads an open segment with this many passages, and lists as written by [`Segment::write_open`].
-    ///
-    /// # Errors
-    /// If the bytes cannot be read.
     pub(crate) fn read_open(first: u32, passages: u32, reader: &mut Reader<'_>) -> Result<Self, RetrievalError> {
         let mut lists = HashMap::new();
         for _ in 0..reader.small()? {
@@ -155,9 +151,6 @@ impl Segment {
     }
 
     /// Calls `found` with the list of each of the given terms, which must be sorted.
-    ///
-    /// # Errors
-    /// Those of the source.
     pub(crate) fn each(
         &self,
         number: u32,

@@ -77,7 +77,6 @@ pub struct Sealed {
 /// The open segment, stored so that it can be resumed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpenSegment {
-    /// Number of passages.
     pub passages: u32,
     /// The keys of the messages whose words are in it.
     pub keys: Vec<Hash>,
@@ -313,9 +312,6 @@ impl Index {
 
     /// Calls `found` with each list of the terms (sorted, without duplicates): the index of the term in `terms`, the
     /// first passage of the segment, the bytes.
-    ///
-    /// # Errors
-    /// Those of the source.
     pub(crate) fn lists(
         &self,
         terms: &[Term],

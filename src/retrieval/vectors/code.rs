@@ -16,7 +16,7 @@ const HEADER_BYTES: usize = 5;
 /// Rounds of sign changes and transforms.
 const ROUNDS: u64 = 3;
 /// Maximum dimensions; keeps the sums of [`Query`] within 32 bits.
-pub(crate) const MAX_DIMS: usize = 16_384;
+const MAX_DIMS: usize = 16_384;
 
 /// A stored vector of length 1 (or 0): coordinate `i` of the rotated vector is about `scale * values[i]`.
 #[derive(Clone, PartialEq, Debug)]
@@ -49,7 +49,6 @@ impl Code {
     }
 
     /// Returns the cosine of two vectors of one model, about -1 to 1; 0 if their dimensions differ.
-    #[allow(clippy::cast_precision_loss, reason = "at most 16,384 products of at most 127 x 127")]
     pub fn cosine(&self, other: &Self) -> f32 {
         if self.values.len() != other.values.len() {
             return 0.0;
@@ -118,7 +117,6 @@ impl Query {
         let step = largest / f32::from(finest.min(8191));
         #[allow(clippy::cast_possible_truncation, reason = "at most 8191 either way")]
         let values = rotated.iter().map(|value| (value / step).round() as i16).collect();
-        #[allow(clippy::cast_precision_loss, reason = "at most 16,384")]
         let border = (rotated.len() as f32).sqrt().recip();
         let (signs, heavy) = (bits(&rotated, |value| value < 0.0), bits(&rotated, |value| value.abs() > border));
         Ok(Some(Self { scale: step, values, signs, heavy }))
@@ -195,7 +193,6 @@ fn hadamard(values: &mut [f32]) {
         }
         half *= 2;
     }
-    #[allow(clippy::cast_precision_loss, reason = "at most 16,384")]
     let scale = (values.len() as f32).sqrt().recip();
     for value in values {
         *value *= scale;

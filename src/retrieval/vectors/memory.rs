@@ -256,7 +256,6 @@ impl VectorIndex {
         Scan { blocks: &self.signs, docs: &self.docs, signs, heavy, allowed, wanted }
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "a cosine needs no more than 24 bits")]
     fn cosines_of(&self, query: &Query, slots: &[u32]) -> Vec<SimilarDoc> {
         let mut sums = vec![0; slots.len()];
         Products { query: &query.values, values: &self.values, slots, out: &mut sums }.fill();

@@ -249,7 +249,6 @@ fn read_owner(path: &Path) -> Option<ClaimOwner> {
     })
 }
 
-/// Writes the owner of a claim into its file.
 fn write_owner(mut file: File, path: PathBuf, owner: &ClaimOwner) -> Claim {
     let who = serde_json::to_vec(owner).unwrap_or_default();
     if let Err(error) = file.set_len(0).and_then(|()| file.write_all(&who)) {

@@ -36,11 +36,11 @@ impl Store {
     /// Applies `act` to one backup, and describes it.
     fn copy_after(&self, act: BackupAct, backup: BackupCard, older: bool) -> BackupReport {
         let file = PathBuf::from(&backup.path);
-        let kept = BackupReport { backup, removed: 0, fate: BackupOutcome::Kept, older, fault: None };
+        let kept = BackupReport { backup, removed: 0, outcome: BackupOutcome::Kept, older, fault: None };
         let found = match self.removed_content_in(&file) {
             Ok(found) => found,
             Err(_) if act == BackupAct::Delete && std::fs::remove_file(&file).is_ok() => {
-                return BackupReport { fate: BackupOutcome::Deleted, ..kept };
+                return BackupReport { outcome: BackupOutcome::Deleted, ..kept };
             }
             Err(error) => return BackupReport { fault: Some(format!("it can't be read: {error}")), ..kept },
         };
@@ -49,7 +49,7 @@ impl Store {
             return BackupReport { removed, ..kept };
         }
         // A backup from before a schema change is for the older program, which could not read a rewritten one.
-        let (fate, done) = if act == BackupAct::Rewrite && !older {
+        let (outcome, done) = if act == BackupAct::Rewrite && !older {
             (BackupOutcome::Rewritten, self.remove_in(&file, &found))
         } else {
             let deleted = std::fs::remove_file(&file);
@@ -59,7 +59,7 @@ impl Store {
         let bytes = std::fs::metadata(&file).map_or(kept.backup.bytes, |file| file.len());
         let backup = BackupCard { bytes, ..kept.backup.clone() };
         match done {
-            Ok(()) => BackupReport { backup, fate, ..kept },
+            Ok(()) => BackupReport { backup, outcome, ..kept },
             Err(error) => BackupReport { backup, removed, fault: Some(error.to_string()), ..kept },
         }
     }

@@ -61,9 +61,6 @@ fn first_fault(conn: &Connection) -> Result<Option<String>, StoreError> {
 
 /// Returns the number of stored plans that can't be read. They do not count as damage, because they can be deleted
 /// where they are. Changes nothing.
-///
-/// # Errors
-/// If the file cannot be read.
 pub fn unreadable_plans(path: &Path) -> Result<usize, StoreError> {
     if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
         return Ok(0);
@@ -124,9 +121,6 @@ pub fn salvage(path: &Path) -> Vec<Transcript> {
 }
 
 /// Writes salvaged lines to a file next to the store that only its owner can read. Returns its path.
-///
-/// # Errors
-/// If the file cannot be written.
 pub fn keep_salvaged(path: &Path, lines: &str) -> Result<String, StoreError> {
     let file = free_name(path, "salvaged", ".jsonl");
     let written = private::make_file(&file).and_then(|mut to| to.write_all(lines.as_bytes()));

@@ -235,7 +235,6 @@ fn upgrade(conn: &mut Connection, path: &Path, steps: &[&str], alone: bool) -> R
     schema::migrate(conn, steps)
 }
 
-/// Opens read-only.
 fn open_read_only(path: &Path, mut notices: Vec<String>) -> Result<Opened, StoreError> {
     if !path.is_file() {
         return Err(StoreError::Open { path: String::new(), why: "the file does not exist".into() });

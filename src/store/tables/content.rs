@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use serde_json::{Map, Value};
 
 /// Texts with more bytes than this are stored once and shared by hash.
-pub(crate) const MIN_SHARED: usize = 4 * 1024;
+const MIN_SHARED: usize = 4 * 1024;
 
 /// The JSON key of the hash that replaces a large text.
 const SHARED_KEY: &str = "big";

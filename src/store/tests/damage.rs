@@ -1,6 +1,6 @@
 //! Damage: how it is described, moving files aside with consent, salvage, and checks after an unclean end.
 
-use super::{TempStore, ended_uncleanly, node, open, scene};
+use super::{TempStore, ended_uncleanly, node, open, sample_session};
 use crate::domain::base::StartWith;
 use crate::domain::conversation::{Content, Role};
 use crate::store::Store;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
 /// Corrupts one page of a table: its root, or the last of its leaves.
-pub(super) fn corrupt_page(path: &Path, table: &str, leaf: bool) {
+fn corrupt_page(path: &Path, table: &str, leaf: bool) {
     let conn = Connection::open(path).unwrap();
     let number = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
     let root = number(&format!("SELECT rootpage FROM sqlite_schema WHERE name = '{table}'"));
@@ -46,11 +46,11 @@ fn overwrite_header(path: &Path) {
 /// A closed store with two sessions, optionally with a backup of the first one.
 fn closed_store(place: &TempStore, backup: bool) -> PathBuf {
     let store = place.open();
-    scene(&store, ["one", "two", "three"]);
+    sample_session(&store, ["one", "two", "three"]);
     if backup {
         store.backup(3).unwrap();
     }
-    scene(&store, ["four", "five", "six"]);
+    sample_session(&store, ["four", "five", "six"]);
     store.close();
     place.path()
 }
@@ -90,7 +90,7 @@ fn a_damaged_store_is_unchanged_until_it_is_moved_completely() {
 fn a_store_is_moved_with_its_log() {
     let place = TempStore::new();
     let store = place.open();
-    scene(&store, ["one", "two", "three"]);
+    sample_session(&store, ["one", "two", "three"]);
     // Only its header: a complete log would replace the damaged pages.
     let wal = std::fs::read(place.path().with_file_name("pleach.db-wal")).unwrap()[..32].to_vec();
     let elsewhere = TempStore::new();
@@ -109,7 +109,7 @@ fn a_store_is_moved_with_its_log() {
 fn a_store_in_use_is_not_moved() {
     let place = TempStore::new();
     let store = place.open();
-    scene(&store, ["one", "two", "three"]);
+    sample_session(&store, ["one", "two", "three"]);
     overwrite_header(&place.path());
     let error = set_aside(&place.path(), StartWith::Empty).unwrap_err();
     assert!(error.to_string().contains("another pleach process has the store open"), "{error}");
@@ -133,11 +133,11 @@ fn a_damaged_backup_is_skipped() {
 /// A store with a conversation of several pages, and its number of messages.
 fn long_conversation(place: &TempStore) -> (Store, usize) {
     let store = place.open();
-    let scene = scene(&store, ["first", "second", "third"]);
-    let (mut last, mut all) = (scene.nodes[2].clone(), 3);
+    let sample = sample_session(&store, ["first", "second", "third"]);
+    let (mut last, mut all) = (sample.nodes[2].clone(), 3);
     for n in 0..200 {
         let next = node(Some(&last), Role::User, Content::text(format!("message {n} {}", "words ".repeat(60))));
-        store.write(vec![Write::PutNodes { session: scene.session, nodes: vec![next.clone()] }]).unwrap();
+        store.write(vec![Write::PutNodes { session: sample.session, nodes: vec![next.clone()] }]).unwrap();
         (last, all) = (next, all + 1);
     }
     (store, all)
@@ -226,7 +226,7 @@ fn content_on_intact_pages_is_examined() {
     ] {
         let place = TempStore::new();
         let store = place.open();
-        scene(&store, ["one", &"two ".repeat(2_000), "three"]);
+        sample_session(&store, ["one", &"two ".repeat(2_000), "three"]);
         let seen = store.examine().unwrap();
         assert_eq!((seen.faults.as_slice(), seen.messages, seen.branches), ([].as_slice(), 3, 1));
         assert_eq!(seen.contents, 4, "three messages and a large text");
@@ -252,7 +252,7 @@ fn unclean_end(place: &TempStore) -> PathBuf {
 fn only_an_unclean_end_starts_a_check() {
     let place = TempStore::new();
     let store = place.open();
-    scene(&store, ["one", "two", "three"]);
+    sample_session(&store, ["one", "two", "three"]);
     assert!(!ended_uncleanly(&store));
     let other = place.open();
     assert!(!ended_uncleanly(&other), "another program has the store open");
@@ -275,7 +275,7 @@ fn damage_after_an_unclean_end_is_reported() {
     let place = TempStore::new();
     let path = closed_store(&place, false);
     let fill = place.open();
-    (0..40).for_each(|_| drop(scene(&fill, ["lorem ipsum", "dolor sit", "amet"])));
+    (0..40).for_each(|_| drop(sample_session(&fill, ["lorem ipsum", "dolor sit", "amet"])));
     fill.close();
     corrupt_page(&path, "node", true);
     unclean_end(&place);

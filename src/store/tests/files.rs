@@ -1,6 +1,6 @@
 //! Files: modes, foreign files, damage, full disks, read-only places.
 
-use super::{TempStore, card, open, scene};
+use super::{TempStore, card, open, sample_session};
 use crate::domain::base::BackupAct;
 use crate::domain::call::RunStatus;
 use crate::store::file::open::{open_with, path_with_suffix, without_writing};
@@ -26,7 +26,7 @@ fn only_the_owner_reads_the_files() {
     use std::os::unix::fs::PermissionsExt;
     let place = TempStore::new();
     let store = place.open();
-    scene(&store, ["a", "b", "c"]);
+    sample_session(&store, ["a", "b", "c"]);
     store.backup(3).unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let folder = place.path().parent().unwrap().to_owned();
@@ -73,7 +73,7 @@ fn foreign_files_are_refused() {
 fn damage_is_refused() {
     let place = TempStore::new();
     let store = place.open();
-    scene(&store, ["a", "b", "c"]);
+    sample_session(&store, ["a", "b", "c"]);
     store.close();
     drop(store);
     let whole = std::fs::read(place.path()).unwrap();
@@ -93,23 +93,23 @@ fn read_only_reads_and_refuses_writes() {
     let missing = Store::open(&OpenOptions { path: place.path(), read_only: true });
     assert!(matches!(missing.err(), Some(StoreError::Open { .. })));
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
-    let looker = Store::open(&OpenOptions { path: place.path(), read_only: true }).unwrap().store;
-    assert!(looker.read_only() && !store.read_only());
-    assert_eq!(looker.heads(scene.session).unwrap().len(), 3);
-    let before = looker.data_version().unwrap();
-    let title = || vec![Write::SetTitle { session: scene.session, title: "t".into() }];
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    let reader = Store::open(&OpenOptions { path: place.path(), read_only: true }).unwrap().store;
+    assert!(reader.read_only() && !store.read_only());
+    assert_eq!(reader.heads(sample.session).unwrap().len(), 3);
+    let before = reader.data_version().unwrap();
+    let title = || vec![Write::SetTitle { session: sample.session, title: "t".into() }];
     store.write(title()).unwrap();
-    assert_ne!(looker.data_version().unwrap(), before);
-    assert!(matches!(looker.write(title()), Err(StoreError::ReadOnly)));
-    assert!(matches!(looker.backup(3), Err(StoreError::ReadOnly)));
+    assert_ne!(reader.data_version().unwrap(), before);
+    assert!(matches!(reader.write(title()), Err(StoreError::ReadOnly)));
+    assert!(matches!(reader.backup(3), Err(StoreError::ReadOnly)));
     store.backup(3).unwrap();
-    assert_eq!(looker.copies(BackupAct::List).unwrap().len(), 1);
+    assert_eq!(reader.copies(BackupAct::List).unwrap().len(), 1);
     for act in [BackupAct::Rewrite, BackupAct::Delete] {
-        assert!(matches!(looker.copies(act), Err(StoreError::ReadOnly)));
+        assert!(matches!(reader.copies(act), Err(StoreError::ReadOnly)));
     }
-    looker.post(title());
-    assert!(looker.owner_alive(store.owner()));
+    reader.post(title());
+    assert!(reader.owner_alive(store.owner()));
 }
 
 #[cfg(unix)]
@@ -118,14 +118,14 @@ fn a_read_only_folder_is_opened_for_reading() {
     use std::os::unix::fs::PermissionsExt;
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
+    let sample = sample_session(&store, ["a", "b", "c"]);
     drop(store);
     let folder = place.path().parent().unwrap().to_owned();
     let set = |mode| std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
     set(0o500);
     let root = std::fs::write(folder.join("probe"), "").is_ok();
     let opened = try_open(&place.path()).unwrap();
-    let read = opened.store.heads(scene.session).unwrap();
+    let read = opened.store.heads(sample.session).unwrap();
     set(0o700);
     // Root can write everywhere.
     assert_eq!(opened.store.read_only(), !root);
@@ -139,23 +139,23 @@ fn a_refused_write_at_opening_falls_back_to_read_only() {
     let why = std::io::Error::from(std::io::ErrorKind::ReadOnlyFilesystem);
     let missing = without_writing(&place.path(), &why, Vec::new());
     assert!(matches!(missing.err(), Some(StoreError::Open { .. })));
-    let scene = scene(&place.open(), ["a", "b", "c"]);
+    let sample = sample_session(&place.open(), ["a", "b", "c"]);
     let opened = without_writing(&place.path(), &why, Vec::new()).unwrap();
     assert!(opened.store.read_only() && opened.notices[0].contains("read-only because"));
-    assert_eq!(opened.store.heads(scene.session).unwrap().len(), 3);
-    assert!(matches!(opened.store.write(vec![Write::UseSession(scene.session)]), Err(StoreError::ReadOnly)));
+    assert_eq!(opened.store.heads(sample.session).unwrap().len(), 3);
+    assert!(matches!(opened.store.write(vec![Write::UseSession(sample.session)]), Err(StoreError::ReadOnly)));
 }
 
 #[test]
 fn a_read_only_file_is_opened_immutable() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
+    let sample = sample_session(&store, ["a", "b", "c"]);
     store.close();
     let pool = crate::store::file::pool::Pool::new(place.path(), true);
     let count = pool.with(|conn| Ok(conn.query_row("SELECT count(*) FROM node", [], |row| row.get::<_, i64>(0))?));
     assert_eq!(count.unwrap(), 3);
-    assert_eq!(store.heads(scene.session).unwrap().len(), 3);
+    assert_eq!(store.heads(sample.session).unwrap().len(), 3);
 }
 
 #[cfg(unix)]
@@ -171,18 +171,18 @@ fn without_wal_the_store_works_with_a_notice() {
         (one("PRAGMA journal_mode").unwrap(), conn.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap())
     });
     assert_eq!((mode.as_str(), synchronous), ("truncate", 2));
-    let scene = scene(&opened.store, ["a", "b", "c"]);
+    let sample = sample_session(&opened.store, ["a", "b", "c"]);
     opened.store.close();
-    assert_eq!(opened.store.heads(scene.session).unwrap().len(), 3);
+    assert_eq!(opened.store.heads(sample.session).unwrap().len(), 3);
 }
 
 #[test]
 fn a_full_disk_is_survived() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
-    let head = Some(scene.nodes[2].head.id);
-    let card = card(&scene, RunStatus::Open);
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    let head = Some(sample.nodes[2].head.id);
+    let card = card(&sample, RunStatus::Open);
     let run = OpenRun { card: card.clone(), owner: store.owner().to_owned(), after: head, head, user: None };
     store.write(vec![Write::OpenRun(Box::new(run))]).unwrap();
     let limit = |pages: i64| {
@@ -199,7 +199,7 @@ fn a_full_disk_is_survived() {
     assert!(matches!(result, Err(StoreError::Full(_))), "{result:?}");
     assert!(store.chunks(card.id).unwrap().is_empty());
     assert!(store.post_delay().is_some_and(|why| why.contains("can't grow")), "{:?}", store.post_delay());
-    assert_eq!(store.heads(scene.session).unwrap().len(), 3);
+    assert_eq!(store.heads(sample.session).unwrap().len(), 3);
     limit(1_000_000);
     // Without further writes, queued ones are retried automatically.
     let began = std::time::Instant::now();
@@ -220,7 +220,7 @@ fn a_full_disk_is_survived() {
 fn backups_are_stores_and_are_made_once_a_day() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
+    let sample = sample_session(&store, ["a", "b", "c"]);
     for day in ["2020-01-01", "2020-01-02", "2020-01-03"] {
         std::fs::write(path_with_suffix(&place.path(), &format!(".backup-{day}T000000Z")), "old").unwrap();
     }
@@ -232,5 +232,5 @@ fn backups_are_stores_and_are_made_once_a_day() {
     let copy = place.folder.path().join("restored").join("pleach.db");
     std::fs::create_dir(copy.parent().unwrap()).unwrap();
     std::fs::copy(&made[2], &copy).unwrap();
-    assert_eq!(open(&copy).store.heads(scene.session).unwrap().len(), 3);
+    assert_eq!(open(&copy).store.heads(sample.session).unwrap().len(), 3);
 }

@@ -1,6 +1,6 @@
 //! Finding messages across all sessions.
 
-use super::{TempStore, branch, node, scene};
+use super::{TempStore, branch, node, sample_session};
 use crate::domain::conversation::{Content, Part, Role, SearchFilter, Tag};
 use crate::store::Store;
 use crate::store::types::Write;
@@ -15,8 +15,8 @@ fn found(store: &Store, line: &str) -> Vec<String> {
 fn words_and_filters_must_all_match_newest_first() {
     let place = TempStore::new();
     let store = place.open();
-    let bees = scene(&store, ["how do bees dance", "bees dance in circles", "and wasps"]);
-    let _other = scene(&store, ["bees again", "they waggle", "thanks"]);
+    let bees = sample_session(&store, ["how do bees dance", "bees dance in circles", "and wasps"]);
+    let _other = sample_session(&store, ["bees again", "they waggle", "thanks"]);
     assert_eq!(found(&store, "bees"), ["bees again", "bees dance in circles", "how do bees dance"]);
     assert_eq!(found(&store, "bee"), found(&store, "bees"), "the last word may be unfinished");
     assert_eq!(found(&store, "bee "), [""; 0]);
@@ -40,13 +40,13 @@ fn words_and_filters_must_all_match_newest_first() {
 fn branches_and_tools() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["ask", "answer", "more"]);
+    let sample = sample_session(&store, ["ask", "answer", "more"]);
     let call = Part::Call { id: "1".into(), name: "Grep_files".into(), args: "{}".into() };
-    let side = node(Some(&scene.nodes[1]), Role::Assistant, Content { parts: vec![call], extra: None });
+    let side = node(Some(&sample.nodes[1]), Role::Assistant, Content { parts: vec![call], extra: None });
     let tip = node(Some(&side), Role::User, Content::text("beside"));
-    let try_two = branch(scene.session, "Try Two", Some(tip.head.id));
+    let try_two = branch(sample.session, "Try Two", Some(tip.head.id));
     let nodes = vec![side, tip];
-    let (session, put) = (scene.session, Write::PutBranch(Box::new(try_two)));
+    let (session, put) = (sample.session, Write::PutBranch(Box::new(try_two)));
     store.write(vec![Write::PutNodes { session, nodes }, put]).unwrap();
     assert_eq!(found(&store, "branch:\"try two\" role:user"), ["beside", "ask"]);
     assert_eq!(found(&store, "branch:main role:user"), ["more", "ask"]);
@@ -59,12 +59,12 @@ fn branches_and_tools() {
 fn names_of_messages() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["one", "two", "three"]);
+    let sample = sample_session(&store, ["one", "two", "three"]);
     let tags = [("Bee Dance", false), ("", true), ("wasps", false)];
-    for (named, (label, favourite)) in scene.nodes.iter().zip(tags) {
+    for (named, (label, favourite)) in sample.nodes.iter().zip(tags) {
         let node = named.head.key;
         let tag = Some(Tag { node, label: label.into(), favourite });
-        store.write(vec![Write::PutTag { session: scene.session, node, expect: None, tag }]).unwrap();
+        store.write(vec![Write::PutTag { session: sample.session, node, expect: None, tag }]).unwrap();
     }
     assert_eq!(found(&store, "label:bee"), ["one"]);
     assert_eq!(found(&store, "label:\"bee d\" role:user"), ["one"]);
@@ -76,17 +76,17 @@ fn names_of_messages() {
 fn matches_are_marked_and_old_searches_are_canceled() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a Bee and a \u{1}bee\u{2}", "b", "c"]);
+    let sample = sample_session(&store, ["a Bee and a \u{1}bee\u{2}", "b", "c"]);
     let hits = store.find(&SearchFilter::read("bee", 0), 10, &|| false).unwrap();
     assert!(hits[0].pieces.contains(&(true, "Bee".into())), "{:?}", hits[0].pieces);
-    assert_eq!(hits[0].session, scene.session);
+    assert_eq!(hits[0].session, sample.session);
     let mut nodes = Vec::new();
     for n in 0..2_000 {
         let next = node(nodes.last(), Role::User, Content::text(format!("bee number {n}")));
         nodes.push(next);
     }
-    let long = Write::PutBranch(Box::new(branch(scene.session, "long", nodes.last().map(|node| node.head.id))));
-    store.write(vec![Write::PutNodes { session: scene.session, nodes }, long]).unwrap();
+    let long = Write::PutBranch(Box::new(branch(sample.session, "long", nodes.last().map(|node| node.head.id))));
+    store.write(vec![Write::PutNodes { session: sample.session, nodes }, long]).unwrap();
     let checks = Cell::new(0);
     let stop = || checks.replace(checks.get() + 1) >= 1;
     let hits = store.find(&SearchFilter::read("bee role:tool", 0), 10, &stop).unwrap();
@@ -102,12 +102,12 @@ fn matches_are_marked_and_old_searches_are_canceled() {
 fn an_unfinished_word_is_found_by_scan_and_by_index() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["the Waggle of Élodie", "b", "c"]);
+    let sample = sample_session(&store, ["the Waggle of Élodie", "b", "c"]);
     let mut nodes = Vec::new();
     for n in 0..5_100 {
         nodes.push(node(nodes.last(), Role::User, Content::text(format!("Número {n} naïvely"))));
     }
-    store.write(vec![Write::PutNodes { session: scene.session, nodes }]).unwrap();
+    store.write(vec![Write::PutNodes { session: sample.session, nodes }]).unwrap();
     let count = |line: &str, limit: usize| store.find(&SearchFilter::read(line, 0), limit, &|| false).unwrap().len();
     assert_eq!(count("wagg", 9), 1, "beyond the scanned messages");
     assert_eq!(count("the wagg", 9), 1, "few messages contain the complete words");

@@ -1,6 +1,6 @@
 //! Item uses of calls: stored beside the call's card, deleted with its session, absent in older stores.
 
-use super::{TempStore, card, number, scene};
+use super::{TempStore, card, number, sample_session};
 use crate::domain::base::Hash;
 use crate::domain::call::item_use::RULE;
 use crate::domain::call::{CallUses, ItemUse, RunStatus, UseKind};
@@ -26,24 +26,24 @@ fn uses_in(store: &Store) -> i64 {
 fn uses_are_stored_with_the_card_and_deleted_with_the_session() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
-    let (one, two) = (card(&scene, RunStatus::Complete), card(&scene, RunStatus::Complete));
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    let (one, two) = (card(&sample, RunStatus::Complete), card(&sample, RunStatus::Complete));
     for run in [&one, &two] {
         store.write(vec![Write::PutRun(Box::new(run.clone()))]).unwrap();
     }
-    assert_eq!((store.uses_of(one.id).unwrap(), store.uses(scene.session, 9).unwrap().len()), (None, 0));
+    assert_eq!((store.uses_of(one.id).unwrap(), store.uses(sample.session, 9).unwrap().len()), (None, 0));
     store.write(vec![Write::PutUses { run: one.id, uses: uses() }]).unwrap();
     assert_eq!(store.uses_of(one.id).unwrap(), Some(uses()));
-    let all = store.uses(scene.session, 9).unwrap();
+    let all = store.uses(sample.session, 9).unwrap();
     assert_eq!((all.len(), all.get(&one.id)), (1, Some(&uses())));
-    let cards = store.runs(scene.session).unwrap();
+    let cards = store.runs(sample.session).unwrap();
     let mut known = one.clone();
     known.uses = Some(uses().count());
     assert_eq!(cards, [known, two], "the rest of the card is unchanged");
-    let nodes = vec![scene.nodes[0].head.id];
-    store.write(vec![Write::Tombstone { session: scene.session, nodes }]).unwrap();
+    let nodes = vec![sample.nodes[0].head.id];
+    store.write(vec![Write::Tombstone { session: sample.session, nodes }]).unwrap();
     assert_eq!(store.uses_of(one.id).unwrap(), Some(uses()), "uses contain no text, so they stay");
-    store.write(vec![Write::DeleteSession(scene.session)]).unwrap();
+    store.write(vec![Write::DeleteSession(sample.session)]).unwrap();
     assert_eq!((uses_in(&store), store.uses_of(one.id).unwrap()), (0, None));
     let unknown = Write::PutUses { run: one.id, uses: uses() };
     store.write(vec![unknown]).unwrap();
@@ -55,13 +55,13 @@ fn an_older_store_has_no_uses_and_can_store_them() {
     let place = TempStore::new();
     let options = OpenOptions { path: place.path(), read_only: false };
     let store = open_with(&options, None, &STEPS[..3]).unwrap().store;
-    let scene = scene(&store, ["a", "b", "c"]);
-    let run = card(&scene, RunStatus::Complete);
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    let run = card(&sample, RunStatus::Complete);
     store.write(vec![Write::PutRun(Box::new(run.clone()))]).unwrap();
     store.close();
     drop(store);
     let store = super::open(&place.path()).store;
-    assert_eq!(store.runs(scene.session).unwrap(), std::slice::from_ref(&run));
+    assert_eq!(store.runs(sample.session).unwrap(), std::slice::from_ref(&run));
     assert_eq!((store.uses_of(run.id).unwrap(), uses_in(&store)), (None, 0));
     store.write(vec![Write::PutUses { run: run.id, uses: uses() }]).unwrap();
     assert_eq!(store.uses_of(run.id).unwrap(), Some(uses()));

@@ -1,6 +1,6 @@
 //! Concurrent threads, other processes, and queries that do not scan.
 
-use super::{TempStore, node, on_writer, scene};
+use super::{TempStore, node, on_writer, sample_session};
 use crate::domain::call::Encoding;
 use crate::domain::conversation::{Content, Role};
 use crate::store::types::Write;
@@ -15,18 +15,18 @@ fn eight_windows_write_without_an_error() {
             let path = path.clone();
             scope.spawn(move || {
                 let store = super::open(&path).store;
-                let scene = scene(&store, ["a", "b", "c"]);
-                let mut last = scene.nodes[2].clone();
+                let sample = sample_session(&store, ["a", "b", "c"]);
+                let mut last = sample.nodes[2].clone();
                 for turn in 0..25 {
                     let next = node(Some(&last), Role::Assistant, Content::text(format!("{window} {turn}")));
                     let (expect, head) = (Some(last.head.id), Some(next.head.id));
                     store
                         .write(vec![
-                            Write::PutNodes { session: scene.session, nodes: vec![next.clone()] },
-                            Write::MoveHead { branch: scene.branch, expect, head },
+                            Write::PutNodes { session: sample.session, nodes: vec![next.clone()] },
+                            Write::MoveHead { branch: sample.branch, expect, head },
                         ])
                         .unwrap();
-                    assert_eq!(store.heads(scene.session).unwrap().len(), 4 + turn);
+                    assert_eq!(store.heads(sample.session).unwrap().len(), 4 + turn);
                     last = next;
                 }
             });
@@ -53,7 +53,7 @@ fn child() {
         std::process::abort();
     }
     loop {
-        scene(&store, ["a", "b", "c"]);
+        sample_session(&store, ["a", "b", "c"]);
         println!("committed");
     }
 }
@@ -115,7 +115,7 @@ fn committed_writes_survive_a_kill() {
 fn hot_reads_never_scan() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
+    let sample = sample_session(&store, ["a", "b", "c"]);
     let inner = "(SELECT n FROM session WHERE id = x'00')";
     let queries = [
         format!("SELECT id, key FROM node WHERE session = {inner} ORDER BY n"),
@@ -149,5 +149,5 @@ fn hot_reads_never_scan() {
         query.query_map([], |row| row.get::<_, String>(3)).unwrap().collect::<Result<Vec<_>, _>>().unwrap()
     });
     assert_eq!(open[0], "SCAN plan_run USING INDEX plan_run_open", "only the open runs are read");
-    assert!(store.counts(&[scene.nodes[0].head.key], Encoding::O200kBase).unwrap().is_empty());
+    assert!(store.counts(&[sample.nodes[0].head.key], Encoding::O200kBase).unwrap().is_empty());
 }

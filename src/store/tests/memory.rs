@@ -1,6 +1,6 @@
 //! Memories and transitions read back unchanged, and are deleted with their sources.
 
-use super::{SampleSession, TempStore, number, scene};
+use super::{SampleSession, TempStore, number, sample_session};
 use crate::domain::base::ids::MemoryId;
 use crate::domain::base::{Hash, SessionId};
 use crate::domain::conversation::memory::Origin;
@@ -11,14 +11,14 @@ use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 use uuid::Uuid;
 
-fn memory(scene: &SampleSession, text: &str, scope: Scope, status: MemoryStatus) -> Memory {
+fn memory(sample: &SampleSession, text: &str, scope: Scope, status: MemoryStatus) -> Memory {
     Memory {
         id: MemoryId(Uuid::now_v7()),
         kind: MemoryKind::Fact,
         text: text.into(),
         scope,
         lane: String::new(),
-        source: Origin { session: Some(scene.session), node: Some(scene.nodes[1].head.key), by: Actor::Model },
+        source: Origin { session: Some(sample.session), node: Some(sample.nodes[1].head.key), by: Actor::Model },
         status,
         version: 1,
         created_at: 5,
@@ -38,7 +38,7 @@ fn texts(store: &Store, session: Option<SessionId>) -> Vec<String> {
 fn memories_read_back_and_are_compared_by_version() {
     let place = TempStore::new();
     let store = place.open();
-    let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
+    let (one, two) = (sample_session(&store, ["a", "b", "c"]), sample_session(&store, ["d", "e", "f"]));
     let own = memory(&one, "own", Scope::Session(one.session), MemoryStatus::Suggested);
     let shared = memory(&one, "shared", Scope::All, MemoryStatus::Confirmed);
     let before = store.memory_clock().unwrap();
@@ -77,24 +77,24 @@ fn operation(session: SessionId, memory: &Memory) -> Write {
 fn an_unconfirmed_memory_is_deleted_with_its_message() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "the answer with the number", "c"]);
-    let scope = Scope::Session(scene.session);
+    let sample = sample_session(&store, ["a", "the answer with the number", "c"]);
+    let scope = Scope::Session(sample.session);
     for (text, status) in [
         ("suggested words", MemoryStatus::Suggested),
         ("dismissed words", MemoryStatus::Dismissed),
         ("confirmed words", MemoryStatus::Confirmed),
     ] {
-        let made = memory(&scene, text, scope, status);
+        let made = memory(&sample, text, scope, status);
         put(&store, &made);
-        store.write(vec![operation(scene.session, &made)]).unwrap();
+        store.write(vec![operation(sample.session, &made)]).unwrap();
     }
-    let mut elsewhere = memory(&scene, "of another message", scope, MemoryStatus::Suggested);
+    let mut elsewhere = memory(&sample, "of another message", scope, MemoryStatus::Suggested);
     elsewhere.source.node = Some(Hash::of(b"other"));
     put(&store, &elsewhere);
-    let nodes = vec![scene.nodes[1].head.id];
-    store.write(vec![Write::Tombstone { session: scene.session, nodes }]).unwrap();
-    assert_eq!(texts(&store, Some(scene.session)), ["confirmed words", "of another message"]);
-    assert_eq!(store.ops(scene.session).unwrap(), []);
+    let nodes = vec![sample.nodes[1].head.id];
+    store.write(vec![Write::Tombstone { session: sample.session, nodes }]).unwrap();
+    assert_eq!(texts(&store, Some(sample.session)), ["confirmed words", "of another message"]);
+    assert_eq!(store.ops(sample.session).unwrap(), []);
     assert_eq!(number(&store, "SELECT count(*) FROM operation WHERE body LIKE '%words%'"), 0);
 }
 
@@ -102,7 +102,7 @@ fn an_unconfirmed_memory_is_deleted_with_its_message() {
 fn deleting_a_session_deletes_its_memories() {
     let place = TempStore::new();
     let store = place.open();
-    let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
+    let (one, two) = (sample_session(&store, ["a", "b", "c"]), sample_session(&store, ["d", "e", "f"]));
     let scoped = memory(&one, "held by one session", Scope::Session(one.session), MemoryStatus::Confirmed);
     let open = memory(&one, "never confirmed", Scope::All, MemoryStatus::Suggested);
     let kept = memory(&one, "kept", Scope::All, MemoryStatus::Confirmed);

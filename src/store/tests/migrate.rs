@@ -1,6 +1,6 @@
 //! Migrations: a stored file of every released schema, a backup first, all or nothing under kill -9.
 
-use super::{TempStore, check_store, ended_uncleanly, number, open, scene};
+use super::{TempStore, check_store, ended_uncleanly, number, open, sample_session};
 use crate::store::file::open::open_with;
 use crate::store::schema::{STEPS, known};
 use crate::store::types::StoreError;
@@ -63,7 +63,7 @@ fn the_fixture_of_schema_1_opens() {
     let store = open(&path).store;
     assert_eq!(talk(&store), TALK);
     assert_eq!(store.search("bees", 10).unwrap().len(), 1);
-    scene(&store, ["it", "can be", "written"]);
+    sample_session(&store, ["it", "can be", "written"]);
     check_store(&store);
     assert_eq!(version(&path), known());
 }

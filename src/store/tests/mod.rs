@@ -84,7 +84,7 @@ fn branch(session: SessionId, name: &str, head: Option<NodeId>) -> Branch {
     Branch::new(BranchId(Uuid::now_v7()), session, name, head, 5)
 }
 
-fn scene(store: &Store, words: [&str; 3]) -> SampleSession {
+fn sample_session(store: &Store, words: [&str; 3]) -> SampleSession {
     let session = SessionId(Uuid::now_v7());
     let first = node(None, Role::User, Content::text(words[0]));
     let second = node(Some(&first), Role::Assistant, Content::text(words[1]));
@@ -102,7 +102,7 @@ fn scene(store: &Store, words: [&str; 3]) -> SampleSession {
     SampleSession { session, branch: id, nodes }
 }
 
-fn card(scene: &SampleSession, status: RunStatus) -> RunCard {
+fn card(sample: &SampleSession, status: RunStatus) -> RunCard {
     RunCard {
         plan: Hash::of(b"plan"),
         request_digest: Hash::of(b"request"),
@@ -113,7 +113,7 @@ fn card(scene: &SampleSession, status: RunStatus) -> RunCard {
         est_total: 7,
         attempts: 1,
         at: 20,
-        ..RunCard::blank(RunId(Uuid::now_v7()), scene.session, scene.branch)
+        ..RunCard::blank(RunId(Uuid::now_v7()), sample.session, sample.branch)
     }
 }
 

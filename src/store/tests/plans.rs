@@ -1,9 +1,7 @@
 //! Stored plans: small, read back unchanged, through removals, deleted sessions and older versions; and the backups.
 
-use super::{SampleSession, TempStore, card, check_store, number, on_writer, open, scene};
-use crate::domain::base::damage::BackupOutcome::Deleted;
-use crate::domain::base::damage::BackupOutcome::Kept;
-use crate::domain::base::damage::BackupOutcome::Rewritten;
+use super::{SampleSession, TempStore, card, check_store, number, on_writer, open, sample_session};
+use crate::domain::base::damage::BackupOutcome::{Deleted, Kept, Rewritten};
 use crate::domain::base::{BackupAct, Hash};
 use crate::domain::call::{RunCard, RunStatus};
 use crate::store::Store;
@@ -53,13 +51,13 @@ pub(super) fn id(turn: u64) -> Hash {
 }
 
 /// Stores a call with its plan.
-pub(super) fn call(store: &Store, scene: &SampleSession, id: Hash, body: String) {
+pub(super) fn call(store: &Store, sample: &SampleSession, id: Hash, body: String) {
     let run = RunCard {
         id: crate::domain::base::ids::RunId(uuid::Uuid::now_v7()),
         plan: id,
-        ..card(scene, RunStatus::Complete)
+        ..card(sample, RunStatus::Complete)
     };
-    let put = Write::PutPlan { id, branch: scene.branch, body };
+    let put = Write::PutPlan { id, branch: sample.branch, body };
     store.write(vec![put, Write::PutRun(Box::new(run))]).unwrap();
 }
 
@@ -74,10 +72,10 @@ fn a_turn_takes_few_bytes_in_a_long_conversation() {
     for (window, most) in [(60, 8_000), (400, 20_000)] {
         let place = TempStore::new();
         let store = place.open();
-        let scene = scene(&store, ["a", "b", "c"]);
+        let sample = sample_session(&store, ["a", "b", "c"]);
         let mut taken = Vec::new();
         for turn in 1_000..1_128 {
-            call(&store, &scene, id(turn), plan(turn, window, "said"));
+            call(&store, &sample, id(turn), plan(turn, window, "said"));
             taken.push(number(&store, "SELECT length(body) FROM plan ORDER BY n DESC LIMIT 1"));
         }
         let mean = |part: &[i64]| part.iter().sum::<i64>() / 64;
@@ -97,8 +95,8 @@ fn a_removed_title_is_removed_from_dependent_plans() {
     let place = TempStore::new();
     let store = place.open();
     let message = format!("my password is {SECRET}, keep it");
-    let scene = scene(&store, [&message, "b", "c"]);
-    let key = scene.nodes[0].head.key;
+    let sample = sample_session(&store, [&message, "b", "c"]);
+    let key = sample.nodes[0].head.key;
     let quote = |turn: u64| {
         let mut made: serde_json::Value = serde_json::from_str(&plan(turn, 5, "said")).unwrap();
         let row = json!({ "atom": { "user": key }, "title": message, "items": [{ "key": key, "title": message }] });
@@ -107,8 +105,8 @@ fn a_removed_title_is_removed_from_dependent_plans() {
     };
     // Plans that name it alternate with others, so that changed ones are dictionaries of unchanged ones.
     let text = |turn: u64| if turn.is_multiple_of(3) { quote(turn) } else { plan(turn, 5, "said") };
-    (900..1_000).for_each(|turn| call(&store, &scene, id(turn), text(turn)));
-    store.write(vec![Write::Tombstone { session: scene.session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
+    (900..1_000).for_each(|turn| call(&store, &sample, id(turn), text(turn)));
+    store.write(vec![Write::Tombstone { session: sample.session, nodes: vec![sample.nodes[0].head.id] }]).unwrap();
     for turn in 900..1_000 {
         let now = read(&store, id(turn));
         assert!(!now.contains(SECRET));
@@ -125,7 +123,7 @@ fn a_removed_title_is_removed_from_dependent_plans() {
 fn a_plan_of_two_sessions_survives_deleting_one() {
     let place = TempStore::new();
     let store = place.open();
-    let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
+    let (one, two) = (sample_session(&store, ["a", "b", "c"]), sample_session(&store, ["d", "e", "f"]));
     (900..1_000).for_each(|turn| call(&store, &one, id(turn), plan(turn, 5, "said")));
     (0..50).for_each(|at| call(&store, &two, id(900 + at * 2), plan(0, 5, "another text is not taken")));
     store.write(vec![Write::DeleteSession(one.session)]).unwrap();
@@ -209,8 +207,8 @@ fn an_older_store_is_converted_in_the_background() {
 fn only_the_newest_of_the_kept_backups_has_plans() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
-    call(&store, &scene, id(1_000), plan(1_000, 5, "said"));
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    call(&store, &sample, id(1_000), plan(1_000, 5, "said"));
     let yesterday = path_with_suffix(&place.path(), ".backup-2020-01-01T000000Z");
     store.backup(2).unwrap();
     std::fs::rename(&store.backups()[0], &yesterday).unwrap();
@@ -242,14 +240,14 @@ fn only_the_newest_of_the_kept_backups_has_plans() {
 fn a_backup_that_cannot_be_read_is_reported_or_deleted() {
     let place = TempStore::new();
     let store = place.open();
-    scene(&store, ["a", "b", "c"]);
+    sample_session(&store, ["a", "b", "c"]);
     store.backup(2).unwrap();
     std::fs::write(&store.backups()[0], "no database").unwrap();
-    for (act, fate, left) in
+    for (act, outcome, left) in
         [(BackupAct::List, Kept, 1), (BackupAct::Rewrite, Kept, 1), (BackupAct::Delete, Deleted, 0)]
     {
         let held = store.copies(act).unwrap();
-        assert_eq!((held.len(), held[0].fate, held[0].fault.is_some()), (1, fate, left == 1), "{held:?}");
+        assert_eq!((held.len(), held[0].outcome, held[0].fault.is_some()), (1, outcome, left == 1), "{held:?}");
         assert_eq!(store.backups().len(), left);
     }
 }
@@ -259,8 +257,8 @@ fn removed_text_can_be_removed_from_backups() {
     for act in [BackupAct::Rewrite, BackupAct::Delete] {
         let place = TempStore::new();
         let store = place.open();
-        let (one, two) = (scene(&store, [SECRET, "b", "c"]), scene(&store, [SECRET, "e", "f"]));
-        let three = scene(&store, ["kept", "b", "c"]);
+        let (one, two) = (sample_session(&store, [SECRET, "b", "c"]), sample_session(&store, [SECRET, "e", "f"]));
+        let three = sample_session(&store, ["kept", "b", "c"]);
         store.backup(3).unwrap();
         // As after a start without a backup: nothing was removed.
         on_writer(&store, move |conn| {
@@ -270,7 +268,7 @@ fn removed_text_can_be_removed_from_backups() {
         let contents_after = |act| {
             let all = store.copies(act).unwrap();
             assert!(all.iter().all(|copy| copy.fault.is_none()), "{all:?}");
-            all.iter().map(|copy| (copy.removed, copy.fate, copy.older)).collect::<Vec<_>>()
+            all.iter().map(|copy| (copy.removed, copy.outcome, copy.older)).collect::<Vec<_>>()
         };
         let older = path_with_suffix(&place.path(), ".before-schema-2");
         std::fs::copy(&store.backups()[0], &older).unwrap();
@@ -281,10 +279,10 @@ fn removed_text_can_be_removed_from_backups() {
         let folder = place.path().parent().unwrap().to_owned();
         assert!(is_in_any_file(&folder, SECRET.as_bytes()), "the backup contains it");
         assert_eq!(contents_after(BackupAct::List), [(2, Kept, false), (2, Kept, true)]);
-        let fate = if act == BackupAct::Rewrite { Rewritten } else { Deleted };
+        let outcome = if act == BackupAct::Rewrite { Rewritten } else { Deleted };
         assert_eq!(
             contents_after(act),
-            [(0, fate, false), (0, Deleted, true)],
+            [(0, outcome, false), (0, Deleted, true)],
             "a backup from before a schema change can't be rewritten"
         );
         assert_eq!(contents_after(act), if act == BackupAct::Rewrite { vec![kept[0]] } else { vec![] });

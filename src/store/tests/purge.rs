@@ -1,11 +1,10 @@
 //! Deleted text is in no byte of the file or its log.
 
-use super::{SampleSession, TempStore, card, check_store, node, number, on_writer, scene};
+use super::{SampleSession, TempStore, card, check_store, node, number, on_writer, sample_session};
 use crate::domain::base::{Hash, RunId};
 use crate::domain::call::{Encoding, RunStatus};
 use crate::domain::conversation::{Change, Content, End, NodeHead, Operation, Part, Role, StateVersion, Tag};
-use crate::domain::tool::trace::sample;
-use crate::domain::tool::{ToolStatus, ToolTrace};
+use crate::domain::tool::{ToolStatus, ToolTrace, trace};
 use crate::store::Store;
 use crate::store::types::{PassageVector, Write};
 use std::path::Path;
@@ -42,7 +41,7 @@ fn version(head: &NodeHead) -> StateVersion {
 
 fn trace(run: RunId) -> ToolTrace {
     let args = format!("{{\"path\":\"{SECRET}\"}}");
-    ToolTrace { call_id: "c1".into(), run, status: None, ..sample("read", &args, ToolStatus::Ok, SECRET) }
+    ToolTrace { call_id: "c1".into(), run, status: None, ..trace::sample("read", &args, ToolStatus::Ok, SECRET) }
 }
 
 fn plan(key: Hash, title: &str) -> serde_json::Value {
@@ -59,18 +58,18 @@ fn a_removed_message_leaves_no_trace() {
     let place = TempStore::new();
     let store = place.open();
     let message = format!("my password is {SECRET}, keep it");
-    let scene = scene(&store, [&message, "I will", "thanks"]);
-    let session = scene.session;
+    let sample = sample_session(&store, [&message, "I will", "thanks"]);
+    let session = sample.session;
     let large = format!("{} {SECRET} ", "filler text ".repeat(1_000));
     let parts = vec![
         Part::Reply { call: "c1".into(), name: "read".into(), body: large },
         Part::Reasoning { text: format!("thinking of {SECRET}") },
     ];
     let extra = Some(serde_json::json!({ "note": SECRET }));
-    let mut result = node(scene.nodes.last(), Role::Tool, Content { parts, extra });
+    let mut result = node(sample.nodes.last(), Role::Tool, Content { parts, extra });
     result.head.external_id = Some(format!("id-{SECRET}"));
-    let run = card(&scene, RunStatus::Complete);
-    let (first, key) = (&scene.nodes[0].head, Hash::of(message.as_bytes()));
+    let run = card(&sample, RunStatus::Complete);
+    let (first, key) = (&sample.nodes[0].head, Hash::of(message.as_bytes()));
     let plan = plan(first.key, &message).to_string();
     let (version, trace) = (version(&result.head), Box::new(trace(run.id)));
     let id = result.head.id;
@@ -80,7 +79,7 @@ fn a_removed_message_leaves_no_trace() {
             Write::PutRun(Box::new(run.clone())),
             Write::PutState { session, version },
             Write::PutTrace { session, trace },
-            Write::PutPlan { id: run.plan, branch: scene.branch, body: plan },
+            Write::PutPlan { id: run.plan, branch: sample.branch, body: plan },
             Write::PutCounts(vec![(key, Encoding::O200kBase, 5)]),
             Write::SetTitle { session, title: message.clone() },
         ])
@@ -88,7 +87,7 @@ fn a_removed_message_leaves_no_trace() {
     assert!(hits(place.path().parent().unwrap()) > 8);
     assert_eq!(store.search(SECRET, 10).unwrap().len(), 2);
 
-    filler(&store, &scene);
+    filler(&store, &sample);
     let nodes = vec![first.id, id];
     store.write(vec![Write::Tombstone { session, nodes: nodes.clone() }]).unwrap();
     assert_eq!(hits(place.path().parent().unwrap()), 0);
@@ -112,11 +111,11 @@ fn a_removed_message_leaves_no_trace() {
 }
 
 /// Enough other messages for the index to merge its entries of the secret.
-fn filler(store: &Store, scene: &SampleSession) {
+fn filler(store: &Store, sample: &SampleSession) {
     for group in 0..40 {
         let words = |n: u32| format!("filler {group} {n} {}", "lorem ipsum dolor sit amet ".repeat(20));
-        let nodes = (0..10).map(|n| node(scene.nodes.first(), Role::Assistant, Content::text(words(n)))).collect();
-        store.write(vec![Write::PutNodes { session: scene.session, nodes }]).unwrap();
+        let nodes = (0..10).map(|n| node(sample.nodes.first(), Role::Assistant, Content::text(words(n)))).collect();
+        store.write(vec![Write::PutNodes { session: sample.session, nodes }]).unwrap();
     }
 }
 
@@ -124,17 +123,17 @@ fn filler(store: &Store, scene: &SampleSession) {
 fn deleting_a_session_keeps_texts_that_others_share() {
     let place = TempStore::new();
     let store = place.open();
-    let one = scene(&store, [SECRET, "answer", "more"]);
-    let two = scene(&store, ["kept", "answer", "more"]);
+    let one = sample_session(&store, [SECRET, "answer", "more"]);
+    let two = sample_session(&store, ["kept", "answer", "more"]);
     let shared = "shared text ".repeat(1_000);
-    for scene in [&one, &two] {
-        let node = node(scene.nodes.last(), Role::Assistant, Content::text(&shared));
-        let (run, session) = (card(scene, RunStatus::Complete), scene.session);
+    for sample in [&one, &two] {
+        let node = node(sample.nodes.last(), Role::Assistant, Content::text(&shared));
+        let (run, session) = (card(sample, RunStatus::Complete), sample.session);
         let body = format!("{{\"rows\":[],\"for\":\"{}\"}}", run.plan);
         store
             .write(vec![
                 Write::PutNodes { session, nodes: vec![node] },
-                Write::PutPlan { id: run.plan, branch: scene.branch, body },
+                Write::PutPlan { id: run.plan, branch: sample.branch, body },
                 Write::PutRun(Box::new(run)),
             ])
             .unwrap();
@@ -149,7 +148,7 @@ fn deleting_a_session_keeps_texts_that_others_share() {
     check_store(&store);
     // A small session beside a large one is overwritten in the index; otherwise the index is rebuilt.
     filler(&store, &two);
-    let three = scene(&store, [SECRET, "answer", SECRET]);
+    let three = sample_session(&store, [SECRET, "answer", SECRET]);
     store.write(vec![Write::DeleteSession(three.session)]).unwrap();
     assert_eq!(hits(place.path().parent().unwrap()), 0);
     check_store(&store);
@@ -165,12 +164,12 @@ fn deleting_a_session_keeps_texts_that_others_share() {
 fn a_purge_waits_for_readers_and_reports_it() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, [&format!("the word is {SECRET}"), "I will", "thanks"]);
+    let sample = sample_session(&store, [&format!("the word is {SECRET}"), "I will", "thanks"]);
     let folder = place.path().parent().unwrap().to_owned();
     let other = rusqlite::Connection::open(place.path()).unwrap();
     other.execute_batch("BEGIN; SELECT count(*) FROM node;").unwrap();
     assert!(!store.purge_pending());
-    store.write(vec![Write::Tombstone { session: scene.session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
+    store.write(vec![Write::Tombstone { session: sample.session, nodes: vec![sample.nodes[0].head.id] }]).unwrap();
     assert!(store.purge_pending(), "another program still reads the log");
     assert!(hits(&folder) > 0);
     store.close();
@@ -191,8 +190,8 @@ fn a_purge_waits_for_readers_and_reports_it() {
 fn a_removal_that_was_decided_in_its_transaction_leaves_no_trace() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, [&format!("the word is {SECRET}"), "I will", "thanks"]);
-    let (session, nodes) = (scene.session, vec![scene.nodes[0].head.id]);
+    let sample = sample_session(&store, [&format!("the word is {SECRET}"), "I will", "thanks"]);
+    let (session, nodes) = (sample.session, vec![sample.nodes[0].head.id]);
     let other = rusqlite::Connection::open(place.path()).unwrap();
     other.execute_batch("BEGIN; SELECT count(*) FROM node;").unwrap();
     store.decide(move |_| Ok((vec![Write::Tombstone { session, nodes }], ()))).unwrap();
@@ -207,8 +206,8 @@ fn a_removal_that_was_decided_in_its_transaction_leaves_no_trace() {
 fn posted_values_of_a_removed_text_are_not_stored_after_it() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, [SECRET, "answer", "more"]);
-    let (session, key) = (scene.session, Hash::of(SECRET.as_bytes()));
+    let sample = sample_session(&store, [SECRET, "answer", "more"]);
+    let (session, key) = (sample.session, Hash::of(SECRET.as_bytes()));
     let limit = |spare: i64| {
         on_writer(&store, move |conn| {
             let pages: i64 = conn.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
@@ -218,12 +217,12 @@ fn posted_values_of_a_removed_text_are_not_stored_after_it() {
     limit(50);
     let put = |value: &str| Write::SetValue { key: "note".into(), value: Some(value.repeat(1_000_000)) };
     store.post(vec![Write::PutCounts(vec![(key, Encoding::O200kBase, 5)]), put("n")]);
-    let vector = PassageVector { node: scene.nodes[0].head.id, key, code: vec![7; 1_000_000] };
+    let vector = PassageVector { node: sample.nodes[0].head.id, key, code: vec![7; 1_000_000] };
     store.post(vec![Write::PutEmbeddings { model: "m".into(), vectors: vec![vector] }]);
     store
         .write(vec![
             Write::DropEmbeddings(vec![key]),
-            Write::Tombstone { session, nodes: vec![scene.nodes[0].head.id] },
+            Write::Tombstone { session, nodes: vec![sample.nodes[0].head.id] },
         ])
         .unwrap();
     assert!(store.post_delay().is_some(), "the other posted write is kept");
@@ -239,10 +238,10 @@ fn posted_values_of_a_removed_text_are_not_stored_after_it() {
 fn vectors_of_removed_messages_are_not_stored() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, [SECRET, "answer", "more"]);
+    let sample = sample_session(&store, [SECRET, "answer", "more"]);
     let keys = [SECRET, "answer"].map(|text| Hash::of(text.as_bytes()));
-    let vector = |at: usize| PassageVector { node: scene.nodes[at].head.id, key: keys[at], code: vec![7] };
-    let removal = Write::Tombstone { session: scene.session, nodes: vec![scene.nodes[0].head.id] };
+    let vector = |at: usize| PassageVector { node: sample.nodes[at].head.id, key: keys[at], code: vec![7] };
+    let removal = Write::Tombstone { session: sample.session, nodes: vec![sample.nodes[0].head.id] };
     store.write(vec![Write::DropEmbeddings(vec![keys[0]]), removal]).unwrap();
     store.post(vec![Write::PutEmbeddings { model: "m".into(), vectors: vec![vector(0), vector(1)] }]);
     store.close();
@@ -253,9 +252,9 @@ fn vectors_of_removed_messages_are_not_stored() {
 fn an_index_with_removed_words_is_rejected() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, [SECRET, "answer", "more"]);
-    let session = scene.session;
-    let keys: Vec<Hash> = scene.nodes.iter().map(|node| node.head.key).collect();
+    let sample = sample_session(&store, [SECRET, "answer", "more"]);
+    let session = sample.session;
+    let keys: Vec<Hash> = sample.nodes.iter().map(|node| node.head.key).collect();
     let put = |before: Option<Hash>, keys: &[Hash]| {
         let (keys, body) = (keys.to_vec(), vec![1, 2, 3]);
         store.write(vec![Write::PutIndexTail { session, before, keys, body }]).unwrap();
@@ -263,7 +262,7 @@ fn an_index_with_removed_words_is_rejected() {
     };
     assert_eq!(put(Some(Hash::of(b"another")), &keys), None, "it continues no stored segment");
     assert_eq!(put(None, &keys), Some((None, vec![1, 2, 3])));
-    store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
+    store.write(vec![Write::Tombstone { session, nodes: vec![sample.nodes[0].head.id] }]).unwrap();
     assert_eq!(store.index_tail(session).unwrap(), None, "it is deleted with the message");
     assert_eq!(put(None, &keys), None, "a program with the old messages can't store it again");
     assert!(put(None, &keys[1..]).is_some());
@@ -285,9 +284,9 @@ fn operations_forget_exactly_the_removed_text() {
     let place = TempStore::new();
     let store = place.open();
     let message = format!("my password is {SECRET}, keep it");
-    let scene = scene(&store, [&message, "I will", "thanks"]);
-    let session = scene.session;
-    let [removed, kept] = [0, 1].map(|at| scene.nodes[at].head.key);
+    let sample = sample_session(&store, [&message, "I will", "thanks"]);
+    let session = sample.session;
+    let [removed, kept] = [0, 1].map(|at| sample.nodes[at].head.key);
     let tag = |node: Hash, label: &str| {
         let after = Some(Tag { node, label: label.into(), favourite: true });
         Change::Tag { session, node, before: None, after }
@@ -296,7 +295,7 @@ fn operations_forget_exactly_the_removed_text() {
     let changes = vec![tag(removed, "start"), tag(kept, "promise"), tag(kept, &message), title("A talk", &message)];
     let act = Operation { seq: 0, session, what: format!("renamed to {message}"), changes, undone: false, at: 1 };
     store.write(vec![Write::PutOperation(Box::new(act))]).unwrap();
-    store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
+    store.write(vec![Write::Tombstone { session, nodes: vec![sample.nodes[0].head.id] }]).unwrap();
     assert_eq!(hits(place.path().parent().unwrap()), 0);
     assert_eq!(store.ops(session).unwrap()[0].changes, [tag(kept, "promise"), title("A talk", "untitled")]);
 }
@@ -305,7 +304,7 @@ fn operations_forget_exactly_the_removed_text() {
 fn segments_of_an_index_follow_one_another() {
     let place = TempStore::new();
     let store = place.open();
-    let session = scene(&store, ["question", "answer", "more"]).session;
+    let session = sample_session(&store, ["question", "answer", "more"]).session;
     let digest = |name: &str| Hash::of(name.as_bytes());
     let put = |segment: u32, before: Option<&str>, name: &str| {
         let (before, digest) = (before.map(digest), digest(name));

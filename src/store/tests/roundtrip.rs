@@ -1,6 +1,6 @@
 //! Every write reads back unchanged.
 
-use super::{TempStore, branch, card, node, number, scene};
+use super::{TempStore, branch, card, node, number, sample_session};
 use crate::domain::base::cases::cases;
 use crate::domain::base::{BranchId, Hash, NodeId, RunId, SessionId};
 use crate::domain::call::{Encoding, RunCard, RunStatus, Usage, UsageReport};
@@ -9,8 +9,7 @@ use crate::domain::conversation::{
     SuggestedPin, Touch, Touches,
 };
 use crate::domain::planning::{Anchor, Form, Mode};
-use crate::domain::tool::trace::sample;
-use crate::domain::tool::{ToolStatus, ToolTrace};
+use crate::domain::tool::{ToolStatus, ToolTrace, trace};
 use crate::store::Store;
 use crate::store::types::{OpenRun, PassageVector, StoreError, Write};
 use proptest::prelude::*;
@@ -38,10 +37,10 @@ proptest! {
     fn contents_read_back_unchanged(all in proptest::collection::vec(parts(), 0..6), null in any::<bool>()) {
         let place = TempStore::new();
         let store = place.open();
-        let scene = scene(&store, ["a", "b", "c"]);
+        let sample = sample_session(&store, ["a", "b", "c"]);
         let content = Content { parts: all, extra: null.then_some(serde_json::Value::Null) };
-        let node = node(scene.nodes.last(), Role::Assistant, content);
-        store.write(vec![Write::PutNodes { session: scene.session, nodes: vec![node.clone()] }]).unwrap();
+        let node = node(sample.nodes.last(), Role::Assistant, content);
+        store.write(vec![Write::PutNodes { session: sample.session, nodes: vec![node.clone()] }]).unwrap();
         let read = store.nodes(&[node.head.id]).unwrap();
         prop_assert_eq!(&read[0], &node);
         let indexed = number(&store, "SELECT count(*) FROM search_docsize");
@@ -55,8 +54,8 @@ fn sessions_and_their_counters() {
     let place = TempStore::new();
     let store = place.open();
     assert_eq!(store.last_session().unwrap(), None);
-    let one = scene(&store, ["a", "b", "c"]);
-    let two = scene(&store, ["a", "b", "c"]);
+    let one = sample_session(&store, ["a", "b", "c"]);
+    let two = sample_session(&store, ["a", "b", "c"]);
     let card = store.session(one.session).unwrap().unwrap();
     assert_eq!((card.messages, card.branches, card.created_at, card.updated_at), (3, 1, 10, 1_000));
     let mut late = node(one.nodes.last(), Role::Assistant, Content::text("later"));
@@ -93,18 +92,18 @@ fn sessions_and_their_counters() {
 fn nodes_are_ordered_and_large_texts_stored_once() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
+    let sample = sample_session(&store, ["a", "b", "c"]);
     let big = "words ".repeat(2_000);
-    let first = node(scene.nodes.last(), Role::Tool, Content::text(&big));
+    let first = node(sample.nodes.last(), Role::Tool, Content::text(&big));
     let second = node(Some(&first), Role::Tool, Content::text(&big));
     let nodes = vec![first.clone(), second.clone()];
-    store.write(vec![Write::PutNodes { session: scene.session, nodes }]).unwrap();
+    store.write(vec![Write::PutNodes { session: sample.session, nodes }]).unwrap();
     assert_eq!(number(&store, "SELECT count(*) FROM body"), 1);
     assert_eq!(number(&store, "SELECT refs FROM body"), 2);
     let missing = NodeId(Uuid::now_v7());
     let read = store.nodes(&[second.head.id, missing, first.head.id]).unwrap();
     assert_eq!(read, [second, first]);
-    let heads = store.heads(scene.session).unwrap();
+    let heads = store.heads(sample.session).unwrap();
     let mut seen = std::collections::HashSet::new();
     assert!(heads.iter().all(|head| head.parent.is_none_or(|p| seen.contains(&p)) && seen.insert(head.id)));
     assert_eq!(heads.len(), 5);
@@ -114,8 +113,8 @@ fn nodes_are_ordered_and_large_texts_stored_once() {
 fn a_node_with_a_known_key_is_skipped_and_its_children_attach() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
-    let mut again: Vec<Node> = scene.nodes.clone();
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    let mut again: Vec<Node> = sample.nodes.clone();
     for place in 0..again.len() {
         again[place].head.id = NodeId(Uuid::now_v7());
         again[place].head.parent = (place > 0).then(|| again[place - 1].head.id);
@@ -126,14 +125,14 @@ fn a_node_with_a_known_key_is_skipped_and_its_children_attach() {
     again.push(grown);
     store
         .write(vec![
-            Write::PutNodes { session: scene.session, nodes: again.clone() },
-            Write::PutNodes { session: scene.session, nodes: again },
+            Write::PutNodes { session: sample.session, nodes: again.clone() },
+            Write::PutNodes { session: sample.session, nodes: again },
         ])
         .unwrap();
-    let heads = store.heads(scene.session).unwrap();
+    let heads = store.heads(sample.session).unwrap();
     assert_eq!(heads.len(), 4);
-    assert_eq!(heads[3].parent, Some(scene.nodes[2].head.id));
-    assert_eq!(store.session(scene.session).unwrap().unwrap().messages, 4);
+    assert_eq!(heads[3].parent, Some(sample.nodes[2].head.id));
+    assert_eq!(store.session(sample.session).unwrap().unwrap().messages, 4);
     assert_eq!(heads[3].id, given);
 }
 
@@ -156,15 +155,15 @@ fn mark(text: &str, revision: u64) -> Mark {
 fn branches_with_all_their_fields() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
-    let mut forked = branch(scene.session, "fork", Some(scene.nodes[1].head.id));
-    forked.parent = Some(scene.branch);
-    forked.fork = Some(scene.nodes[1].head.id);
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    let mut forked = branch(sample.session, "fork", Some(sample.nodes[1].head.id));
+    forked.parent = Some(sample.branch);
+    forked.fork = Some(sample.nodes[1].head.id);
     forked.marks = vec![mark("z", 1), mark("a", 4)];
     forked.seq = 9;
     store.write(vec![Write::PutBranch(Box::new(forked.clone()))]).unwrap();
     let id = forked.id;
-    assert_eq!(store.branches(scene.session).unwrap()[1], forked);
+    assert_eq!(store.branches(sample.session).unwrap()[1], forked);
     let overrides = Overrides { mode: Some(Mode::Heavy), budget: Some(9), ..Overrides::default() };
     let anchor = Anchor {
         start: Hash::of(b"s"),
@@ -175,7 +174,7 @@ fn branches_with_all_their_fields() {
         summaries: Vec::new(),
     };
     let (name, reply) = ("renamed".to_owned(), Some(Hash::of(b"r")));
-    let (expect, head) = (forked.head, Some(scene.nodes[2].head.id));
+    let (expect, head) = (forked.head, Some(sample.nodes[2].head.id));
     store
         .write(vec![
             Write::SetOverrides { branch: id, overrides: Box::new(overrides.clone()) },
@@ -193,11 +192,11 @@ fn branches_with_all_their_fields() {
     forked.anchor = Some(anchor);
     (forked.reply, forked.name, forked.archived, forked.head, forked.seq) = (reply, name, true, head, 10);
     forked.marks = vec![mark("z", 2), mark("n", 1)];
-    assert_eq!(store.branches(scene.session).unwrap()[1], forked);
+    assert_eq!(store.branches(sample.session).unwrap()[1], forked);
     store
         .write(vec![Write::SetAnchor { branch: id, anchor: None }, Write::SetReply { branch: id, reply: None }])
         .unwrap();
-    let read = store.branches(scene.session).unwrap().remove(1);
+    let read = store.branches(sample.session).unwrap().remove(1);
     assert_eq!((read.anchor, read.reply), (None, None));
 }
 
@@ -205,19 +204,19 @@ fn branches_with_all_their_fields() {
 fn states_and_operations() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
-    let session = scene.session;
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    let session = sample.session;
     let mut version = StateVersion {
         text: "Goal: x".into(),
-        node: scene.nodes[1].head.id,
-        key: scene.nodes[1].head.key,
+        node: sample.nodes[1].head.id,
+        key: sample.nodes[1].head.key,
         edited: true,
-        branch: Some(scene.branch),
+        branch: Some(sample.branch),
         withdrawn: false,
         offered: false,
         version: 1,
         at: 3,
-        pins: vec![SuggestedPin { key: Hash::of(b"k"), branch: scene.branch, code: None }],
+        pins: vec![SuggestedPin { key: Hash::of(b"k"), branch: sample.branch, code: None }],
     };
     let second = StateVersion { version: 2, edited: false, branch: None, ..version.clone() };
     store
@@ -250,13 +249,13 @@ fn states_and_operations() {
 fn touches_of_a_turn_are_written_once() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
-    let (session, node) = (scene.session, scene.nodes[1].head.key);
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    let (session, node) = (sample.session, sample.nodes[1].head.key);
     let one = |name: &[u8]| Touch { item: Hash::of(name), user: true, ..Touch::default() };
     let put = |name: &[u8]| {
         let touches = Touches { touched: vec![one(name)], ..Touches::default() };
         store.write(vec![Write::PutTouches { session, node, touches }]).unwrap();
-        store.touches(session, &[node, scene.nodes[2].head.key]).unwrap()
+        store.touches(session, &[node, sample.nodes[2].head.key]).unwrap()
     };
     assert!(store.touches(session, &[node]).unwrap().is_empty());
     let first = put(b"x");
@@ -268,11 +267,11 @@ fn touches_of_a_turn_are_written_once() {
 fn runs_from_open_to_closed() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
-    let head = Some(scene.nodes[2].head.id);
-    let user = node(scene.nodes.last(), Role::User, Content::text("draft"));
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    let head = Some(sample.nodes[2].head.id);
+    let user = node(sample.nodes.last(), Role::User, Content::text("draft"));
     let mut run = OpenRun {
-        card: card(&scene, RunStatus::Open),
+        card: card(&sample, RunStatus::Open),
         owner: store.owner().to_owned(),
         after: head,
         head,
@@ -292,7 +291,7 @@ fn runs_from_open_to_closed() {
     store.write(vec![Write::CloseRun(Box::new(run.card.clone()))]).unwrap();
     store.write(vec![Write::PutChunk { run: id, seq: 2, body: b"late".to_vec() }]).unwrap();
     assert!(store.chunks(id).unwrap().is_empty() && store.open_runs().unwrap().is_empty());
-    assert_eq!(store.runs(scene.session).unwrap(), [run.card.clone()]);
+    assert_eq!(store.runs(sample.session).unwrap(), [run.card.clone()]);
     assert_eq!(store.plan_runs(run.card.plan).unwrap(), [run.card.clone()]);
     assert_eq!(store.run_by_prefix(&id.to_string()[..15]).unwrap(), [run.card]);
     assert!(store.run_by_prefix("zz").unwrap().is_empty());
@@ -333,9 +332,9 @@ fn newest_usage(store: &Store, limit: usize) -> Vec<(RunId, u32)> {
 fn plans_traces_usage_counts_settings() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
-    let session = scene.session;
-    let run = card(&scene, RunStatus::Complete);
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    let session = sample.session;
+    let run = card(&sample, RunStatus::Complete);
     let plan = Hash([0xab; 32]);
     let trace = |call: &str, status| ToolTrace {
         call_id: call.into(),
@@ -344,16 +343,16 @@ fn plans_traces_usage_counts_settings() {
         status,
         bytes: 9,
         truncated_from: Some(10),
-        ..sample("read", "{}", ToolStatus::Ok, "p")
+        ..trace::sample("read", "{}", ToolStatus::Ok, "p")
     };
     let report = report(&run, plan);
     let (key, other) = (Hash::of(b"k"), Hash::of(b"o"));
     let put = |call: &str, status| Write::PutTrace { session, trace: Box::new(trace(call, status)) };
     store
         .write(vec![
-            Write::PutPlan { id: plan, branch: scene.branch, body: "{\"a\":1}".into() },
-            Write::PutPlan { id: plan, branch: scene.branch, body: "{\"other\":1}".into() },
-            Write::PutPlan { id: Hash([0xac; 32]), branch: scene.branch, body: "{}".into() },
+            Write::PutPlan { id: plan, branch: sample.branch, body: "{\"a\":1}".into() },
+            Write::PutPlan { id: plan, branch: sample.branch, body: "{\"other\":1}".into() },
+            Write::PutPlan { id: Hash([0xac; 32]), branch: sample.branch, body: "{}".into() },
             Write::PutRun(Box::new(run.clone())),
             put("one", None),
             put("two", Some(ToolStatus::Failed)),
@@ -386,8 +385,8 @@ fn plans_traces_usage_counts_settings() {
 fn search_finds_words() {
     let place = TempStore::new();
     let store = place.open();
-    let one = scene(&store, ["the quick brown fox", "jumps over", "the lazy dog"]);
-    let two = scene(&store, ["a quick reply", "nothing", "more"]);
+    let one = sample_session(&store, ["the quick brown fox", "jumps over", "the lazy dog"]);
+    let two = sample_session(&store, ["a quick reply", "nothing", "more"]);
     let big =
         node(one.nodes.last(), Role::Assistant, Content::text(format!("{} needle \"quoted\"", "hay ".repeat(2_000))));
     store.write(vec![Write::PutNodes { session: one.session, nodes: vec![big] }]).unwrap();
@@ -407,20 +406,20 @@ fn search_finds_words() {
 fn an_unknown_target_changes_nothing() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
+    let sample = sample_session(&store, ["a", "b", "c"]);
     let unknown = BranchId(Uuid::now_v7());
     let result = store.write(vec![
-        Write::SetTitle { session: scene.session, title: "half".into() },
+        Write::SetTitle { session: sample.session, title: "half".into() },
         Write::RenameBranch { branch: unknown, name: "x".into() },
     ]);
     assert!(matches!(result, Err(StoreError::Moved)), "{result:?}");
-    assert_eq!(store.session(scene.session).unwrap().unwrap().title, "A talk");
+    assert_eq!(store.session(sample.session).unwrap().unwrap().title, "A talk");
     assert!(store.chunks(RunId(Uuid::now_v7())).unwrap().is_empty());
     assert!(store.heads(SessionId(Uuid::now_v7())).unwrap().is_empty());
     let mut orphan = node(None, Role::User, Content::text("orphan"));
     orphan.head.parent = Some(NodeId(Uuid::now_v7()));
     orphan.head.end = End::Complete;
-    let result = store.write(vec![Write::PutNodes { session: scene.session, nodes: vec![orphan] }]);
+    let result = store.write(vec![Write::PutNodes { session: sample.session, nodes: vec![orphan] }]);
     assert!(matches!(result, Err(StoreError::Sql(_))), "{result:?}");
 }
 
@@ -428,7 +427,7 @@ fn an_unknown_target_changes_nothing() {
 fn vectors_are_stored_by_model_and_text() {
     let place = TempStore::new();
     let store = place.open();
-    let node = scene(&store, ["one two three", "answer", "more"]).nodes[0].head.id;
+    let node = sample_session(&store, ["one two three", "answer", "more"]).nodes[0].head.id;
     let keys = [Hash::of(b"one"), Hash::of(b"two"), Hash::of(b"three")];
     let put = |model: &str, codes: &[(Hash, Vec<u8>)]| {
         let vectors = codes.iter().map(|(key, code)| PassageVector { node, key: *key, code: code.clone() }).collect();

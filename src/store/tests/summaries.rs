@@ -1,13 +1,13 @@
 //! Summaries read back unchanged, the views have the old column names, and removal deletes their texts.
 
-use super::{SampleSession, TempStore, check_store, number, on_writer, scene};
+use super::{SampleSession, TempStore, check_store, number, on_writer, sample_session};
 use crate::domain::base::Hash;
 use crate::domain::summary::{KeepReason, KeptSentence, StoredDraft, Summary, SummaryKind, SummarySource, TurnCover};
 use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 
-fn summary(scene: &SampleSession, kind: SummaryKind, text: &str, nodes: usize) -> Summary {
-    let heads: Vec<_> = scene.nodes.iter().take(nodes).map(|node| &node.head).collect();
+fn summary(sample: &SampleSession, kind: SummaryKind, text: &str, nodes: usize) -> Summary {
+    let heads: Vec<_> = sample.nodes.iter().take(nodes).map(|node| &node.head).collect();
     let read = heads.iter().map(|head| (head.key, head.content.unwrap())).collect();
     Summary {
         id: Hash::default(),
@@ -45,10 +45,10 @@ fn text(store: &Store, sql: &'static str) -> String {
 fn round_trip_views_and_figures() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["question", "answer", "more"]);
-    let session = scene.session;
-    let lane = summary(&scene, SummaryKind::Lane, "lane text", 2);
-    let whole = Summary { parent: Some(lane.id), ..summary(&scene, SummaryKind::Session, "whole", 3) }.sealed();
+    let sample = sample_session(&store, ["question", "answer", "more"]);
+    let session = sample.session;
+    let lane = summary(&sample, SummaryKind::Lane, "lane text", 2);
+    let whole = Summary { parent: Some(lane.id), ..summary(&sample, SummaryKind::Session, "whole", 3) }.sealed();
     let put = |summary: &Summary, at| Write::PutSummary { session, summary: Box::new(summary.clone()), at };
     store.write(vec![put(&lane, 7), put(&whole, 8), put(&lane, 9)]).unwrap();
     assert_eq!(store.summaries(session).unwrap(), [lane.clone(), whole.clone()]);
@@ -69,26 +69,27 @@ fn round_trip_views_and_figures() {
 fn summaries_of_a_branch_change_by_compare_and_swap() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["question", "answer", "more"]);
+    let sample = sample_session(&store, ["question", "answer", "more"]);
     let (a, b) = (Hash::of(b"a"), Hash::of(b"b"));
-    let set = |expect: Vec<Hash>, summaries: Vec<Hash>| Write::SetSummaries { branch: scene.branch, expect, summaries };
+    let set =
+        |expect: Vec<Hash>, summaries: Vec<Hash>| Write::SetSummaries { branch: sample.branch, expect, summaries };
     store.write(vec![set(Vec::new(), vec![a, b])]).unwrap();
     assert!(matches!(store.write(vec![set(Vec::new(), vec![b])]), Err(StoreError::Moved)));
-    assert_eq!(store.branches(scene.session).unwrap()[0].summaries, [a, b]);
+    assert_eq!(store.branches(sample.session).unwrap()[0].summaries, [a, b]);
 }
 
 #[test]
 fn removal_deletes_the_text_and_keeps_id_and_hashes() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["question", "answer", "more"]);
-    let session = scene.session;
-    let small = summary(&scene, SummaryKind::Lane, "of two", 2);
-    let large = summary(&scene, SummaryKind::Lane, "of three", 3);
+    let sample = sample_session(&store, ["question", "answer", "more"]);
+    let session = sample.session;
+    let small = summary(&sample, SummaryKind::Lane, "of two", 2);
+    let large = summary(&sample, SummaryKind::Lane, "of three", 3);
     for summary in [&small, &large] {
         store.write(vec![Write::PutSummary { session, summary: Box::new(summary.clone()), at: 1 }]).unwrap();
     }
-    store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[2].head.id] }]).unwrap();
+    store.write(vec![Write::Tombstone { session, nodes: vec![sample.nodes[2].head.id] }]).unwrap();
     let stored = store.summaries(session).unwrap();
     assert_eq!(stored[0], small);
     assert_eq!(stored[1], Summary { text: None, kept: Vec::new(), ..large });
@@ -100,10 +101,10 @@ fn removal_deletes_the_text_and_keeps_id_and_hashes() {
     }
 }
 
-fn stored(scene: &SampleSession, text: &str, nodes: usize) -> StoredDraft {
+fn stored(sample: &SampleSession, text: &str, nodes: usize) -> StoredDraft {
     StoredDraft {
-        branch: scene.branch,
-        summary: summary(scene, SummaryKind::Lane, text, nodes),
+        branch: sample.branch,
+        summary: summary(sample, SummaryKind::Lane, text, nodes),
         body: text.into(),
         stays: vec![(3, KeepReason::Pinned)],
         run: None,
@@ -117,39 +118,39 @@ fn stored(scene: &SampleSession, text: &str, nodes: usize) -> StoredDraft {
 fn a_branch_has_one_draft_which_changes_by_compare_and_swap() {
     let place = TempStore::new();
     let (store, other) = (place.open(), place.open());
-    let scene = scene(&store, ["question", "answer", "more"]);
-    let (a, b) = (stored(&scene, "first", 2), stored(&scene, "second", 2));
+    let sample = sample_session(&store, ["question", "answer", "more"]);
+    let (a, b) = (stored(&sample, "first", 2), stored(&sample, "second", 2));
     let put = |draft: &StoredDraft, expect| Write::PutDraft {
-        session: scene.session,
+        session: sample.session,
         draft: Box::new(draft.clone()),
         expect,
     };
-    let delete = |draft: &StoredDraft| Write::DeleteDraft { branch: scene.branch, expect: draft.id() };
+    let delete = |draft: &StoredDraft| Write::DeleteDraft { branch: sample.branch, expect: draft.id() };
     store.write(vec![put(&a, None)]).unwrap();
     assert!(matches!(other.write(vec![put(&b, None)]), Err(StoreError::Moved)));
-    assert_eq!(other.summary_draft(scene.branch).unwrap(), Some(a.clone()));
+    assert_eq!(other.summary_draft(sample.branch).unwrap(), Some(a.clone()));
     other.write(vec![put(&b, Some(a.id()))]).unwrap();
     assert!(matches!(store.write(vec![delete(&a)]), Err(StoreError::Moved)));
     assert!(matches!(store.write(vec![put(&a, Some(a.id()))]), Err(StoreError::Moved)));
-    assert_eq!(store.summary_draft_id(scene.branch).unwrap(), Some(b.id()));
+    assert_eq!(store.summary_draft_id(sample.branch).unwrap(), Some(b.id()));
     store.write(vec![delete(&b)]).unwrap();
-    assert_eq!(other.summary_draft(scene.branch).unwrap(), None);
+    assert_eq!(other.summary_draft(sample.branch).unwrap(), None);
 }
 
 #[test]
 fn removal_deletes_the_drafts_of_a_message() {
     let place = TempStore::new();
     let store = place.open();
-    let scene = scene(&store, ["question", "answer", "more"]);
-    let session = scene.session;
-    let remove = |at: usize| Write::Tombstone { session, nodes: vec![scene.nodes[at].head.id] };
-    let draft = stored(&scene, "a text of two", 2);
+    let sample = sample_session(&store, ["question", "answer", "more"]);
+    let session = sample.session;
+    let remove = |at: usize| Write::Tombstone { session, nodes: vec![sample.nodes[at].head.id] };
+    let draft = stored(&sample, "a text of two", 2);
     store.write(vec![Write::PutDraft { session, draft: Box::new(draft.clone()), expect: None }]).unwrap();
     store.write(vec![remove(2)]).unwrap();
-    assert_eq!(store.summary_draft(scene.branch).unwrap(), Some(draft));
+    assert_eq!(store.summary_draft(sample.branch).unwrap(), Some(draft));
     store.write(vec![remove(1)]).unwrap();
     assert_eq!(number(&store, "SELECT count(*) FROM summary_draft"), 0);
-    let draft = stored(&scene, "of one", 1);
+    let draft = stored(&sample, "of one", 1);
     store.write(vec![Write::PutDraft { session, draft: Box::new(draft), expect: None }]).unwrap();
     check_store(&store);
     store.write(vec![Write::DeleteSession(session)]).unwrap();

@@ -1,7 +1,7 @@
 //! Stored plans that can't be read: they are named and dropped, and stop neither new calls nor removals.
 
 use super::plans::{SECRET, call, id, is_in_any_file, older_store, plan, read};
-use super::{SampleSession, TempStore, check_store, number, on_writer, open, scene};
+use super::{SampleSession, TempStore, check_store, number, on_writer, open, sample_session};
 use crate::domain::base::Hash;
 use crate::store::Store;
 use crate::store::file::damage::{find_damage, unreadable_plans};
@@ -15,10 +15,10 @@ fn change(store: &Store, sql: &'static str) {
 /// A store with a group of ten plans. The plans at places 5 to 7 depend on the one at place 4.
 fn ten_plans(place: &TempStore) -> (Store, SampleSession) {
     let store = place.open();
-    let scene = scene(&store, ["a", "b", "c"]);
-    (900..910).for_each(|turn| call(&store, &scene, id(turn), plan(turn, 5, "said")));
+    let sample = sample_session(&store, ["a", "b", "c"]);
+    (900..910).for_each(|turn| call(&store, &sample, id(turn), plan(turn, 5, "said")));
     assert_eq!(number(&store, "SELECT count(DISTINCT \"group\") FROM plan"), 1);
-    (store, scene)
+    (store, sample)
 }
 
 fn assert_unreadable(store: &Store, id: Hash) {
@@ -37,7 +37,7 @@ fn they_are_named_and_dropped_and_the_rest_stays() {
         ("DELETE FROM plan WHERE place = 4", 905..908),
     ] {
         let place = TempStore::new();
-        let (store, scene) = ten_plans(&place);
+        let (store, sample) = ten_plans(&place);
         assert_eq!(store.examine().unwrap().plan_fault(), None);
         change(&store, damage);
         let seen = store.examine().unwrap();
@@ -61,7 +61,7 @@ fn they_are_named_and_dropped_and_the_rest_stays() {
             seen.notes,
             [format!("{} calls have no stored plan: their requests can't be shown or replayed", 10 - rest)]
         );
-        (910..930).for_each(|turn| call(&store, &scene, id(turn), plan(turn, 5, "said")));
+        (910..930).for_each(|turn| call(&store, &sample, id(turn), plan(turn, 5, "said")));
         (910..930).for_each(|turn| assert_eq!(read(&store, id(turn)), plan(turn, 5, "said"), "{damage}"));
         assert_eq!(store.examine().unwrap().plans, [], "{damage}");
     }
@@ -71,9 +71,9 @@ fn they_are_named_and_dropped_and_the_rest_stays() {
 fn calls_go_on_after_them_in_a_group_of_their_own() {
     for damage in ["UPDATE plan SET body = randomblob(50)", "UPDATE plan SET body = randomblob(50) WHERE place = 0"] {
         let place = TempStore::new();
-        let (store, scene) = ten_plans(&place);
+        let (store, sample) = ten_plans(&place);
         change(&store, damage);
-        (910..920).for_each(|turn| call(&store, &scene, id(turn), plan(turn, 5, "said")));
+        (910..920).for_each(|turn| call(&store, &sample, id(turn), plan(turn, 5, "said")));
         (910..920).for_each(|turn| assert_eq!(read(&store, id(turn)), plan(turn, 5, "said")));
         assert_eq!(number(&store, "SELECT count(DISTINCT \"group\") FROM plan"), 2, "{damage}");
         assert_eq!(store.examine().unwrap().plans.len(), 10, "{damage}");
@@ -89,7 +89,7 @@ fn a_removal_drops_them_because_they_may_hold_the_text() {
         let place = TempStore::new();
         let message = format!("my password is {SECRET}, keep it");
         let store = place.open();
-        let (one, other) = (scene(&store, [&message, "b", "c"]), scene(&store, ["d", "e", "f"]));
+        let (one, other) = (sample_session(&store, [&message, "b", "c"]), sample_session(&store, ["d", "e", "f"]));
         let key = one.nodes[0].head.key;
         let row = json!({ "atom": { "user": key }, "title": message, "items": [{ "key": key, "title": message }] });
         let quote = |turn: u64| {
@@ -117,7 +117,7 @@ fn a_removal_drops_them_because_they_may_hold_the_text() {
 fn a_session_that_shares_one_can_be_deleted() {
     let place = TempStore::new();
     let (store, one) = ten_plans(&place);
-    let two = scene(&store, ["d", "e", "f"]);
+    let two = sample_session(&store, ["d", "e", "f"]);
     (900..910).for_each(|turn| call(&store, &two, id(turn), "{}".into()));
     change(&store, "UPDATE plan SET body = randomblob(50) WHERE place = 4");
     store.write(vec![Write::DeleteSession(one.session)]).unwrap();
@@ -141,7 +141,7 @@ fn plans_of_an_older_version_are_named_and_dropped_too() {
 fn a_missing_fork_is_noted() {
     let place = TempStore::new();
     let store = place.open();
-    scene(&store, ["a", "b", "c"]);
+    sample_session(&store, ["a", "b", "c"]);
     change(&store, "UPDATE branch SET fork = zeroblob(16)");
     let seen = store.examine().unwrap();
     assert_eq!(seen.faults, [""; 0]);

@@ -4,7 +4,6 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The variables that are passed on.
 const PASSED_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",

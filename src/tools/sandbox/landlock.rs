@@ -110,9 +110,6 @@ fn beside(place: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) {
 }
 
 /// Confines this process permanently. Returns the version of the interface that is in effect.
-///
-/// # Errors
-/// Returns a sentence if Landlock is missing or could not be applied.
 pub(crate) fn confine(places: &Places, network: bool) -> Result<i32, String> {
     let status = enforce(places, network).map_err(|error| format!("landlock could not be applied: {error}."))?;
     match status {

@@ -8,9 +8,6 @@ pub(crate) const MAX_FILE_BYTES: u64 = 4 << 30;
 
 /// Lowers this process's limits permanently: no core files, and limited file size, memory, and number of processes.
 /// `others` is the number of threads that the user already has.
-///
-/// # Errors
-/// Returns a sentence if a limit cannot be set.
 pub(crate) fn set(processes: u32, others: u64) -> Result<(), String> {
     lower(Resource::Core, 0)?;
     lower(Resource::Fsize, MAX_FILE_BYTES)?;

@@ -30,7 +30,7 @@ use std::ffi::OsString;
 pub(super) const ARGUMENT: &str = "__confined";
 /// The exit code of a command that was not run because it could not be confined.
 #[cfg(unix)]
-pub(super) const NOT_RUN: i32 = 125;
+const NOT_RUN: i32 = 125;
 
 /// Handles the hidden argument if it is present, and returns the exit code; otherwise returns `None`. Must be called
 /// first in `main`, with the program's arguments.

@@ -14,9 +14,6 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 /// Moves this process into new namespaces. A new process namespace contains only the children of this process.
-///
-/// # Errors
-/// Returns a sentence if the system does not allow it.
 pub(crate) fn enter(instructions: &Instructions, namespaces: Namespaces) -> Result<(), String> {
     if namespaces == Namespaces::None {
         return Ok(());
@@ -60,9 +57,6 @@ pub(crate) fn writable_paths(instructions: &Instructions) -> Vec<PathBuf> {
 }
 
 /// Mounts `/proc` for the new namespace. Must be called by its first process.
-///
-/// # Errors
-/// Returns a sentence if the system does not allow it.
 pub(crate) fn show_processes() -> Result<(), String> {
     // Mount it in another mount namespace, so that the guard still sees all processes.
     unshare(UnshareFlags::NEWNS).map_err(|error| error_text("open for /proc", error))?;

@@ -5,7 +5,6 @@ use rustix::process::Pid;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// A process.
 struct Process {
     pid: i32,
     parent: i32,

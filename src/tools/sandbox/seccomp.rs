@@ -175,9 +175,6 @@ const FILE_SETATTR: i64 = 469;
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Confines this process permanently.
-///
-/// # Errors
-/// Returns a sentence if seccomp could not be applied.
 pub(crate) fn confine(network: bool, namespaces: Namespaces) -> Result<(), String> {
     let error_text = |error: &dyn std::fmt::Display| format!("seccomp could not be applied: {error}.");
     let refused = refused(network, namespaces).map_err(|error| error_text(&error))?;

@@ -24,7 +24,6 @@ pub type Score = u32;
 
 impl Fuzzy {
     /// Matches the words in any order, and the letters of each word in order. Ignores case.
-    #[must_use]
     pub fn new(wanted: &str) -> Self {
         let pattern = Pattern::new(wanted, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy);
         Self { pattern, matcher: Matcher::new(Config::DEFAULT), letters: Vec::new(), found: Vec::new() }
@@ -58,7 +57,6 @@ pub struct Words(Vec<String>);
 
 impl Words {
     /// Splits a query into its words.
-    #[must_use]
     pub fn new(wanted: &str) -> Self {
         Self(words(&wanted.to_lowercase()).map(str::to_owned).collect())
     }

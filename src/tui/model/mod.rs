@@ -47,7 +47,6 @@ const SEARCH_PAUSE: u64 = 16;
 
 /// Facts about this run of the program.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Facts {
     /// Seconds east of Greenwich, for local times.
     pub offset: i32,
@@ -55,7 +54,6 @@ pub struct Facts {
     pub first_start: bool,
     /// Whether the program runs the demo conversation, which is not saved.
     pub demo: bool,
-    /// Names of the policies.
     pub policies: Vec<String>,
     /// Whether the program captures the mouse.
     pub mouse: bool,
@@ -188,7 +186,6 @@ pub struct Model {
     pub queue: Queue,
     /// The completion popup for names.
     pub popup: Option<CompletionPopup>,
-    /// When to save the draft.
     pub draft_save: DraftSaveTime,
     /// The places to return to, and the target of the next jump.
     pub jumps: Jumps,

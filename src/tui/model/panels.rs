@@ -13,11 +13,11 @@ pub type Arrangements = panels::Arrangements;
 pub type Shape = panels::Shape;
 
 /// The least width of a screen with two sidebars.
-pub const TWO_SIDEBARS: u16 = 160;
+const TWO_SIDEBARS: u16 = 160;
 /// The least width of a sidebar.
-pub const MIN_SIDEBAR: u16 = 16;
+const MIN_SIDEBAR: u16 = 16;
 /// The least width that sidebars leave to the conversation.
-pub const MIN_CONVERSATION: u16 = 40;
+const MIN_CONVERSATION: u16 = 40;
 /// The least height of the tools panel.
 pub const MIN_TOOLS: u16 = 4;
 

@@ -14,13 +14,12 @@ use std::collections::{HashMap, HashSet};
 const TRACES: usize = 500;
 
 /// The open session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Session {
     /// Title, dates, and counts.
     pub card: SessionCard,
     /// All nodes.
     pub tree: Tree,
-    /// All branches.
     pub branches: Vec<Branch>,
     pub current: BranchId,
     /// Tool calls, oldest first.
@@ -37,7 +36,7 @@ pub struct Session {
     /// The branches of races, with their limits and results.
     pub races: HashMap<BranchId, BranchRun>,
     /// The rows of the tree: runs of nodes without a fork.
-    pub forest: TreeRows,
+    pub tree_rows: TreeRows,
     by_user: HashMap<NodeId, RunCard>,
     by_answer: HashMap<NodeId, RunCard>,
     trace_of: HashMap<NodeId, usize>,
@@ -45,25 +44,8 @@ pub struct Session {
 
 impl Session {
     /// Builds a session from its parts.
-    #[must_use]
     pub fn new(card: SessionCard, nodes: Vec<NodeHead>, branches: Vec<Branch>, current: BranchId) -> Self {
-        Self {
-            card,
-            tree: Tree::build(nodes),
-            branches,
-            current,
-            traces: Vec::new(),
-            trace_revision: 0,
-            workspace: (String::new(), false),
-            settings: HashMap::new(),
-            unread: HashSet::new(),
-            tags: HashMap::new(),
-            races: HashMap::new(),
-            forest: TreeRows::default(),
-            by_user: HashMap::new(),
-            by_answer: HashMap::new(),
-            trace_of: HashMap::new(),
-        }
+        Self { card, tree: Tree::build(nodes), branches, current, ..Self::default() }
     }
 
     /// The current branch.
@@ -110,8 +92,8 @@ impl Session {
     }
 
     /// Updates the rows of the tree.
-    pub fn sync_forest(&mut self) {
-        self.forest.sync(&self.tree, &self.branches, self.current);
+    pub fn sync_tree_rows(&mut self) {
+        self.tree_rows.sync(&self.tree, &self.branches, self.current);
     }
 
     /// Adds or replaces a branch.

@@ -144,12 +144,12 @@ fn contents(file: &Path) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::config::load::{Environment, Sources};
-    use crate::config::settings::CallOverrides;
+    use crate::domain::conversation::Overrides;
 
     fn config(home: &Path, more: (&str, &str)) -> Config {
         let text = home.display().to_string();
         let env = Environment::of([("HOME", text.as_str()), more]);
-        let sources = Sources { env, workspace: home.join("work"), store: None, overrides: CallOverrides::default() };
+        let sources = Sources { env, workspace: home.join("work"), store: None, overrides: Overrides::default() };
         load::load(sources).unwrap()
     }
 

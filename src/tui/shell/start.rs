@@ -13,7 +13,6 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 impl Setup {
     /// Builds the setup from the configuration and the command line's options.
-    #[must_use]
     pub fn new(config: &Config, chosen: &Global) -> Self {
         let demo = chosen.demo;
         let light = configuration::background_from_env(config);

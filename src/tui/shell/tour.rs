@@ -23,7 +23,6 @@ pub struct TourEngine {
     /// Sends requests to it.
     pub sender: Box<dyn RequestSender>,
     pub events: Events,
-    /// Runs commands on it.
     pub commands: RunCommand,
     /// Ends the engine when dropped.
     pub engine: Box<dyn Any>,

@@ -29,7 +29,6 @@ pub struct MarkdownStyle {
 
 impl MarkdownStyle {
     /// Uses a theme's glyphs, without folding.
-    #[must_use]
     pub fn of(glyphs: &Glyphs) -> Self {
         let pipe = glyphs.pipe.trim_end();
         let cross = if pipe == "|" { "+" } else { "┼" };

@@ -36,7 +36,6 @@ pub struct CodeBlock {
 
 impl CodeBlock {
     /// Creates a block with the language that its fence names.
-    #[must_use]
     pub fn new(info: &str) -> Self {
         let word = info.split([' ', ',', '{', '\t', ':']).find(|word| !word.is_empty()).unwrap_or("");
         let word: String = word.chars().filter(|c| !c.is_control()).take(30).collect();

@@ -104,7 +104,6 @@ pub struct GrowingText {
 
 impl GrowingText {
     /// Creates the rows of an empty text, `room` columns wide.
-    #[must_use]
     pub fn new(room: usize, ink: Ink, look: MarkdownStyle) -> Self {
         let (done, open) = (Rc::default(), Vec::new());
         Self { room: room.max(1), ink, look, finished: 0, seen: 0, fence: None, done, open }

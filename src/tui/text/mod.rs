@@ -42,13 +42,11 @@ pub struct Line {
 
 impl Line {
     /// An empty line.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Creates a line of one piece, after sanitizing the text.
-    #[must_use]
     pub fn of(ink: Ink, raw: &str) -> Self {
         Self::new().with(ink, raw)
     }
@@ -110,7 +108,6 @@ impl Line {
 
     /// Joins parts, each with its rank, without the parts for which `room` columns are too few: the part with the
     /// highest rank is dropped first, and a part with rank 0 is never dropped.
-    #[must_use]
     pub fn of_parts(mut parts: Vec<(u8, Self)>, room: usize) -> Self {
         while parts.iter().map(|(_, part)| part.width()).sum::<usize>() > room {
             let last = (0..parts.len()).max_by_key(|at| parts[*at].0).filter(|at| parts[*at].0 > 0);

@@ -49,8 +49,8 @@ fn episode() -> impl Strategy<Value = Vec<TalkMessage>> {
             let names: Vec<&str> = ids.iter().map(String::as_str).collect();
             let mut messages =
                 vec![TalkMessage { bar, ..TalkMessage::calling(if talks { text } else { String::new() }, &names) }];
-            for (id, (body, fate)) in names.iter().zip(results) {
-                match fate {
+            for (id, (body, outcome)) in names.iter().zip(results) {
+                match outcome {
                     0 => {}
                     1 => messages.push(TalkMessage::result("nobody", body)),
                     2 => messages.push(TalkMessage { bar: Some(SendBarrier::Hidden), ..TalkMessage::result(id, body) }),

@@ -123,7 +123,6 @@ impl Growing {
 pub(crate) fn export(conversations: usize, nodes: usize) -> Made {
     let (mut all, mut trees, mut current) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..conversations {
-        #[allow(clippy::cast_precision_loss, reason = "a handful of conversations")]
         let clock = 1_760_000_000.5 + number as f64 * 86_400.0;
         let mut tree = Growing {
             name: format!("c{number}"),

@@ -52,7 +52,6 @@ struct Line<'a> {
     text: Cow<'a, str>,
 }
 
-/// Returns the lines of a text.
 fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let mut start = 0;
     (1..).zip(text.split(|byte| *byte == b'\n')).map(move |(row, raw)| {

@@ -37,7 +37,6 @@ pub enum CallAnswer {
     },
     /// A stored call that is being replayed.
     Replaying(Box<ReplayedCall>),
-    /// The branches of a race.
     Race(Vec<Branch>),
 }
 

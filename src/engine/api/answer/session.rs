@@ -15,7 +15,6 @@ pub enum SessionAnswer {
     Sessions(Vec<SessionCard>),
     /// Messages that were found.
     Found(Box<FoundMessages>),
-    /// The session is open.
     Opened(Arc<SessionView>),
     /// Contents of nodes; nodes that no longer exist are omitted.
     Bodies(Vec<Arc<Node>>),

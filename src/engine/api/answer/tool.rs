@@ -10,7 +10,6 @@ use std::sync::Arc;
 /// An answer about tools and the workspace.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ToolAnswer {
-    /// All tools.
     ToolList(Box<cards::ToolList>),
     /// Rules for tool calls, each with its scope.
     Rules(Vec<(RuleScope, Rule)>),

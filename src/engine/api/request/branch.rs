@@ -12,9 +12,15 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Debug)]
 pub enum BranchRequest {
     /// Store the unsent text of a branch, so that it survives a restart; empty text deletes it.
-    KeepDraft { branch: BranchId, text: Arc<str> },
+    KeepDraft {
+        branch: BranchId,
+        text: Arc<str>,
+    },
     /// Store a message that was cleared before it was sent, so that it survives a restart.
-    KeepCleared { branch: BranchId, text: Arc<str> },
+    KeepCleared {
+        branch: BranchId,
+        text: Arc<str>,
+    },
     /// Switch to another branch and store it as the session's last used.
     Switch {
         /// The branch to switch to.
@@ -33,13 +39,11 @@ pub enum BranchRequest {
     },
     Rename {
         branch: BranchId,
-        /// The new name.
         name: String,
     },
     /// Archive or unarchive a branch.
     Archive {
         branch: BranchId,
-        /// Whether to archive it.
         archived: bool,
     },
     /// Move to the next or previous sibling of a node on the path (undoable).
@@ -73,7 +77,6 @@ pub enum BranchRequest {
     /// Replace a branch's state block with an edited one (undoable).
     EditState {
         branch: BranchId,
-        /// The new text.
         text: String,
     },
     /// Restore the state block from the newest answer that has one, or have the model write it from the newest
@@ -119,7 +122,9 @@ pub enum BranchRequest {
         act: TagAct,
     },
     /// Archive several branches in one step (undoable).
-    PutAway { branches: Vec<BranchId> },
+    PutAway {
+        branches: Vec<BranchId>,
+    },
     /// Append a message without calling a model.
     AddMessage {
         branch: BranchId,
@@ -143,7 +148,10 @@ pub enum BranchRequest {
     },
     /// Start or end a task on a branch (undoable). Pins that the program set end with the task; an outcome becomes a
     /// memory.
-    Task { branch: BranchId, act: TaskAct },
+    Task {
+        branch: BranchId,
+        act: TaskAct,
+    },
     /// List the state changes of a branch's items and memories, oldest first (made, leased, renewed, suggested,
     /// expired, dismissed, …).
     Steps {

@@ -101,7 +101,7 @@ pub(crate) fn add_quoted_positions(snapshot: &Snapshot, input: &PlanInput, out: 
 }
 
 /// Returns the messages that offered pairs quote.
-pub(crate) fn quoted_messages(input: &PlanInput) -> HashSet<NodeId> {
+fn quoted_messages(input: &PlanInput) -> HashSet<NodeId> {
     let blocks = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
     let pairs = blocks.filter(|block| matches!(block.reason, Reason::ErrorBefore | Reason::ErrorResolved));
     pairs.filter_map(|block| block.source.message).collect()

@@ -25,8 +25,8 @@ use std::collections::HashMap;
 /// The minimum score of a memory, in hundredths.
 const MIN_SCORE: u32 = 20;
 /// Limits on preferences that are always sent: their maximum number, and their maximum length in characters.
-const MAX_STANDING: usize = 3;
-const MAX_STANDING_LENGTH: usize = 120;
+const MAX_PREFERENCES: usize = 3;
+const MAX_PREFERENCE_LENGTH: usize = 120;
 /// The maximum number of rows for memories that match but are not sent.
 const NEAR: usize = 8;
 /// Memories may take a third of the allowance.
@@ -187,10 +187,10 @@ fn ranked_decisions<'a>(known: &'a [MemoryTerms], free: &[bool], asked: &str) ->
         let memory = &one.memory;
         memory.kind == MemoryKind::Preference
             && memory.scope == Scope::All
-            && memory.text.chars().count() <= MAX_STANDING_LENGTH
+            && memory.text.chars().count() <= MAX_PREFERENCE_LENGTH
     };
     let mut standing: Vec<usize> = (0..known.len()).filter(|at| free[*at] && always(&known[*at])).collect();
-    if standing.len() > MAX_STANDING {
+    if standing.len() > MAX_PREFERENCES {
         standing.clear();
     }
     let fits = ranked(known, asked).into_iter().filter(|(score, at)| *score >= MIN_SCORE && free[*at]);

@@ -10,7 +10,7 @@ use crate::store::Store;
 use std::sync::Arc;
 
 /// The maximum number of memories; the newest are kept.
-pub(crate) const LOOKED: usize = 2_000;
+const MOST_MEMORIES: usize = 2_000;
 
 /// A memory with its terms.
 pub(crate) struct MemoryTerms {
@@ -40,7 +40,7 @@ impl Memories {
         }
         let mut all = if clock.is_none() { Vec::new() } else { self.store.memories(Some(session))? };
         all.retain(|memory| memory.status == MemoryStatus::Confirmed);
-        let known = Arc::new(known(all.split_off(all.len().saturating_sub(LOOKED))));
+        let known = Arc::new(known(all.split_off(all.len().saturating_sub(MOST_MEMORIES))));
         self.kept = Some((session, clock, known.clone()));
         Ok(known)
     }

@@ -50,7 +50,6 @@ pub(crate) struct RetrievalQuery<'a> {
 /// The result of a search.
 pub(crate) struct RetrievedCards {
     pub(crate) gate: Gate,
-    /// The text of the query.
     pub(crate) query: String,
     pub(crate) among: u32,
     pub(crate) composed: Composed,

@@ -92,7 +92,7 @@ fn lines<'i>(
     }
     let mut changed = BTreeSet::new();
     for piece in pieces {
-        let now = workspace.look(|held| WorkspaceFiles(&held.root).text(Path::new(&piece.path)));
+        let now = workspace.look(|loaded| WorkspaceFiles(&loaded.root).text(Path::new(&piece.path)));
         let Some(now) = now.flatten() else { continue };
         let line_count = piece.text.lines().count();
         // Possible secrets were masked when the text was sent.
@@ -121,10 +121,10 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
         calls.insert(id.to_owned(), (name.to_owned(), args.to_owned()));
     }
     let add_attached = |text: &str, pieces: &mut Vec<SentText>| {
-        pieces.extend(attachment::attached_texts(text).into_iter().map(|held| SentText {
-            path: held.path.to_owned(),
-            first: held.lines.map_or(1, |(first, _)| first),
-            text: held.text.to_owned(),
+        pieces.extend(attachment::attached_texts(text).into_iter().map(|loaded| SentText {
+            path: loaded.path.to_owned(),
+            first: loaded.lines.map_or(1, |(first, _)| first),
+            text: loaded.text.to_owned(),
         }));
     };
     for part in &content.parts {

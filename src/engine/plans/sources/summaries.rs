@@ -92,16 +92,16 @@ pub(crate) struct SummaryView<'a> {
 impl SummaryView<'_> {
     /// Returns the position of a summary relative to the path. The cost does not depend on how much the summary covers:
     /// everything covered is on one path, so if its last node is on this path, all of its nodes are.
-    pub(crate) fn position(&self, held: &LoadedSummary) -> SummaryPosition {
+    pub(crate) fn position(&self, loaded: &LoadedSummary) -> SummaryPosition {
         let tree = &self.session.tree;
-        let tip = held.summary.tip().and_then(|key| tree.by_key(key));
+        let tip = loaded.summary.tip().and_then(|key| tree.by_key(key));
         let Some(tip) = tip.filter(|slot| self.path.get(tree.depth(*slot) as usize) == Some(slot)) else {
             return SummaryPosition::default();
         };
         let after = &self.path[tree.depth(tip) as usize + 1..];
-        let excluded = self.marks.iter().any(|mark| mark.kind.excludes() && touches(held, &mark.target));
+        let excluded = self.marks.iter().any(|mark| mark.kind.excludes() && touches(loaded, &mark.target));
         let grown = after.first().is_some_and(|slot| tree.head(*slot).role != Role::User);
-        let source = if held.summary.text.is_none() {
+        let source = if loaded.summary.text.is_none() {
             Some(SourceFault::Removed)
         } else if excluded {
             Some(SourceFault::Excluded)
@@ -112,7 +112,7 @@ impl SummaryView<'_> {
             on_path: true,
             source,
             file_changed: false,
-            newer: messages_since(tree, after, held.summary.generated_at),
+            newer: messages_since(tree, after, loaded.summary.generated_at),
         }
     }
 
@@ -121,18 +121,20 @@ impl SummaryView<'_> {
         let mut passed = false;
         let mut at = Some(id);
         let mut seen = HashSet::new();
-        while let Some(held) = at.filter(|id| seen.insert(*id)).and_then(|id| self.session.summary(id)) {
-            let stale = match self.position(held).usage(mode) {
+        while let Some(loaded) = at.filter(|id| seen.insert(*id)).and_then(|id| self.session.summary(id)) {
+            let stale = match self.position(loaded).usage(mode) {
                 SummaryUse::Plain => None,
                 SummaryUse::Labelled(why) => Some(why),
                 SummaryUse::Not => {
                     passed = true;
-                    at = held.summary.parent;
+                    at = loaded.summary.parent;
                     continue;
                 }
             };
-            let (summary, elsewhere) =
-                (held.summary.clone(), held.summary.kind == SummaryKind::Lane && held.summary.lane != self.lane());
+            let (summary, elsewhere) = (
+                loaded.summary.clone(),
+                loaded.summary.kind == SummaryKind::Lane && loaded.summary.lane != self.lane(),
+            );
             return (Some(SentSummary { summary, stale, elsewhere, older: false, tasks: Vec::new() }), passed);
         }
         (None, passed)
@@ -145,10 +147,10 @@ impl SummaryView<'_> {
 }
 
 /// Whether an excluded item was read for a summary.
-fn touches(held: &LoadedSummary, target: &Atom) -> bool {
+fn touches(loaded: &LoadedSummary, target: &Atom) -> bool {
     match target {
-        Atom::Turn { user, .. } => held.users.contains_key(user),
-        Atom::Message { node } | Atom::Episode { call: node, .. } => held.nodes.contains(node),
+        Atom::Turn { user, .. } => loaded.users.contains_key(user),
+        Atom::Message { node } | Atom::Episode { call: node, .. } => loaded.nodes.contains(node),
         Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
     }
 }
@@ -164,7 +166,7 @@ pub(crate) fn choose<'t>(
 ) -> Summaries {
     let mut found = Summaries::default();
     for id in &branch.summaries {
-        let Some(newest) = view.session.summary(*id).map(|held| held.summary.clone()) else { continue };
+        let Some(newest) = view.session.summary(*id).map(|loaded| loaded.summary.clone()) else { continue };
         let (sent, passed) = view.usable(*id, mode);
         if passed {
             found.warnings.push(Warning::SummaryOlder { to: sent.as_ref().map(|sent| sent.summary.turns.1) });
@@ -178,17 +180,17 @@ pub(crate) fn choose<'t>(
         found.sent.push(SentSummary { tasks, ..sent });
     }
     let here = found.sent.iter().filter(|sent| !sent.elsewhere);
-    let held: Vec<&LoadedSummary> = here.filter_map(|sent| view.session.summary(sent.summary.id)).collect();
-    if held.is_empty() {
+    let loaded: Vec<&LoadedSummary> = here.filter_map(|sent| view.session.summary(sent.summary.id)).collect();
+    if loaded.is_empty() {
         return found;
     }
     for (user, tip) in turns {
-        let by = held.iter().filter(|held| held.covers(user, tip));
-        found.covered.extend(by.map(|held| CoveredTurn { user, tip, by: held.summary.id }));
+        let by = loaded.iter().filter(|loaded| loaded.covers(user, tip));
+        found.covered.extend(by.map(|loaded| CoveredTurn { user, tip, by: loaded.summary.id }));
     }
     for (user, tip) in gaps.iter().map(|gap| gap.range) {
-        let by = held.iter().filter(|held| held.tips.contains(&tip));
-        found.covered.extend(by.map(|held| CoveredTurn { user, tip, by: held.summary.id }));
+        let by = loaded.iter().filter(|loaded| loaded.tips.contains(&tip));
+        found.covered.extend(by.map(|loaded| CoveredTurn { user, tip, by: loaded.summary.id }));
     }
     found
 }
@@ -231,8 +233,8 @@ pub(crate) fn omitted(summary: &Summary, reason: Reason) -> OmittedItem {
 }
 
 /// Returns the state of a summary that a list shows.
-pub(crate) fn state(view: &SummaryView<'_>, held: &LoadedSummary) -> SummaryState {
-    view.position(held).state()
+pub(crate) fn state(view: &SummaryView<'_>, loaded: &LoadedSummary) -> SummaryState {
+    view.position(loaded).state()
 }
 
 /// Describes the messages after a summary of this time. Their tokens are counted up to the limit of stale summaries.

@@ -18,7 +18,6 @@ pub enum CompletionSource {
 /// A name that can be inserted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompletionItem {
-    /// The source of the name.
     pub source: CompletionSource,
     /// The text shown in the list and inserted after the `@`, not sanitized.
     pub name: String,
@@ -28,13 +27,11 @@ pub struct CompletionItem {
 
 impl CompletionItem {
     /// Creates an item for a file.
-    #[must_use]
     pub fn file(path: String) -> Self {
         Self { source: CompletionSource::Files, name: path, symbol: None }
     }
 
     /// Creates an item for a symbol.
-    #[must_use]
     pub fn symbol(named: NamedSymbol) -> Self {
         Self { source: CompletionSource::Symbols, name: named.short.clone(), symbol: Some(Box::new(named)) }
     }

@@ -56,7 +56,6 @@ pub struct Live {
 
 impl Live {
     /// Creates a turn that begins now.
-    #[must_use]
     pub fn open(user: Arc<str>, after: Option<NodeId>, now: u64) -> Self {
         Self { user, after, began: now, ..Self::default() }
     }

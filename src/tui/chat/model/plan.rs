@@ -51,7 +51,6 @@ pub struct ReusedPrefix {
 
 impl ReusedPrefix {
     /// The reused prefix of a plan; None if there was no call or no plan.
-    #[must_use]
     pub fn of(shown: &DisplayedPlan) -> Option<Self> {
         match &shown.solved {
             Planned::Plan { same_prefix: Some(tokens), cost, plan, .. } => {
@@ -63,7 +62,6 @@ impl ReusedPrefix {
     }
 
     /// The prefix's share of its own request, in percent, at most 100.
-    #[must_use]
     pub fn percent(&self) -> u32 {
         let percent = u64::from(self.tokens) * 100 / u64::from(self.of.max(1));
         u32::try_from(percent).unwrap_or(100).min(100)

@@ -57,7 +57,6 @@ pub fn lower(c: char) -> char {
 
 impl ConversationSearch {
     /// Creates a search that returns to this selection and scroll position when it is canceled.
-    #[must_use]
     pub fn new(cursor: usize, place: ScrollAnchor) -> Self {
         Self { began: (cursor, place), ..Self::default() }
     }

@@ -22,13 +22,11 @@ pub struct SlashLine {
 
 impl SlashLine {
     /// Returns a line without pastes.
-    #[must_use]
     pub fn new(line: &str) -> Self {
         Self::with_pastes(line, &[])
     }
 
     /// Returns a line whose placeholders stand for these texts.
-    #[must_use]
     pub fn with_pastes(shown: &str, pastes: &[(&str, &str)]) -> Self {
         let mut order: Vec<(usize, &str, &str)> = pastes
             .iter()

@@ -54,7 +54,6 @@ const MEANT: u64 = 600;
 
 impl ApprovalScreen {
     /// Creates the screen with all hunks selected.
-    #[must_use]
     pub fn new(branch: BranchId, pending: Arc<PendingApproval>) -> Self {
         let hunks = match &pending.effect {
             ToolEffect::Change(changes) => changes

@@ -6,7 +6,7 @@ use crate::domain::call::RunCard;
 use crate::tui::model::list::Scroll;
 
 /// A side question and its answer, next to the chat.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AsidePane {
     /// The branch whose context is sent with the question.
     pub branch: BranchId,
@@ -32,19 +32,7 @@ pub struct AsidePane {
 
 impl AsidePane {
     /// Creates the pane for a question that is being sent.
-    #[must_use]
     pub fn new(branch: BranchId, question: &str, ticket: u64) -> Self {
-        Self {
-            branch,
-            question: question.to_owned(),
-            ticket,
-            run: None,
-            text: String::new(),
-            tokens: 0,
-            cost: None,
-            card: None,
-            failure: None,
-            scroll: Scroll::default(),
-        }
+        Self { branch, question: question.to_owned(), ticket, ..Self::default() }
     }
 }

@@ -6,6 +6,5 @@ use crate::tui::model::typed_line::TypedLine;
 /// The search line.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationSearchScreen {
-    /// The typed text.
     pub text: TypedLine,
 }

@@ -22,7 +22,6 @@ pub enum VersionComparison {
 /// A preview of the next request under a policy.
 #[derive(Clone, Debug)]
 pub struct PolicyPreview {
-    /// Name of the policy.
     pub policy: String,
     /// Ticket of the request.
     pub ticket: u64,
@@ -31,7 +30,7 @@ pub struct PolicyPreview {
 }
 
 /// The editor of versioned items.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct EditorScreen {
     /// The branch whose items are shown.
     pub branch: BranchId,
@@ -59,21 +58,8 @@ pub struct EditorScreen {
 
 impl EditorScreen {
     /// Creates the screen while its items are being loaded under `ticket`.
-    #[must_use]
     pub fn new(branch: BranchId, kind: EditableKind, ticket: u64) -> Self {
-        Self {
-            branch,
-            kind,
-            items: Vec::new(),
-            loading: Some(ticket),
-            cursor: 0,
-            version: 0,
-            comparison: VersionComparison::default(),
-            scroll: Scroll::default(),
-            preview: None,
-            wanted: None,
-            policy_applied: false,
-        }
+        Self { branch, kind, loading: Some(ticket), ..Self::default() }
     }
 
     /// The next kind, or the previous one if `step` is negative.

@@ -14,8 +14,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The kind of a list, by its contents.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kind {
+    #[default]
     Sessions,
     Models,
     /// Models to repeat a stored call with.
@@ -47,12 +48,7 @@ pub enum Choice {
     /// Opens a session.
     Session(SessionId),
     /// Sets the model of the branch.
-    Model {
-        /// Name of the profile.
-        profile: String,
-        /// Name of the model.
-        model: String,
-    },
+    Model { profile: String, model: String },
     /// Repeats a call without an item.
     Without(RunId, Atom),
     /// Confirms a memory.
@@ -144,13 +140,11 @@ pub enum PickerRow {
 }
 
 /// A list that is filtered by typing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Picker {
     /// The kind of the list.
     pub kind: Kind,
-    /// All entries.
     pub entries: Vec<Entry>,
-    /// The typed filter.
     pub filter: TypedLine,
     /// Indices of the matching entries, best match first.
     pub shown: Vec<usize>,
@@ -177,29 +171,13 @@ pub struct Picker {
 
 impl Picker {
     /// Creates an empty list.
-    #[must_use]
     pub fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            entries: Vec::new(),
-            filter: TypedLine::default(),
-            shown: Vec::new(),
-            marks: Vec::new(),
-            cursor: 0,
-            headings: Vec::new(),
-            columns: Vec::new(),
-            elsewhere: None,
-            chosen: BTreeSet::new(),
-            race: None,
-            loading: false,
-            ticket: 0,
-        }
+        Self { kind, ..Self::default() }
     }
 
     /// Creates the list of all actions: `recent` ones first, then the others by group, then the commands that have no
     /// action of the same name, then the actions that work only on other screens than `here`. Each is shown as it is typed after a slash. The action `clear` is shown without one,
     /// because `/clear` begins a session.
-    #[must_use]
     pub fn palette(keys: &Keymap, recent: &[Action], here: &[When]) -> Self {
         let commands = slash::names()
             .iter()

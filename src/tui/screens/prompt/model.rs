@@ -32,15 +32,12 @@ pub enum Purpose {
 #[derive(Clone, Debug)]
 pub struct Prompt {
     pub title: String,
-    /// The typed text.
     pub text: TypedLine,
-    /// The purpose of the text.
     pub purpose: Purpose,
 }
 
 impl Prompt {
     /// Creates a prompt with a text to begin with.
-    #[must_use]
     pub fn new(title: impl Into<String>, text: impl Into<TypedLine>, purpose: Purpose) -> Self {
         Self { title: title.into(), text: text.into(), purpose }
     }

@@ -18,11 +18,9 @@ pub enum Act {
     LeaveTour,
     /// Closes the question.
     Close,
-    /// Runs an action.
     Run(Action),
     /// Runs a slash command.
     Command(String),
-    /// Forks the branch and sends the draft on the fork.
     ForkAndSend(BranchId, Draft),
     /// Generates another answer to this message.
     Regenerate(NodeId),
@@ -76,7 +74,6 @@ pub struct Question {
 
 impl Question {
     /// Creates a question; the first choice is selected.
-    #[must_use]
     pub fn new(title: impl Into<String>, words: Vec<String>, choices: Vec<(char, String, Act)>) -> Self {
         Self { title: title.into(), words, choices, cursor: 0, scroll: Scroll::default() }
     }

@@ -59,7 +59,6 @@ pub struct RaceScreen {
 
 impl RaceScreen {
     /// Creates the screen. A race starts at its first answer, a repeated call at its newest.
-    #[must_use]
     pub fn new(of: AnswerRelations, columns: Vec<Column>) -> Self {
         let cursor = if of == AnswerRelations::Race { 0 } else { columns.len().saturating_sub(1) };
         Self { of, columns, cursor, scroll: Scroll::default() }

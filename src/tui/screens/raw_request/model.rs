@@ -52,12 +52,11 @@ pub struct EditedRequest {
     pub base: Arc<str>,
     /// Its counts; None until the engine has counted it.
     pub counted: Option<EditCounts>,
-    /// Whether it is being sent.
     pub sending: bool,
 }
 
 /// The exact request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RawRequestScreen {
     pub branch: BranchId,
     /// The draft that the request sends.
@@ -89,7 +88,6 @@ pub struct RawRequestScreen {
     pub cursor: usize,
     /// Height of the list when last drawn, in rows.
     pub page: usize,
-    /// The search text.
     pub search: TypedLine,
     /// Whether the search text is being typed.
     pub searching: bool,
@@ -103,7 +101,6 @@ pub struct RawRequestScreen {
 
 impl RawRequestScreen {
     /// Creates the screen for a request.
-    #[must_use]
     pub fn new(branch: BranchId, draft: Draft, request: RawRequest) -> Self {
         let mut raw = Self {
             branch,
@@ -112,28 +109,16 @@ impl RawRequestScreen {
             digest: request.digest,
             tokens: (request.tokens, request.budget),
             parts: request.parts,
-            edit: None,
-            sent: None,
-            folds: Vec::new(),
-            by_section: false,
-            closed: HashSet::new(),
-            rows: Vec::new(),
-            made: (0, 0),
             state: 1,
-            cursor: 0,
             page: 1,
-            search: TypedLine::default(),
-            searching: false,
-            hits: Vec::new(),
-            hit: 0,
-            follow: None,
+            ..Self::default()
         };
         raw.rebuild_blocks();
         raw
     }
 
     /// Rebuilds the blocks, all unfolded; in a long body, messages are folded except the last.
-    pub fn rebuild_blocks(&mut self) {
+    fn rebuild_blocks(&mut self) {
         let blocks = request::blocks(&self.body);
         let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Message { .. }));
         let (mut folds, mut closed) = (Vec::new(), HashSet::new());

@@ -8,7 +8,6 @@ use std::sync::Arc;
 /// A text that is only read.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    /// Title of the text.
     pub title: String,
     /// The text, not sanitized.
     pub text: Arc<str>,
@@ -22,7 +21,6 @@ pub struct Reader {
 
 impl Reader {
     /// Creates a reader at the top of the text.
-    #[must_use]
     pub fn new(title: impl Into<String>, text: impl Into<Arc<str>>, exact: bool) -> Self {
         let text = text.into();
         let key = Hash::of(text.as_bytes());

@@ -94,7 +94,6 @@ impl ListArrangement {
 /// A heading other than a section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Heading {
-    /// A kind of rows.
     Kind(RowKind),
     /// A reason, by its JSON name.
     Reason(&'static str),
@@ -102,7 +101,6 @@ pub enum Heading {
 
 impl Heading {
     /// The heading that a row belongs to; None if the grouping is by section or has no headings.
-    #[must_use]
     pub fn of(group: Group, row: &Row) -> Option<Self> {
         match group {
             Group::Kind => Some(Self::Kind(row.kind)),
@@ -132,7 +130,6 @@ pub struct RowFilter {
 
 impl RowFilter {
     /// Parses a filter. Values of one field are alternatives; fields and plain words must all match.
-    #[must_use]
     pub fn parse(line: &str) -> Self {
         let mut filter = Self::default();
         for word in line.split_whitespace() {

@@ -23,7 +23,6 @@ pub struct SentCall {
 
 impl RequestScreen {
     /// The overlay of a call, before the engine has answered. `ticket` is the ticket of its request.
-    #[must_use]
     pub fn of_call(ticket: u64) -> Self {
         let sent = SentCall { ticket, ..SentCall::default() };
         Self { sent: Some(Box::new(sent)), ..Self::default() }

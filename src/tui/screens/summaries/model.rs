@@ -111,7 +111,6 @@ pub struct DraftScreen {
 
 impl DraftScreen {
     /// Creates the screen for a branch, with its draft if there is one.
-    #[must_use]
     pub fn new(branch: BranchId, draft: Option<Arc<SummaryDraft>>) -> Self {
         let mut screen = Self {
             branch,
@@ -236,7 +235,6 @@ pub struct SummaryList {
 
 impl SummaryList {
     /// Creates the empty list of a branch while it is loaded.
-    #[must_use]
     pub fn new(branch: BranchId) -> Self {
         Self { branch, cards: Vec::new(), loading: true, cursor: 0, scroll: 0 }
     }

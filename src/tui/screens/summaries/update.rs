@@ -245,7 +245,6 @@ pub(crate) fn reload_list(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Fills the list.
 fn fill_list(model: &mut Model, cards: Vec<SummaryCard>) {
     if let Some(list) = model.layers.all_mut::<SummaryList>().next() {
         list.fill(cards);

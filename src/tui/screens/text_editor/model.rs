@@ -28,7 +28,6 @@ pub enum Edited {
         summary: Hash,
     },
     Policy {
-        /// Name of the policy.
         name: String,
         /// For a new policy, the policy that it copies.
         preset: Option<String>,
@@ -90,7 +89,6 @@ pub struct Editor {
 
 impl Editor {
     /// Opens a text for editing.
-    #[must_use]
     pub fn new(title: impl Into<String>, text: &str, what: Edited) -> Self {
         let lines = what.lines(text);
         let before = lines.join("\n");

@@ -18,7 +18,7 @@ pub enum ListEntry {
 }
 
 /// The screen of tools and MCP servers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ToolsScreen {
     /// The branch whose tools are switched.
     pub branch: BranchId,
@@ -40,18 +40,8 @@ pub struct ToolsScreen {
 
 impl ToolsScreen {
     /// Creates the screen while its list is being loaded under `ticket`.
-    #[must_use]
     pub fn new(branch: BranchId, ticket: u64) -> Self {
-        Self {
-            branch,
-            tool_list: None,
-            ticket,
-            cursor: 0,
-            folded: BTreeSet::new(),
-            scroll: Scroll::default(),
-            asked: false,
-            wanted: None,
-        }
+        Self { branch, ticket, ..Self::default() }
     }
 
     /// The lines of the list.

@@ -44,13 +44,11 @@ struct ListBasis {
 
 /// The tool calls screen.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent view options")]
 pub struct Traces {
     /// Whether the calls of the whole session are listed.
     pub whole: bool,
     /// Whether failures are listed in groups.
     pub grouped: bool,
-    /// The typed filter.
     pub filter: TypedLine,
     /// Whether the filter is being typed.
     pub filtering: bool,
@@ -79,7 +77,6 @@ pub struct Traces {
 
 impl Traces {
     /// Creates the screen with a call selected.
-    #[must_use]
     pub fn on(trace: Option<&ToolTrace>) -> Self {
         Self { chosen: trace.map(|trace| (trace.run, trace.call_id.clone())), ..Self::default() }
     }

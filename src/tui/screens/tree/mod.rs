@@ -67,7 +67,7 @@ impl Screen for TreeScreen {
 
     fn sync(&mut self, session: &mut Session, _conversation: &Conversation, _live: Option<RunId>) {
         let selected = self.message(session);
-        session.sync_forest();
+        session.sync_tree_rows();
         Self::sync(self, session, selected);
     }
 

@@ -39,13 +39,11 @@ struct FilterScan {
 /// The tree screen.
 #[derive(Clone, Debug, Default)]
 pub struct TreeScreen {
-    /// Lines of the list.
     pub shown: Vec<ListLine>,
     /// Index of the line under the cursor.
     pub cursor: usize,
     /// First messages of the folded segments.
     pub folded: HashSet<NodeId>,
-    /// The typed filter.
     pub filter: TypedLine,
     /// Whether the filter is being typed.
     pub filtering: bool,
@@ -59,9 +57,8 @@ pub struct TreeScreen {
 
 impl TreeScreen {
     /// Creates the screen with the cursor on the segment of a message, or else on the end of the current branch.
-    #[must_use]
     pub fn new(session: &Session, node: Option<NodeId>) -> Self {
-        let mut screen = Self { version: session.forest.version, ..Self::default() };
+        let mut screen = Self { version: session.tree_rows.version, ..Self::default() };
         screen.list(session);
         let head = session.branch().and_then(|branch| branch.head);
         if let Some(slot) = node.or(head).and_then(|id| session.tree.slot(id)) {
@@ -72,10 +69,10 @@ impl TreeScreen {
 
     /// Rebuilds the list if the segments changed. The cursor stays on its message.
     pub fn sync(&mut self, session: &Session, selected: Option<Slot>) {
-        if self.version == session.forest.version {
+        if self.version == session.tree_rows.version {
             return;
         }
-        self.version = session.forest.version;
+        self.version = session.tree_rows.version;
         self.list(session);
         if let Some(slot) = selected {
             self.select(session, slot);
@@ -134,7 +131,7 @@ impl TreeScreen {
 
     /// Progress of the filter in percent.
     pub fn filter_progress(&self, session: &Session) -> usize {
-        let all = self.scan.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
+        let all = self.scan.among.as_ref().map_or(session.tree_rows.rows.len(), Vec::len);
         self.scan.next * 100 / all.max(1)
     }
 
@@ -150,7 +147,7 @@ impl TreeScreen {
                 },
                 None => (at, None),
             };
-            let Some(row) = session.forest.rows.get(place) else {
+            let Some(row) = session.tree_rows.rows.get(place) else {
                 return self.scan.done = true;
             };
             let from = self.scan.inside.take().or(from).unwrap_or(row.first);
@@ -173,14 +170,14 @@ impl TreeScreen {
 
     /// The segment under the cursor.
     pub fn selected<'a>(&self, session: &'a Session) -> Option<&'a Row> {
-        session.forest.rows.get(self.line()?.row)
+        session.tree_rows.rows.get(self.line()?.row)
     }
 
     /// The message of the line under the cursor: the message that matches the filter, or else the first message of the
     /// segment.
     pub fn message(&self, session: &Session) -> Option<Slot> {
         let line = self.line()?;
-        line.hit.or_else(|| session.forest.rows.get(line.row).map(|row| row.first))
+        line.hit.or_else(|| session.tree_rows.rows.get(line.row).map(|row| row.first))
     }
 
     /// Whether the segments below a segment are hidden.
@@ -196,7 +193,7 @@ impl TreeScreen {
             self.folded.insert(id);
             return self.list(session);
         }
-        let above = |at: &usize| session.forest.rows[self.shown[*at].row].level < level;
+        let above = |at: &usize| session.tree_rows.rows[self.shown[*at].row].level < level;
         if let Some(at) = (0..self.cursor).rev().find(above) {
             self.cursor = at;
         }
@@ -215,11 +212,11 @@ impl TreeScreen {
 
     /// Moves the cursor to the segment of a message and unfolds the segments above it.
     pub fn select(&mut self, session: &Session, slot: Slot) {
-        let Some(at) = session.forest.place(slot) else { return };
+        let Some(at) = session.tree_rows.place(slot) else { return };
         let mut opened = false;
         if !self.folded.is_empty() {
-            let mut above = session.forest.rows[at].level;
-            for row in session.forest.rows[..at].iter().rev() {
+            let mut above = session.tree_rows.rows[at].level;
+            for row in session.tree_rows.rows[..at].iter().rev() {
                 if row.level < above {
                     above = row.level;
                     opened |= self.folded.remove(&session.tree.head(row.first).id);
@@ -235,7 +232,7 @@ impl TreeScreen {
     }
 
     fn visible(&self, session: &Session) -> Vec<ListLine> {
-        let rows = &session.forest.rows;
+        let rows = &session.tree_rows.rows;
         let line = |row: usize| ListLine { row, hit: None };
         if self.folded.is_empty() {
             return (0..rows.len()).map(line).collect();
@@ -263,7 +260,7 @@ enum RowMatch {
 fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut usize) -> RowMatch {
     let words = wanted.words.as_str();
     let named = |id| session.find(id).is_some_and(|branch| contains_words(&branch.name, words));
-    if from == row.first && session.forest.branches(row).iter().any(|id| named(*id)) {
+    if from == row.first && session.tree_rows.branches(row).iter().any(|id| named(*id)) {
         return RowMatch::Hit(None);
     }
     for slot in slots(&session.tree, from, row.last) {
@@ -288,7 +285,7 @@ fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
         let Some(slot) = session.tree.by_key(tag.node) else { continue };
         let matches = contains_words(&session.tree.head(slot).preview, &wanted.words)
             || contains_words(&tag.label, &wanted.words);
-        if let Some(row) = session.forest.place(slot).filter(|_| matches) {
+        if let Some(row) = session.tree_rows.place(slot).filter(|_| matches) {
             found.push(ListLine { row, hit: Some(slot) });
         }
     }

@@ -20,7 +20,6 @@ pub struct Row {
     pub last: Slot,
     /// Number of forks above it.
     pub depth: u32,
-    /// Number of messages in it.
     pub messages: u32,
     /// Number of messages below it.
     pub below: u32,
@@ -266,7 +265,7 @@ mod tests {
             let mut tree = Tree::default();
             let mut branches = vec![branch(1, None), branch(2, None), branch(3, None)];
             let mut current = branches[0].id;
-            let mut forest = TreeRows::default();
+            let mut tree_rows = TreeRows::default();
             for (n, (what, which, whose)) in (10_u128..).zip(steps) {
                 let at = whose.index(branches.len());
                 match what {
@@ -287,12 +286,12 @@ mod tests {
                     7 => branches[at].archived = !branches[at].archived,
                     _ => {}
                 }
-                forest.sync(&tree, &branches, current);
+                tree_rows.sync(&tree, &branches, current);
                 let mut fresh = TreeRows::default();
                 fresh.sync(&tree, &branches, current);
-                prop_assert_eq!(&forest.rows, &fresh.rows);
-                prop_assert_eq!(&forest.places, &fresh.places);
-                prop_assert_eq!(forest.rows.iter().map(|row| row.messages as usize).sum::<usize>(), tree.len());
+                prop_assert_eq!(&tree_rows.rows, &fresh.rows);
+                prop_assert_eq!(&tree_rows.places, &fresh.places);
+                prop_assert_eq!(tree_rows.rows.iter().map(|row| row.messages as usize).sum::<usize>(), tree.len());
             }
         }
     }

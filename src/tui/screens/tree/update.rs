@@ -24,7 +24,7 @@ pub(crate) fn open(model: &mut Model) {
 /// Opens the tree at a message.
 pub(crate) fn open_at(model: &mut Model, node: Option<NodeId>) {
     let Some(session) = &mut model.session else { return };
-    session.sync_forest();
+    session.sync_tree_rows();
     let screen = TreeScreen::new(session, node);
     model.layers.push(screen);
 }
@@ -52,7 +52,7 @@ pub(crate) fn continue_filter(model: &mut Model) {
 /// Renames the branch of the selected segment.
 pub(crate) fn rename(model: &mut Model) {
     let (Some(session), Some(screen)) = (&model.session, model.layers.top::<TreeScreen>()) else { return };
-    let branch = screen.selected(session).and_then(|row| session.forest.branches(row).first().copied());
+    let branch = screen.selected(session).and_then(|row| session.tree_rows.branches(row).first().copied());
     if let Some(id) = branch {
         branches::rename_prompt(model, id);
     }
@@ -63,7 +63,7 @@ fn leading(session: &Session, row: &Row) -> Option<BranchId> {
     if row.on_path {
         return Some(session.current);
     }
-    session.forest.branches(row).first().copied().or_else(|| session.holding(session.tree.head(row.last).id))
+    session.tree_rows.branches(row).first().copied().or_else(|| session.holding(session.tree.head(row.last).id))
 }
 
 /// Goes to the selected segment, after creating a branch if none leads there.

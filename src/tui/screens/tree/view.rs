@@ -45,9 +45,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
         paint::line(view.theme, &Line::of(Ink::Dim, words), list, buf);
     }
     let from = paint::first_row(screen.cursor, screen.shown.len(), page);
-    let pinned = session.forest.pinned(session);
+    let pinned = session.tree_rows.pinned(session);
     for ((nth, line), place) in screen.shown.iter().enumerate().skip(from).zip(list.rows()) {
-        let Some(row) = session.forest.rows.get(line.row) else { continue };
+        let Some(row) = session.tree_rows.rows.get(line.row) else { continue };
         one(view, session, screen, (row, line.hit, pinned.contains(&line.row)), place, buf);
         view.entry(place, nth, nth == screen.cursor, buf);
     }
@@ -97,7 +97,7 @@ fn facts(session: &Session, screen: &TreeScreen) -> Line {
     let words = if screen.filter.is_empty() {
         format!("{messages} ")
     } else {
-        let all = session.forest.rows.len() as u64;
+        let all = session.tree_rows.rows.len() as u64;
         let words = format!("{} of {} lines ", text::number(screen.shown.len() as u64), text::number(all));
         if screen.looking() { format!("{}% searched, {words}", screen.filter_progress(session)) } else { words }
     };
@@ -114,7 +114,7 @@ fn one(
 ) {
     let glyphs = &view.theme.glyphs;
     let folded = screen.is_folded(&session.tree, row);
-    let sign = if session.forest.branches(row).iter().any(|id| view.model.live.contains_key(id)) {
+    let sign = if session.tree_rows.branches(row).iter().any(|id| view.model.live.contains_key(id)) {
         (Ink::Accent, glyphs.running)
     } else if folded {
         (Ink::Accent, glyphs.folded)
@@ -153,9 +153,9 @@ fn tags<'a>(session: &'a Session, row: &Row, hit: Option<Slot>) -> Vec<&'a Tag> 
     if let Some(slot) = hit {
         return session.tag(session.tree.head(slot)).into_iter().collect();
     }
-    let place = session.forest.place(row.first);
+    let place = session.tree_rows.place(row.first);
     let slots = session.tags.values().filter_map(|tag| Some((session.tree.by_key(tag.node)?, tag)));
-    let mut here: Vec<(Slot, &Tag)> = slots.filter(|(slot, _)| session.forest.place(*slot) == place).collect();
+    let mut here: Vec<(Slot, &Tag)> = slots.filter(|(slot, _)| session.tree_rows.place(*slot) == place).collect();
     here.sort_by_key(|(slot, _)| session.tree.depth(*slot));
     here.into_iter().take(3).map(|(_, tag)| tag).collect()
 }
@@ -184,7 +184,7 @@ fn guides(view: &ViewContext<'_>, row: &Row, room: usize) -> String {
 fn value(view: &ViewContext<'_>, session: &Session, row: &Row, folded: bool, width: u16) -> Line {
     let glyphs = &view.theme.glyphs;
     let mut line = Line::new();
-    let branches = session.forest.branches(row);
+    let branches = session.tree_rows.branches(row);
     for branch in branches.iter().take(3).filter_map(|id| session.find(*id)) {
         let here = branch.id == session.current;
         if session.unread.contains(&branch.id) {

@@ -27,7 +27,6 @@ pub struct UsageScreen {
 
 impl UsageScreen {
     /// Creates the screen while its figures are being loaded under `ticket`.
-    #[must_use]
     pub fn new(branch: BranchId, whole: bool, ticket: u64) -> Self {
         Self { branch, whole, ledger: None, ticket, cursor: usize::MAX, from: 0, page: 1, chart: 0 }
     }

@@ -24,7 +24,6 @@ pub struct WhatIfScreen {
 
 impl WhatIfScreen {
     /// Creates an empty screen for a branch and a draft.
-    #[must_use]
     pub fn new(branch: BranchId, draft: Draft) -> Self {
         Self { branch, draft, found: None, listed: Vec::new(), cursor: 0, scroll: 0 }
     }

@@ -40,7 +40,6 @@ enum Compared {
 
 /// The columns of figures that fit.
 #[derive(Clone, Copy)]
-#[allow(clippy::struct_excessive_bools, reason = "one flag per column")]
 struct Columns {
     sides: bool,
     change: bool,

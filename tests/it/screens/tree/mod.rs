@@ -94,7 +94,7 @@ fn hundred_thousand_nodes_show_only_forks() {
     let view = fixture::view(&nodes, vec![head]);
     let mut stage = fixture::open(Vec::new(), view);
     stage.press("f8");
-    let rows = |stage: &Stage| stage.model.session.as_ref().unwrap().forest.rows.clone();
+    let rows = |stage: &Stage| stage.model.session.as_ref().unwrap().tree_rows.rows.clone();
     let messages: u32 = rows(&stage).iter().map(|row| row.messages).sum();
     assert_eq!(messages, 100_000);
     let first = &rows(&stage)[0];
