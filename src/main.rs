@@ -12,6 +12,10 @@ const FORMATS: Formats = Formats {
     read: |file, name| import::open(Box::new(file), name).map(IncomingPieces::new),
     jsonl: export::jsonl,
     markdown: export::markdown,
+    html: export::html,
+    bundle: export::bundle,
+    verify: import::verify,
+    recorded: import::recorded,
 };
 
 fn main() -> std::process::ExitCode {
@@ -21,7 +25,7 @@ fn main() -> std::process::ExitCode {
     let (env, store) = (load::Environment::of_process(), args.global.store.clone());
     let loaded = load::load(load::Sources { env, workspace, store, overrides: args.overrides() });
     if args.local() {
-        return cli::run_local(args, &loaded).into();
+        return cli::run_local(args, &loaded, &FORMATS).into();
     }
     let ran = loaded.map_err(|error| error.failure()).and_then(|config| run(args, &config));
     ran.unwrap_or_else(|failure| cli::fail(args, &failure)).into()
