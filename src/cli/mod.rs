@@ -48,8 +48,8 @@ pub fn run(args: &Args, config: &Config, sender: &dyn RequestSender, events: &Ev
 /// Runs a command without the engine (see [`Args::local`]) and returns its exit code.
 pub fn run_local(args: &Args, loaded: &Result<Config, ConfigError>, formats: &Formats) -> u8 {
     on_process(args, &|| 0, |mut io| {
-        let result = bundles::command(args, formats, &mut io)
-            .unwrap_or_else(|| system::program::local(args, loaded, &mut io));
+        let result =
+            bundles::command(args, formats, &mut io).unwrap_or_else(|| system::program::local(args, loaded, &mut io));
         finish(result, &mut io)
     })
 }

@@ -155,8 +155,7 @@ impl Page<'_> {
                 self.code(body);
             }
             Part::Opaque { mime, raw, bytes } => {
-                let _ =
-                    writeln!(self.text, "<p>[{}, {bytes} bytes, {}]</p>", escaped(&one_line(mime)), raw.short());
+                let _ = writeln!(self.text, "<p>[{}, {bytes} bytes, {}]</p>", escaped(&one_line(mime)), raw.short());
             }
         }
     }

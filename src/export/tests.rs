@@ -97,7 +97,8 @@ fn a_page_lists_the_other_answers_or_contains_them() {
     assert!(path.contains("<li>Assistant: Other answer.</li>") && path.contains("end of main"), "{path}");
     assert_eq!((path.matches("<article").count(), path.matches("Branch: main<").count()), (4, 1));
     let whole = html(&all, false, true);
-    let order = ["Fences.", "Another branch, after <a href=\"#m3\">message 3</a>", "<article class=\"other\" id=\"m5\">"];
+    let order =
+        ["Fences.", "Another branch, after <a href=\"#m3\">message 3</a>", "<article class=\"other\" id=\"m5\">"];
     let places: Vec<usize> = order.iter().map(|part| whole.find(part).unwrap()).collect();
     assert!(places.is_sorted(), "{places:?} in {whole}");
     assert!(whole.contains("<li><a href=\"#m5\">5. Assistant: Other answer.</a></li>"), "{whole}");
@@ -106,7 +107,8 @@ fn a_page_lists_the_other_answers_or_contains_them() {
 #[test]
 fn a_page_contains_texts_as_they_are_and_nothing_that_acts() {
     let mut all = small();
-    let text = "<script>alert(\"1\")</script> & 'x' \u{1b}[31m\u{202e}\0\n\n```html\n<img src=x onerror=y>\n```\n<b>after";
+    let text =
+        "<script>alert(\"1\")</script> & 'x' \u{1b}[31m\u{202e}\0\n\n```html\n<img src=x onerror=y>\n```\n<b>after";
     all.title = "</title><script>".into();
     all.records[0].content.parts = text_part(text);
     all.records[0].name = Some("\"><i>".into());
@@ -119,7 +121,9 @@ fn a_page_contains_texts_as_they_are_and_nothing_that_acts() {
         }
         let shown = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39; ⟨U+001B⟩[31m⟨U+202E⟩⟨U+0000⟩";
         assert!(page.contains(shown), "{page}");
-        assert!(page.contains("<pre><code>&lt;img src=x onerror=y&gt;</code></pre>\n<div class=\"text\" dir=\"auto\">&lt;b&gt;after"));
+        assert!(page.contains(
+            "<pre><code>&lt;img src=x onerror=y&gt;</code></pre>\n<div class=\"text\" dir=\"auto\">&lt;b&gt;after"
+        ));
         assert!(page.contains("<pre><code>never closed\n~~~</code></pre>"), "{page}");
         assert!(page.contains("<pre><code>a\n````\nb\n````</code></pre>"), "a result is shown as it is: {page}");
         assert!(page.contains("prefers-color-scheme: dark") && !page.contains("http://") && !page.contains("https://"));

@@ -5,8 +5,9 @@
 use super::json::{self, Object};
 use super::lines::Stream;
 use super::split::{Element, Kept};
-use crate::domain::base::record_chain::{CHAIN_FIELDS, ChainReader, heading};
+use crate::domain::base::record_chain::{CHAIN_FIELDS, ChainFault, ChainReader, heading};
 use crate::domain::call::bundle::{KEY_FIELD, RecordKind};
+use serde::de::IgnoredAny;
 use std::io;
 
 /// The name of the format.
@@ -21,7 +22,7 @@ pub(super) struct BundleCheck {
 
 /// A fault of the record, and whether it contains a message or a branch.
 pub(super) struct CheckedRecord {
-    fault: Option<String>,
+    fault: Option<ChainFault>,
     is_read: bool,
 }
 
@@ -38,12 +39,15 @@ impl Stream {
         let bundle = self.bundle.as_mut()?;
         bundle.ended |= kind == Some(RecordKind::End);
         let fault = match element.kept {
-            Kept::Whole => bundle.chain.check(&[line, b"\n"].concat()).err().map(|fault| fault.to_string()),
+            Kept::Whole => bundle.chain.check(&[line, b"\n"].concat()).err(),
             Kept::Part | Kept::Nothing => {
                 bundle.chain.pass(line);
                 None
             }
         };
+        // What is not JSON is reported when it is read.
+        let is_json = || serde_json::from_slice::<IgnoredAny>(line).is_ok();
+        let fault = fault.filter(|fault| *fault != ChainFault::NotARecord || is_json());
         let is_read = matches!(kind, None | Some(RecordKind::Header | RecordKind::Message | RecordKind::Branch));
         Some(CheckedRecord { fault, is_read })
     }
@@ -60,7 +64,8 @@ impl Stream {
 
     /// Begins the session of a bundle's header. Returns whether the object is one.
     pub(super) fn begin_bundle(&mut self, object: &mut Object) -> io::Result<bool> {
-        let is_header = self.bundle.is_some() && json::text(object, CHAIN_FIELDS[0]).is_some_and(|kind| kind == "header");
+        let is_header =
+            self.bundle.is_some() && json::text(object, CHAIN_FIELDS[0]).is_some_and(|kind| kind == "header");
         if is_header {
             let (session, source) = (json::id(object, "session"), json::text(object, "source"));
             let title = json::text(object, "title");

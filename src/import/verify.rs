@@ -201,7 +201,8 @@ impl<'a> BundleFile<'a> {
             self.report.requests_left_out += 1;
             return;
         };
-        let same = fields.get("request_from_previous").and_then(Value::as_u64).and_then(|same| usize::try_from(same).ok());
+        let same =
+            fields.get("request_from_previous").and_then(Value::as_u64).and_then(|same| usize::try_from(same).ok());
         let start = same.and_then(|same| self.previous.get(..same));
         let body = start.map(|start| format!("{start}{rest}"));
         match body.filter(|body| Hash::of(body.as_bytes()).to_string() == text(fields, "request_digest")) {
