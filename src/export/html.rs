@@ -19,7 +19,7 @@ pub(super) fn write(transcript: &Transcript, whole: bool) -> String {
     let mut page = Page { transcript, heads: heads(transcript), family: &family, whole, text: String::new(), shown: 0 };
     page.begin();
     let main = family.main_root();
-    let mut waiting: VecDeque<usize> = main.into_iter().collect();
+    let mut waiting: VecDeque<usize> = main.filter(|root| whole || family.on_path[*root]).into_iter().collect();
     waiting.extend(family.roots.iter().filter(|root| whole && Some(**root) != main));
     while let Some(start) = waiting.pop_front() {
         if Some(start) != main {

@@ -50,7 +50,7 @@ fn verify(formats: &Formats, file: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
             Ok(())
         }
         count => {
-            let what = format!("{name} is not as it was exported: {}.", counted(count as u64, "problem"));
+            let what = format!("{name} was changed after its export: {}.", counted(count as u64, "problem"));
             let failure = Failure::user(what).kept("The file was only read.");
             Err(failure.todo("Get the bundle again. `pleach import` reads what is left of its messages.").into())
         }
@@ -63,7 +63,7 @@ fn replay(formats: &Formats, file: &Path, (call, request): (&str, bool), io: &mu
     let (call, report) = (formats.recorded)(&mut opened(file)?, &name, call)?;
     print_problems(&report, io);
     if !report.problems.is_empty() {
-        io.note("the bundle is not as it was exported; `pleach verify` says more");
+        io.note("the bundle was changed after its export; `pleach verify` says more");
     }
     if request {
         let why = call.request_left_out.as_deref().unwrap_or("its digest does not match");
@@ -125,13 +125,13 @@ fn description(name: &str, report: &BundleReport) -> String {
         Requests: {} with the digest of what was sent, {} not in the bundle and not compared.\n\
         Masked: {}.\n\
         Digest: {digest}\n\
-        The export printed the same digest, unless the whole file was replaced.",
+        If the export printed another digest, the whole file was replaced.",
         report.program,
         counted(report.records, "record"),
         if each.is_empty() { "no messages".to_owned() } else { each.join(", ") },
         report.requests_matched,
         report.requests_left_out,
-        counted(report.masked, "text"),
+        counted(report.masked, "secret"),
     )
 }
 

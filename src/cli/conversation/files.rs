@@ -121,9 +121,15 @@ fn export_messages(
     let (session, branch) = (Some(view.card.id.to_string()), (!whole).then_some(view.current));
     let mut transcript =
         expect_answer!(run, Session(SessionAnswer::Transcript), SessionRequest::Transcript { session, branch });
+    let mut count = transcript.records.len();
     if format == Format::Html {
-        let head = pick::branch(view, None)?.head.and_then(|id| view.nodes.iter().find(|head| head.id == id));
+        let branch = pick::branch(view, None)?;
+        let head = branch.head.and_then(|id| view.nodes.iter().find(|head| head.id == id));
         transcript.current = head.map(|head| head.external_id.clone().unwrap_or_else(|| head.id.to_string()));
+        transcript.branches.iter_mut().for_each(|other| other.current = other.name == branch.name);
+        if !all {
+            count = pick::path(&pick::tree(view), branch).len();
+        }
     }
     let write = |mask| match format {
         Format::Jsonl | Format::Bundle => (run.formats.jsonl)(&transcript, mask),
@@ -143,8 +149,7 @@ fn export_messages(
         }
         return Ok(());
     };
-    let count = transcript.records.len() as u64;
-    save(run, file, &text, &counted(count, "message"))
+    save(run, file, &text, &counted(count as u64, "message"))
 }
 
 /// Exports a bundle, and prints its digest.

@@ -91,7 +91,7 @@ pub struct WrittenBundle {
     pub text: String,
     /// The hash of the last record, which depends on every byte.
     pub digest: Hash,
-    /// The number of texts that were masked.
+    /// The number of secrets that were masked.
     pub masked: usize,
 }
 
@@ -136,7 +136,7 @@ pub struct BundleReport {
     pub requests_matched: u64,
     /// The number of calls whose request is not in the bundle, so that its digest can't be compared.
     pub requests_left_out: u64,
-    /// The number of texts that were masked.
+    /// The number of secrets that were masked.
     pub masked: u64,
     /// The hash of the last record.
     pub digest: Option<Hash>,

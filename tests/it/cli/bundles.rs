@@ -89,7 +89,7 @@ fn a_changed_bundle_is_found_at_its_line() {
     let failed = |output: &CommandOutput, words: &str| {
         assert_eq!(output.code, 1, "{}{}", output.out, output.err);
         assert!(output.err.contains(words), "{words}: {}", output.err);
-        assert!(output.err.contains("is not as it was exported"), "{}", output.err);
+        assert!(output.err.contains("was changed after its export"), "{}", output.err);
     };
     assert_eq!(verify(&home, "a.bundle", &whole).code, 0);
     let mut changed = whole.clone();
