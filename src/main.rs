@@ -1,7 +1,7 @@
 //! The program's entry point: reads the settings, starts the engine, and runs the command line or the workbench.
 //! Not for: any other work.
 
-use pleach::cli::{self, Formats, system::repair};
+use pleach::cli::{self, BundleFormat, Formats, system::repair};
 use pleach::config::{commands::args::Args, load};
 use pleach::domain::{base::failure::Failure, conversation::record::IncomingPieces};
 use pleach::engine::{Engine, startup::wiring};
@@ -13,9 +13,7 @@ const FORMATS: Formats = Formats {
     jsonl: export::jsonl,
     markdown: export::markdown,
     html: export::html,
-    bundle: export::bundle,
-    verify: import::verify,
-    recorded: import::recorded,
+    bundles: BundleFormat { write: export::bundle, verify: import::verify, recorded: import::recorded },
 };
 
 fn main() -> std::process::ExitCode {

@@ -29,8 +29,15 @@ pub struct Formats {
     pub markdown: fn(&Transcript, bool) -> String,
     /// Writes one HTML page, optionally masked: the current path, or the whole tree.
     pub html: fn(&Transcript, bool, bool) -> String,
+    /// The functions of bundles.
+    pub bundles: BundleFormat,
+}
+
+/// The functions of bundles.
+#[derive(Clone, Copy)]
+pub struct BundleFormat {
     /// Writes a bundle.
-    pub bundle: fn(&Bundle) -> WrittenBundle,
+    pub write: fn(&Bundle) -> WrittenBundle,
     /// Checks the bundle with this name.
     pub verify: fn(&mut dyn BufRead, &str) -> Result<BundleReport, Failure>,
     /// Finds a call in the bundle with this name, and checks the bundle.

@@ -28,7 +28,7 @@ use client::Client;
 use context::{code, memory, pins, plan, retrieve, stats, summaries, what_if};
 use conversation::{aside, ask, bundles, files, messages, race, sessions, settings};
 pub use embedded::{CommandRunner, command_runner};
-pub use execution::{Formats, Run};
+pub use execution::{BundleFormat, Formats, Run};
 use execution::{finish, on_process, write_failure};
 use output::Io;
 use std::io::Write as _;

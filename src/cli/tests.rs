@@ -1,6 +1,6 @@
 //! A fake engine that answers from a script, for the tests of commands.
 
-use super::{Formats, Io, run_on};
+use super::{BundleFormat, Formats, Io, run_on};
 use crate::config::commands::args::Args;
 use crate::config::load::{Environment, Sources, load};
 use crate::domain::base::{BranchId, Failure, Hash, NodeId, RunId, SessionId};
@@ -158,9 +158,11 @@ impl Harness {
             jsonl: |_, mask| if mask { "masked\n".into() } else { "sk-secret\u{1b}\n".into() },
             markdown: |_, _| "# title\n".into(),
             html: |_, _, whole| if whole { "<p>whole\n".into() } else { "<p>path\n".into() },
-            bundle: |_| WrittenBundle { text: "{}\n".into(), digest: Hash::of(b"bundle"), masked: 2 },
-            verify: |_, name| Err(Failure::user(format!("{name} is not a pleach bundle."))),
-            recorded: |_, _, _| Err(Failure::user("No call.")),
+            bundles: BundleFormat {
+                write: |_| WrittenBundle { text: "{}\n".into(), digest: Hash::of(b"bundle"), masked: 2 },
+                verify: |_, name| Err(Failure::user(format!("{name} is not a pleach bundle."))),
+                recorded: |_, _, _| Err(Failure::user("No call.")),
+            },
         };
         let (mut out, mut err, mut input) = (Vec::new(), Vec::new(), self.input.as_bytes());
         let presses = self.presses;

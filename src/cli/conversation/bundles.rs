@@ -33,9 +33,9 @@ pub(crate) fn command(args: &Args, formats: &Formats, io: &mut Io<'_>) -> Option
 fn verify(formats: &Formats, file: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
     let name = name_of(file);
     let report = if file == Path::new("-") {
-        (formats.verify)(&mut io.input, &name)?
+        (formats.bundles.verify)(&mut io.input, &name)?
     } else {
-        (formats.verify)(&mut opened(file)?, &name)?
+        (formats.bundles.verify)(&mut opened(file)?, &name)?
     };
     print_problems(&report, io);
     if io.json {
@@ -60,7 +60,7 @@ fn verify(formats: &Formats, file: &Path, io: &mut Io<'_>) -> Result<(), Stop> {
 /// `replay RUN --bundle FILE`: prints the recorded answer, or with `request` the body that was sent.
 fn replay(formats: &Formats, file: &Path, (call, request): (&str, bool), io: &mut Io<'_>) -> Result<(), Stop> {
     let name = name_of(file);
-    let (call, report) = (formats.recorded)(&mut opened(file)?, &name, call)?;
+    let (call, report) = (formats.bundles.recorded)(&mut opened(file)?, &name, call)?;
     print_problems(&report, io);
     if !report.problems.is_empty() {
         io.note("the bundle was changed after its export; `pleach verify` says more");

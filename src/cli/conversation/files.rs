@@ -156,7 +156,7 @@ fn export_messages(
 fn export_bundle(run: &mut Run<'_, '_>, view: &SessionView, all: bool, output: Option<&Path>) -> Result<(), Stop> {
     let (session, branch) = (Some(view.card.id.to_string()), (!all).then_some(view.current));
     let bundle = expect_answer!(run, Session(SessionAnswer::Bundle), SessionRequest::Bundle { session, branch });
-    let written = (run.formats.bundle)(&bundle);
+    let written = (run.formats.bundles.write)(&bundle);
     let masked = match written.masked {
         0 => String::new(),
         count => format!(", {} masked", counted(count as u64, "secret")),
