@@ -149,6 +149,8 @@
 //! * a quirk of a server: [`domain::call::model::Quirk`] with its effect on the dialect; the errors by which it is
 //!   recognized: `llm::fault`, `quirk`
 //! * an import format: a reader in `import` that gives neutral records
+//! * a record of a bundle: its kind in [`domain::call::bundle`], collected in `engine::calls::bundle`, written in
+//!   `export::bundle`, checked in `import::verify`
 //! * a language whose symbols are read: [`domain::code::symbols::Language`], its grammar in `code::parse::language`,
 //!   its table in `code::parse::spec`; the types of receivers in its declarations: `code::parse::bindings`. A kind of
 //!   text file: its reader in `code::parse::outline`
@@ -239,6 +241,7 @@
 //! Past calls:
 //!
 //! * **run**: one call, recorded before it is made.
+//! * **bundle**: a file with a conversation and its calls, masked, whose records are hashed in a chain.
 //! * **use**: evidence that the answer of a run used an item: quoted, named, edited, its symbol mentioned, or expanded.
 //! * **digest**: a BLAKE3 hash; the request digest is the hash of the bytes that were posted.
 //! * **trace**: the record of one tool call: its arguments, who allowed it, and its outcome. A failed call is linked to

@@ -1,7 +1,7 @@
 //! The program's entry point: reads the settings, starts the engine, and runs the command line or the workbench.
 //! Not for: any other work.
 
-use pleach::cli::{self, Formats, system::repair};
+use pleach::cli::{self, BundleFormat, Formats, system::repair};
 use pleach::config::{commands::args::Args, load};
 use pleach::domain::{base::failure::Failure, conversation::record::IncomingPieces};
 use pleach::engine::{Engine, startup::wiring};
@@ -12,6 +12,8 @@ const FORMATS: Formats = Formats {
     read: |file, name| import::open(Box::new(file), name).map(IncomingPieces::new),
     jsonl: export::jsonl,
     markdown: export::markdown,
+    html: export::html,
+    bundles: BundleFormat { write: export::bundle, verify: import::verify, recorded: import::recorded },
 };
 
 fn main() -> std::process::ExitCode {
@@ -21,7 +23,7 @@ fn main() -> std::process::ExitCode {
     let (env, store) = (load::Environment::of_process(), args.global.store.clone());
     let loaded = load::load(load::Sources { env, workspace, store, overrides: args.overrides() });
     if args.local() {
-        return cli::run_local(args, &loaded).into();
+        return cli::run_local(args, &loaded, &FORMATS).into();
     }
     let ran = loaded.map_err(|error| error.failure()).and_then(|config| run(args, &config));
     ran.unwrap_or_else(|failure| cli::fail(args, &failure)).into()

@@ -8,11 +8,12 @@ use super::stop::Stop;
 use crate::config::commands::args::{Args, Global};
 use crate::config::load::Config;
 use crate::domain::base::{BranchId, Failure, Safe};
+use crate::domain::call::bundle::{Bundle, BundleReport, RecordedCall, WrittenBundle};
 use crate::domain::conversation::{IncomingPieces, Transcript};
 use crate::domain::planning::blocked::UNSENT;
 use crate::engine::api::{Answer, BranchAnswer, Request, SessionView, TurnRequest};
 use serde_json::json;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{BufRead, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 /// The functions of import and export, passed in so that this module does not depend on theirs.
@@ -26,6 +27,21 @@ pub struct Formats {
     pub jsonl: fn(&Transcript, bool) -> String,
     /// Writes Markdown, optionally masked.
     pub markdown: fn(&Transcript, bool) -> String,
+    /// Writes one HTML page, optionally masked: the current path, or the whole tree.
+    pub html: fn(&Transcript, bool, bool) -> String,
+    /// The functions of bundles.
+    pub bundles: BundleFormat,
+}
+
+/// The functions of bundles.
+#[derive(Clone, Copy)]
+pub struct BundleFormat {
+    /// Writes a bundle.
+    pub write: fn(&Bundle) -> WrittenBundle,
+    /// Checks the bundle with this name.
+    pub verify: fn(&mut dyn BufRead, &str) -> Result<BundleReport, Failure>,
+    /// Finds a call in the bundle with this name, and checks the bundle.
+    pub recorded: fn(&mut dyn BufRead, &str, &str) -> Result<(RecordedCall, BundleReport), Failure>,
 }
 
 /// Everything that a running command uses.

@@ -138,7 +138,7 @@ fn bounded(from: &mut dyn Read, most: u64, name: &str) -> Result<String, Stop> {
 }
 
 /// A file's name in quotation marks, so that it keeps its spelling at the start of a sentence.
-fn quoted_name(file: &Path) -> String {
+pub(super) fn quoted_name(file: &Path) -> String {
     format!("{:?}", file.display().to_string())
 }
 

@@ -26,9 +26,9 @@ use crate::domain::tool::Rule;
 use crate::engine::api::{Events, RequestSender, SessionRequest};
 use client::Client;
 use context::{code, memory, pins, plan, retrieve, stats, summaries, what_if};
-use conversation::{aside, ask, files, messages, race, sessions, settings};
+use conversation::{aside, ask, bundles, files, messages, race, sessions, settings};
 pub use embedded::{CommandRunner, command_runner};
-pub use execution::{Formats, Run};
+pub use execution::{BundleFormat, Formats, Run};
 use execution::{finish, on_process, write_failure};
 use output::Io;
 use std::io::Write as _;
@@ -46,9 +46,10 @@ pub fn run(args: &Args, config: &Config, sender: &dyn RequestSender, events: &Ev
 }
 
 /// Runs a command without the engine (see [`Args::local`]) and returns its exit code.
-pub fn run_local(args: &Args, loaded: &Result<Config, ConfigError>) -> u8 {
+pub fn run_local(args: &Args, loaded: &Result<Config, ConfigError>, formats: &Formats) -> u8 {
     on_process(args, &|| 0, |mut io| {
-        let result = system::program::local(args, loaded, &mut io);
+        let result =
+            bundles::command(args, formats, &mut io).unwrap_or_else(|| system::program::local(args, loaded, &mut io));
         finish(result, &mut io)
     })
 }
@@ -123,6 +124,9 @@ impl Run<'_, '_> {
     #[deny(clippy::wildcard_enum_match_arm)]
     #[allow(clippy::too_many_lines, reason = "a table: a few lines for each command")]
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
+        if let Some(result) = bundles::command(args, self.formats, &mut self.io) {
+            return result;
+        }
         match &args.command {
             None => self.without_command(args.plain),
             Some(Command::Ask { text, request: None, wait }) => ask::ask(self, text, *wait),
@@ -184,7 +188,7 @@ impl Run<'_, '_> {
             Some(Command::Models) => program::models(self),
             Some(Command::Doctor { forget, .. }) => program::doctor(self, *forget),
             Some(Command::Backups { rewrite, delete, yes }) => backups::backups(self, *rewrite, *delete, *yes),
-            Some(Command::Config(_) | Command::Completions { .. } | Command::Man) => {
+            Some(Command::Verify { .. } | Command::Config(_) | Command::Completions { .. } | Command::Man) => {
                 program::local(args, &Ok(self.config.clone()), &mut self.io)
             }
         }

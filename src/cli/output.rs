@@ -152,7 +152,7 @@ impl Io<'_> {
     pub fn value<T: Serialize>(&mut self, value: &T) -> Result<(), Stop> {
         let text =
             serde_json::to_string(value).map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
-        let _ = writeln!(self.out, "{}", escaped(&text));
+        let _ = writeln!(self.out, "{}", Safe::json(&text));
         Ok(())
     }
 
@@ -262,7 +262,7 @@ impl Io<'_> {
 fn escape_hidden(text: &str) -> String {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     let is_json = text.starts_with(['{', '[']) && values.all(|value| value.is_ok());
-    if is_json { escaped(text) } else { Safe::marked(text) }
+    if is_json { Safe::json(text) } else { Safe::marked(text) }
 }
 
 /// Escapes control characters except tabs and line ends.
@@ -285,7 +285,7 @@ fn plain(text: &str) -> Cow<'_, str> {
 /// Escapes the JSON lines that contain control characters. The values stay the same.
 pub fn escaped_lines(lines: &str) -> String {
     let escape = |line| match str::trim_end_matches(line, '\n') {
-        text if text.contains(char::is_control) => Cow::Owned(escaped(line)),
+        text if text.contains(char::is_control) => Cow::Owned(Safe::json(line)),
         _ => Cow::Borrowed(line),
     };
     lines.split_inclusive('\n').map(escape).collect()
@@ -336,23 +336,6 @@ pub fn sentence(text: &str) -> String {
     };
     let end = if text.ends_with(['.', '!', '?', ':', '…']) { "" } else { "." };
     format!("{capital}{}{end}", chars.as_str())
-}
-
-/// Escapes invisible characters in JSON, so that a terminal interprets none of them. The value stays the same: such
-/// characters occur only inside strings, where the escape is valid. Line ends occur only between values and stay.
-pub fn escaped(json: &str) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        if (c.is_control() && c != '\n') || Safe::hidden(c.encode_utf8(&mut [0; 4])) > 0 {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                let _ = write!(out, "\\u{unit:04x}");
-            }
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
 
 /// Formats a number with commas.
@@ -429,7 +412,7 @@ mod tests {
     fn json_escapes_lose_nothing() {
         let text = "a\u{1b}\u{9b}\u{202e}\u{e0041}é😀\n";
         let json = serde_json::to_string(text).unwrap();
-        let escaped = escaped(&json);
+        let escaped = Safe::json(&json);
         assert!(escaped.chars().all(|c| !c.is_control() && c != '\u{202e}' && c != '\u{e0041}'));
         assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
         assert_eq!((number(1_234_567_u32), money(1_500)), ("1,234,567".into(), "$0.0015".into()));

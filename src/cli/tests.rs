@@ -1,9 +1,10 @@
 //! A fake engine that answers from a script, for the tests of commands.
 
-use super::{Formats, Io, run_on};
+use super::{BundleFormat, Formats, Io, run_on};
 use crate::config::commands::args::Args;
 use crate::config::load::{Environment, Sources, load};
 use crate::domain::base::{BranchId, Failure, Hash, NodeId, RunId, SessionId};
+use crate::domain::call::bundle::WrittenBundle;
 use crate::domain::call::{RunCard, RunStatus, Usage};
 use crate::domain::conversation::{Branch, End, ImportedFile, NodeHead, Overrides, Role, SessionCard};
 use crate::engine::api::{
@@ -156,6 +157,12 @@ impl Harness {
             read: |_, _| Ok(ImportedFile::default().incoming()),
             jsonl: |_, mask| if mask { "masked\n".into() } else { "sk-secret\u{1b}\n".into() },
             markdown: |_, _| "# title\n".into(),
+            html: |_, _, whole| if whole { "<p>whole\n".into() } else { "<p>path\n".into() },
+            bundles: BundleFormat {
+                write: |_| WrittenBundle { text: "{}\n".into(), digest: Hash::of(b"bundle"), masked: 2 },
+                verify: |_, name| Err(Failure::user(format!("{name} is not a pleach bundle."))),
+                recorded: |_, _, _| Err(Failure::user("No call.")),
+            },
         };
         let (mut out, mut err, mut input) = (Vec::new(), Vec::new(), self.input.as_bytes());
         let presses = self.presses;

@@ -17,6 +17,7 @@ use super::plans::worker::WorkerEvent;
 use crate::domain::base::{BranchId, Failure};
 use crate::domain::conversation::Overrides;
 use crate::domain::summary::SummaryAuthor;
+use crate::engine::calls::bundle::collect_bundle;
 use crate::engine::calls::comparisons::compare_branches;
 use crate::engine::calls::ledger::uses_of;
 use crate::engine::calls::replay::replay_dry;
@@ -159,6 +160,14 @@ impl Core {
             SessionRequest::Markdown { branch } => markdown(&self.sessions, &self.store, branch),
             SessionRequest::Transcript { session, branch } => transcript(&self.store, session.as_deref(), branch)
                 .map(|transcript| Answer::Session(SessionAnswer::Transcript(Box::new(transcript)))),
+            SessionRequest::Bundle { session, branch } => {
+                let store = self.store.clone();
+                self.jobs.answer("bundle", ticket, move |cancel| {
+                    let bundle = collect_bundle(&store, session.as_deref(), branch, cancel)?;
+                    Ok(SessionAnswer::Bundle(Box::new(bundle)).into())
+                });
+                return Ok(());
+            }
             SessionRequest::Bodies { nodes } => queries::bodies(self, &nodes),
             SessionRequest::Undo => self.undo_or_redo(true),
             SessionRequest::Redo => self.undo_or_redo(false),

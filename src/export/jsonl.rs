@@ -8,8 +8,13 @@ use serde_json::{Map, Value, json};
 
 /// Writes all records in order, and then a line for each branch, which other readers skip.
 pub(super) fn write(transcript: &Transcript) -> String {
-    let mut text = String::new();
-    for (index, record) in transcript.records.iter().enumerate() {
+    let lines = messages(transcript).chain(branches(transcript));
+    lines.map(|line| format!("{}\n", Value::Object(line))).collect()
+}
+
+/// Returns the line of each message.
+pub(super) fn messages(transcript: &Transcript) -> impl Iterator<Item = Map<String, Value>> {
+    transcript.records.iter().enumerate().map(|(index, record)| {
         let mut line = line(record);
         line.insert("session".into(), transcript.source.as_str().into());
         if index == 0 {
@@ -17,20 +22,21 @@ pub(super) fn write(transcript: &Transcript) -> String {
             line.insert("title".into(), transcript.title.as_str().into());
         }
         set(&mut line, "current", (transcript.current.as_ref() == Some(&record.id)).then_some(true));
-        text.push_str(&Value::Object(line).to_string());
-        text.push('\n');
-    }
-    for branch in &transcript.branches {
+        line
+    })
+}
+
+/// Returns the line of each branch.
+pub(super) fn branches(transcript: &Transcript) -> impl Iterator<Item = Map<String, Value>> {
+    transcript.branches.iter().map(|branch| {
         let mut line = Map::new();
         line.insert("branch".into(), branch.name.as_str().into());
         line.insert("head".into(), branch.head.as_deref().into());
         line.insert("session".into(), transcript.source.as_str().into());
         set(&mut line, "archived", branch.archived.then_some(true));
         set(&mut line, "current", branch.current.then_some(true));
-        text.push_str(&Value::Object(line).to_string());
-        text.push('\n');
-    }
-    text
+        line
+    })
 }
 
 fn line(record: &Record) -> Map<String, Value> {

@@ -1,7 +1,8 @@
 //! Writes Markdown for reading: the current path first, and then every other branch from the message where it diverges.
 //! Not for: reading it back. Only JSON lines are exact.
 
-use crate::domain::conversation::{End, NodeHead, Part, Record, Role, Transcript, attachment};
+use super::tree::{Family, about, is_shown, one_line, who};
+use crate::domain::conversation::{Part, Record, Transcript, attachment};
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 
@@ -50,64 +51,11 @@ pub(super) fn write(transcript: &Transcript) -> String {
     text
 }
 
-/// Parents and children, by the index of the record.
-struct Family {
-    parents: Vec<Option<usize>>,
-    children: Vec<Vec<usize>>,
-    roots: Vec<usize>,
-    on_path: Vec<bool>,
-}
-
-impl Family {
-    fn of(transcript: &Transcript) -> Self {
-        let count = transcript.records.len();
-        let by_id: HashMap<&str, usize> =
-            transcript.records.iter().enumerate().map(|(at, record)| (record.id.as_str(), at)).collect();
-        // Only an earlier record counts as a parent. Records list parents first, so there cannot be a cycle.
-        let parents: Vec<Option<usize>> = transcript
-            .records
-            .iter()
-            .enumerate()
-            .map(|(at, record)| record.parent.as_deref().and_then(|id| by_id.get(id)).copied().filter(|p| *p < at))
-            .collect();
-        let (mut children, mut roots) = (vec![Vec::new(); count], Vec::new());
-        for (at, parent) in parents.iter().enumerate() {
-            match parent {
-                Some(parent) => children[*parent].push(at),
-                None => roots.push(at),
-            }
-        }
-        let mut on_path = vec![false; count];
-        let mut at = transcript.current.as_deref().and_then(|id| by_id.get(id)).copied();
-        while let Some(node) = at {
-            on_path[node] = true;
-            at = parents[node];
-        }
-        Self { parents, children, roots, on_path }
-    }
-
-    fn main_root(&self) -> Option<usize> {
-        self.roots.iter().find(|root| self.on_path[**root]).or(self.roots.first()).copied()
-    }
-
-    /// Returns the child that the text continues with: the child on the current path, or else the newest.
-    fn next(&self, node: usize) -> Option<usize> {
-        let children = &self.children[node];
-        children.iter().find(|kid| self.on_path[**kid]).or(children.last()).copied()
-    }
-}
-
 fn message(text: &mut String, place: usize, record: &Record) {
-    if record.content.parts.is_empty() && record.end == End::Complete {
+    if !is_shown(record) {
         return;
     }
-    let who = match record.role {
-        Role::System => "Instructions",
-        Role::User => "User",
-        Role::Assistant => "Assistant",
-        Role::Tool => "Tool",
-    };
-    let _ = write!(text, "\n## {}. {who}", place + 1);
+    let _ = write!(text, "\n## {}. {}", place + 1, who(record));
     if let Some(name) = record.name.as_deref().filter(|name| !name.is_empty()) {
         let _ = write!(text, " ({})", one_line(name));
     }
@@ -119,22 +67,6 @@ fn message(text: &mut String, place: usize, record: &Record) {
     for part in &record.content.parts {
         write_part(text, part);
     }
-}
-
-fn about(record: &Record) -> Vec<String> {
-    let mut about = Vec::new();
-    about.extend(record.at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()).map(|stamp| stamp.to_string()));
-    about.extend(record.model.as_deref().map(one_line));
-    if !record.lane.is_empty() {
-        about.push(format!("lane {}", one_line(&record.lane)));
-    }
-    if record.end != End::Complete {
-        about.push(record.end.name().to_owned());
-    }
-    if record.hidden {
-        about.push("hidden".to_owned());
-    }
-    about
 }
 
 fn write_part(text: &mut String, part: &Part) {
@@ -173,8 +105,4 @@ fn fenced(text: &mut String, language: &str, body: &str) {
 
 fn code(name: &str) -> String {
     format!("`{}`", one_line(name).replace('`', "'"))
-}
-
-fn one_line(text: &str) -> String {
-    NodeHead::preview_of(text)
 }

@@ -2,6 +2,7 @@
 //! Not for: splitting a file into values (`split`), the content of messages (`message`), or their order
 //! (`tree_builder`).
 
+use super::bundle::BundleCheck;
 use super::document::Document;
 use super::json::{self, Object};
 use super::message::Draft;
@@ -57,6 +58,8 @@ pub struct Stream {
     facts: Option<HashMap<Option<String>, Facts>>,
     /// The offsets of the lists after the current one.
     further: VecDeque<u64>,
+    /// The check of the file's records, if it is a bundle.
+    pub(super) bundle: Option<BundleCheck>,
     /// The current conversation.
     pub(super) document: Option<Box<Document>>,
     pub(super) out: VecDeque<Piece>,
@@ -111,6 +114,7 @@ impl Stream {
             names: (0, 0),
             facts: None,
             further: further.into(),
+            bundle: None,
             document: None,
             out: VecDeque::new(),
             pending: None,
@@ -168,6 +172,10 @@ impl Stream {
         self.number += 1;
         let place = self.place(self.number);
         let (position, weight) = (FilePosition { place: element.place, number: self.number }, element.weight);
+        let checked = self.check_record(&element);
+        if !self.report_record(checked, &place) {
+            return Ok(());
+        }
         let Some(element) = self.enter(element, &place)? else { return Ok(()) };
         let value = self.value(&element, &place);
         drop(element);
@@ -222,6 +230,9 @@ impl Stream {
                 return Ok(());
             }
         };
+        if self.begin_bundle(&mut object)? {
+            return Ok(());
+        }
         if is_message(&object) {
             // A bare array of messages and lines without ids are read in the same way; only the name of the format
             // differs.
@@ -269,7 +280,7 @@ impl Stream {
     }
 
     /// Returns the index of a session, which is added if it is new. `None` if there are too many sessions.
-    fn session_buffer(
+    pub(super) fn session_buffer(
         &mut self,
         session: Option<String>,
         source: Option<String>,
@@ -331,6 +342,7 @@ impl Stream {
                 );
                 self.notes.skip("file", why);
             }
+            self.end_bundle();
             self.over = true;
             return Ok(());
         };

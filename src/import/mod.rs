@@ -1,5 +1,5 @@
-//! Readers of other formats, which return neutral records: pleach JSON lines, JSON lists of chat messages, ChatGPT
-//! exports, and Telegram Desktop exports.
+//! Readers of other formats, which return neutral records: pleach JSON lines and bundles, JSON lists of chat messages,
+//! ChatGPT exports, and Telegram Desktop exports.
 //! Not for: storing the records (`engine`, `store`), or writing formats (`export`).
 //!
 //! The format is detected by content, never by file name. Everything readable is imported; the rest is reported with
@@ -8,6 +8,7 @@
 //! kept), and only the positions of finished messages. A conversation that is a separate document is read the same way
 //! (`document`). An import never uses more than 200 MB of memory.
 
+mod bundle;
 mod chatgpt;
 mod document;
 mod fingerprint;
@@ -27,6 +28,7 @@ mod telegram;
 mod telegram_tests;
 mod time;
 mod tree_builder;
+mod verify;
 
 use crate::domain::base::Failure;
 use crate::domain::conversation::ImportedFile;
@@ -37,6 +39,7 @@ use std::io::Cursor;
 
 pub use lines::Stream;
 pub use source::Input;
+pub use verify::{recorded, verify};
 
 /// The number of bytes at the beginning of a file that decide its format.
 pub const PREFIX: usize = 64 << 10;
@@ -66,8 +69,8 @@ pub enum ImportError {
     Database { file: String },
     /// No reader knows the format.
     #[error(
-        "{file} is not in a known format: {why}. Known formats: pleach JSON lines, chat messages JSON, ChatGPT \
-            exports and Telegram Desktop exports."
+        "{file} is not in a known format: {why}. Known formats: pleach JSON lines and bundles, chat messages \
+            JSON, ChatGPT exports and Telegram Desktop exports."
     )]
     Unknown {
         file: String,

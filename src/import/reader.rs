@@ -1,6 +1,7 @@
 //! Reads single messages of a file, in the order of the file or again from an offset.
 //! Not for: the content of a message (`message`, `chatgpt`), or splitting the file (`split`).
 
+use super::bundle;
 use super::chatgpt::Nodes;
 use super::json::{self, Object};
 use super::lines::trimmed;
@@ -76,6 +77,7 @@ impl Reader {
 
 /// Removes and returns a message's facts about its session: the id, the source, and the title.
 pub(super) fn bare(object: &mut Object) -> (Option<String>, Option<String>, Option<String>) {
+    bundle::strip(object);
     (json::id(object, "session"), json::text(object, "source"), json::text(object, "title"))
 }
 

@@ -11,7 +11,7 @@ use crate::config::commands::command::Format;
 use crate::domain::base::{Failure, SessionId};
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{ImportResult, MarkKind, Role};
-use crate::engine::api::{Act, Answer, BranchRequest, ItemName, SessionAnswer, SessionRequest};
+use crate::engine::api::{Act, Answer, BranchRequest, ItemName, SessionAnswer, SessionRequest, SessionView};
 use serde_json::json;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -100,41 +100,90 @@ pub(crate) fn export(
     let format = format.or_else(|| output.and_then(Format::of_file));
     if let (Some(file), None) = (to.0, format) {
         let text = format!("The ending of {} names no format.", file.display());
-        return Err(Failure::user(text).todo("Use .md, .json, or .jsonl, or give --format.").into());
+        return Err(Failure::user(text).todo("Use .md, .html, .json, .jsonl, or .bundle, or give --format.").into());
     }
-    let format = format.unwrap_or(Format::Jsonl);
     let view = run.open(false)?;
-    let (session, branch) = (Some(view.card.id.to_string()), (!all).then_some(view.current));
-    let transcript =
+    match format.unwrap_or(Format::Jsonl) {
+        Format::Bundle => export_bundle(run, &view, all, output),
+        format => export_messages(run, &view, (format, all, mask), output),
+    }
+}
+
+/// Exports messages in a format other than a bundle.
+fn export_messages(
+    run: &mut Run<'_, '_>,
+    view: &SessionView,
+    (format, all, mask): (Format, bool, bool),
+    output: Option<&Path>,
+) -> Result<(), Stop> {
+    // A page lists the other answers of the path, so it needs the whole tree.
+    let whole = all || format == Format::Html;
+    let (session, branch) = (Some(view.card.id.to_string()), (!whole).then_some(view.current));
+    let mut transcript =
         expect_answer!(run, Session(SessionAnswer::Transcript), SessionRequest::Transcript { session, branch });
-    let write = match format {
-        Format::Jsonl => run.formats.jsonl,
-        Format::Markdown => run.formats.markdown,
+    let mut count = transcript.records.len();
+    if format == Format::Html {
+        let branch = pick::branch(view, None)?;
+        let head = branch.head.and_then(|id| view.nodes.iter().find(|head| head.id == id));
+        transcript.current = head.map(|head| head.external_id.clone().unwrap_or_else(|| head.id.to_string()));
+        transcript.branches.iter_mut().for_each(|other| other.current = other.name == branch.name);
+        if !all {
+            count = pick::path(&pick::tree(view), branch).len();
+        }
+    }
+    let write = |mask| match format {
+        Format::Jsonl | Format::Bundle => (run.formats.jsonl)(&transcript, mask),
+        Format::Markdown => (run.formats.markdown)(&transcript, mask),
+        Format::Html => (run.formats.html)(&transcript, mask, all),
     };
-    let text = write(&transcript, mask);
-    if !mask && write(&transcript, true) != text {
+    let text = write(mask);
+    if !mask && write(true) != text {
         run.io.note("warning: the export contains text that looks like a secret; --mask masks it");
     }
     let text = if format == Format::Jsonl { escaped_lines(&text) } else { text };
     let Some(file) = output else {
-        if format == Format::Jsonl {
-            run.io.data(&text);
-        } else {
+        if format == Format::Markdown {
             run.io.words(&text);
+        } else {
+            run.io.data(&text);
         }
         return Ok(());
     };
-    save(file, &text).map_err(|error| {
+    save(run, file, &text, &counted(count as u64, "message"))
+}
+
+/// Exports a bundle, and prints its digest.
+fn export_bundle(run: &mut Run<'_, '_>, view: &SessionView, all: bool, output: Option<&Path>) -> Result<(), Stop> {
+    let (session, branch) = (Some(view.card.id.to_string()), (!all).then_some(view.current));
+    let bundle = expect_answer!(run, Session(SessionAnswer::Bundle), SessionRequest::Bundle { session, branch });
+    let written = (run.formats.bundles.write)(&bundle);
+    let masked = match written.masked {
+        0 => String::new(),
+        count => format!(", {} masked", counted(count as u64, "secret")),
+    };
+    let messages = counted(bundle.transcript.records.len() as u64, "message");
+    let contents = format!("{messages} and {}{masked}", counted(bundle.calls.len() as u64, "call"));
+    match output {
+        Some(file) => save(run, file, &written.text, &contents)?,
+        None => run.io.data(&written.text),
+    }
+    run.io.note(&format!("digest of the bundle: {}", written.digest));
+    Ok(())
+}
+
+/// Saves an export and says what it contains.
+fn save(run: &mut Run<'_, '_>, file: &Path, text: &str, contents: &str) -> Result<(), Stop> {
+    write_new(file, text).map_err(|error| {
         let failure = Failure::user(format!("{} can't be written: {error}.", file.display()));
         let exists = error.kind() == io::ErrorKind::AlreadyExists;
         if exists { failure.todo("Choose another name, or delete the file first.") } else { failure }
     })?;
-    run.io.note(&format!("{} written to {}", counted(transcript.records.len() as u64, "message"), file.display()));
+    run.io.note(&format!("{contents} written to {}", file.display()));
     Ok(())
 }
 
 /// Writes a new file that only its owner can read. Fails if the file exists.
-fn save(file: &Path, text: &str) -> io::Result<()> {
+fn write_new(file: &Path, text: &str) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -203,7 +252,20 @@ mod tests {
                 assert_eq!(json, !markdown, "{path}");
             }
         }
-        let printed = execute(&["export", "talk.html"], transcript);
+        let page = |all: &[&str]| execute(&[&["export", "--format", "html"], all].concat(), transcript);
+        assert_eq!((page(&[]).out, page(&["--all"]).out), ("<p>path\n".into(), "<p>whole\n".into()));
+        assert!(matches!(
+            page(&[]).seen.last(),
+            Some(Request::Session(SessionRequest::Transcript { branch: None, .. }))
+        ));
+        let bundle = |ticket, _: &Request| vec![answer(ticket, SessionAnswer::Bundle(Box::default()))];
+        let printed = execute(&["export", "--format", "bundle"], bundle);
+        assert_eq!(printed.out, "{}\n");
+        assert!(printed.err.contains("digest of the bundle: "), "{}", printed.err);
+        let file = folder.path().join("talk.bundle");
+        let printed = execute(&["export", file.to_str().unwrap()], bundle);
+        assert!(printed.err.contains("0 messages and 0 calls, 2 secrets masked written to"), "{}", printed.err);
+        let printed = execute(&["export", "talk.txt"], transcript);
         assert!(printed.code == 1 && printed.err.contains("names no format"), "{}", printed.err);
         let printed = execute(&["export", "--all", "--format", "markdown"], transcript);
         assert!(matches!(

@@ -4,6 +4,7 @@
 pub(super) mod aside;
 pub(super) mod ask;
 pub(super) mod branches;
+pub(super) mod bundles;
 pub(super) mod files;
 pub(super) mod lanes;
 pub(super) mod messages;

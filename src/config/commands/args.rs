@@ -1,6 +1,7 @@
 //! The command line: a command and the flags that every command accepts. The help texts document every command.
 //! Not for: the commands themselves (`command`), or running them (`cli`, `tui`).
 
+use super::calls::Replay;
 use super::command::Command;
 use super::number::number;
 use crate::domain::conversation::Overrides;
@@ -179,9 +180,15 @@ impl Args {
         }
     }
 
-    /// Whether the command runs without the engine: settings, completions, manual page.
+    /// Whether the command runs without the engine: settings, completions, manual page, bundles.
     pub fn local(&self) -> bool {
-        matches!(self.command, Some(Command::Config(_) | Command::Completions { .. } | Command::Man))
+        let of_program = matches!(self.command, Some(Command::Config(_) | Command::Completions { .. } | Command::Man));
+        of_program || self.reads_bundle()
+    }
+
+    /// Whether the command only reads a bundle.
+    pub fn reads_bundle(&self) -> bool {
+        matches!(self.command, Some(Command::Verify { .. } | Command::Replay(Replay { bundle: Some(_), .. })))
     }
 
     /// The description of the command line for clap, completions, and the manual page.

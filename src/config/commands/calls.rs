@@ -6,6 +6,7 @@ use super::number::number;
 use crate::domain::call::Limits;
 use crate::domain::call::race::micro;
 use clap::{Args as ClapArgs, Subcommand};
+use std::path::PathBuf;
 
 /// `compress`.
 #[derive(ClapArgs, Clone, Debug)]
@@ -175,4 +176,7 @@ pub struct Replay {
     /// Leave out this item: an id from `plans show RUN --json`, or a message id.
     #[arg(long, value_name = "ITEM", conflicts_with = "dry_run")]
     pub without: Option<String>,
+    /// Read the call from this bundle: check its request, and print the recorded answer. Sends nothing.
+    #[arg(long, value_name = "FILE", conflicts_with = "without")]
+    pub bundle: Option<PathBuf>,
 }

@@ -273,8 +273,9 @@ pub enum Command {
     /// Import a conversation; a second import adds nothing.
     #[command(after_help = example("import conversations.json"))]
     Import {
-        /// JSON lines, OpenAI messages, or an export of ChatGPT or Telegram Desktop (`result.json`) of any size; `-`
-        /// reads standard input, up to 2 GiB. Messages larger than 4 MiB are shortened and reported.
+        /// JSON lines, OpenAI messages, a bundle (its messages and branches), or an export of ChatGPT or Telegram Desktop
+        /// (`result.json`) of any size; `-` reads standard input, up to 2 GiB. Messages larger than 4 MiB are shortened
+        /// and reported.
         file: PathBuf,
         /// Send the imported system prompts with every request, as instructions (`pleach undo` reverts this).
         #[arg(long)]
@@ -283,7 +284,8 @@ pub enum Command {
     /// Export a conversation.
     #[command(after_help = example("export talk.md"))]
     Export {
-        /// Write to this file, in the format of its ending: `.md`, `.json`, or `.jsonl`. Only you can read the file.
+        /// Write to this file, in the format of its ending: `.md`, `.html`, `.json`, `.jsonl`, or `.bundle`. Only you can
+        /// read the file.
         #[arg(conflicts_with = "output")]
         file: Option<PathBuf>,
         /// The format; the default is the format of the file's ending, or else jsonl (in the workbench: markdown).
@@ -292,12 +294,22 @@ pub enum Command {
         /// Export the whole tree of the session, not only the branch.
         #[arg(long)]
         all: bool,
-        /// Mask text that looks like a secret.
+        /// Mask text that looks like a secret. A bundle is always masked.
         #[arg(long)]
         mask: bool,
         /// Write to a file that only you can read.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
+    },
+    /// Check a bundle: whether any record was changed, moved, or removed since its export.
+    ///
+    /// Each record has a hash that covers it and all records before it. The last hash is the digest of the bundle, which
+    /// `export` prints too: equal digests mean equal bundles. Requests in the bundle are compared with the digest of what
+    /// was sent. A request with text that looks like a secret is not in the bundle, so it is only counted.
+    #[command(after_help = example("verify talk.bundle"))]
+    Verify {
+        /// The bundle; `-` reads standard input.
+        file: PathBuf,
     },
     /// List the models that the profiles offer.
     #[command(after_help = example("models"))]
@@ -357,6 +369,10 @@ pub enum Format {
     /// Text for readers.
     #[value(alias = "md")]
     Markdown,
+    /// One page for readers, without scripts, with the other answers at each branch point.
+    Html,
+    /// Messages with their calls, plans, searches, and tool calls, always masked; `verify` checks it.
+    Bundle,
 }
 
 impl Format {
@@ -366,6 +382,8 @@ impl Format {
         match ending.as_str() {
             "md" | "markdown" => Some(Self::Markdown),
             "json" | "jsonl" => Some(Self::Jsonl),
+            "html" | "htm" => Some(Self::Html),
+            "bundle" => Some(Self::Bundle),
             _ => None,
         }
     }

@@ -187,7 +187,7 @@ pub const GROUPS: &[(ActionGroup, &str)] = &[
     (ActionGroup::Call, "replay stats"),
     (ActionGroup::Tool, "mcp rules traces trust"),
     (ActionGroup::View, "theme"),
-    (ActionGroup::Session, "session export import profile model models config doctor backups completions man"),
+    (ActionGroup::Session, "session export import verify profile model models config doctor backups completions man"),
 ];
 
 static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {

@@ -1,5 +1,6 @@
 //! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, amounts of money, bar charts,
-//! findings of `pleach doctor`, families of values, enums with names, words of identifiers, integers as bytes.
+//! findings of `pleach doctor`, chains of hashed records, families of values, enums with names, words of identifiers,
+//! integers as bytes.
 //! Not for: anything about conversations or calls.
 
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub mod ids;
 pub mod money;
 pub(crate) mod named_enum;
 pub mod plain_text;
+pub mod record_chain;
 pub mod safe_text;
 pub mod secrets;
 pub mod time;

@@ -54,6 +54,23 @@ impl Safe {
         out
     }
 
+    /// Escapes control characters and invisible characters in JSON. The value stays the same: such characters occur only
+    /// inside strings, where the escape is valid. Line ends occur only between values and stay.
+    pub fn json(json: &str) -> String {
+        use fmt::Write as _;
+        let mut out = String::with_capacity(json.len());
+        for c in json.chars() {
+            if (c.is_control() && c != '\n') || is_invisible(c) {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            } else {
+                out.push(c);
+            }
+        }
+        out
+    }
+
     /// Returns text for the clipboard, and the number of characters left out: escape sequences, invisible characters,
     /// and control characters except tabs and line breaks.
     pub fn copied(raw: &str) -> (String, usize) {

@@ -72,6 +72,9 @@ const RULES: &[Rule] = &[
     ),
 ];
 
+/// The beginning of a mask.
+const MASK_START: &str = "[masked:";
+
 struct Compiled {
     any: RegexSet,
     each: Vec<Option<Regex>>,
@@ -105,6 +108,11 @@ pub fn mask(text: &str) -> (Cow<'_, str>, usize) {
     (text, found)
 }
 
+/// Whether a text contains a mask in place of a secret.
+pub fn was_masked(text: &str) -> bool {
+    text.contains(MASK_START)
+}
+
 /// Returns the number of secrets in a text.
 pub fn count(text: &str) -> usize {
     mask(text).1
@@ -118,7 +126,7 @@ fn mask_one(text: &str, regex: &Regex, rule: &Rule) -> Option<(String, usize)> {
             continue;
         }
         out.push_str(&text[from..secret.start()]);
-        out.push_str("[masked:");
+        out.push_str(MASK_START);
         out.push_str(rule.kind);
         out.push(']');
         from = secret.end();

@@ -1,7 +1,9 @@
-//! Calls to models: servers and profiles, runs, usage, prices, token counts, request bodies, races, retrieval sets.
+//! Calls to models: servers and profiles, runs, usage, prices, token counts, request bodies, races, retrieval sets,
+//! bundles of recorded calls.
 //! Not for: talking to a server (`llm`).
 
 pub mod address;
+pub mod bundle;
 pub mod code_set;
 pub mod embedding;
 pub mod item_use;
@@ -18,6 +20,7 @@ pub mod stop_cause;
 pub mod tokens;
 pub mod usage;
 
+pub use bundle::{Bundle, BundleCounts, BundleReport, BundledCall, RecordedCall};
 pub use code_set::{CodeCandidate, CodeOutcome, CodeSet};
 pub use embedding::{Embed, EmbedError, Purpose};
 pub use item_use::{CallUses, ItemUse, UnusedItem, UseCount, UseKind, UseTotals};

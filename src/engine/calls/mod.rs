@@ -1,7 +1,8 @@
-//! Stored calls (replayed, raced, compared, listed) and auxiliary calls.
+//! Stored calls (replayed, raced, compared, listed, bundled) and auxiliary calls.
 //! Not for: calls of a turn (`turns`).
 
 pub(super) mod auxiliary_call;
+pub(super) mod bundle;
 pub(super) mod comparisons;
 pub(super) mod diff_worker;
 pub(super) mod ledger;

@@ -98,15 +98,25 @@ impl Core {
 /// Renders a stored call again, from the store alone.
 pub(crate) fn replay_dry(store: &Store, prefix: &str) -> Result<Answer, Failure> {
     let run = one_run(store, prefix)?;
-    let stored = stored(store, &run)?;
     let session = Session::load(store, run.session)?;
-    let contents = if run.edited { Contents::default() } else { restored(store, &stored, &session, &run)? };
-    let (wire, outline) = match by_hand(&stored)? {
-        Some(wire) => (wire, Outline::new()),
-        None => rendered(&stored, &contents)?,
-    };
+    let stored = stored(store, &run)?;
+    let (wire, outline) = rendered_again(store, &session, &run, &stored)?;
     let request = Box::new(raw_request(&stored.plan, &wire, &outline));
     Ok(CallAnswer::Replayed { run: Box::new(run), request }.into())
+}
+
+/// Renders the request of a stored call of a loaded session.
+pub(crate) fn rendered_again(
+    store: &Store,
+    session: &Session,
+    run: &RunCard,
+    stored: &Stored,
+) -> Result<(Wire, Outline), Failure> {
+    let contents = if run.edited { Contents::default() } else { restored(store, stored, session, run)? };
+    match by_hand(stored)? {
+        Some(wire) => Ok((wire, Outline::new())),
+        None => rendered(stored, &contents),
+    }
 }
 
 impl Setup {

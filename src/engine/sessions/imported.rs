@@ -3,7 +3,7 @@
 //! Not for: reading files (`import`).
 
 use super::library::{dated, first_branch, origin_key, states_of};
-use crate::domain::base::{BranchId, Failure, FailureKind, Hash, NodeId, SessionId};
+use crate::domain::base::{BranchId, Failure, FailureKind, Hash, NodeId, SessionId, secrets};
 use crate::domain::conversation::message::node_key;
 use crate::domain::conversation::{
     Branch, BranchPointer, ImportResult, ImportedFile, IncomingPieces, Lane, Node, NodeHead, Piece, PieceReader,
@@ -270,7 +270,9 @@ impl SessionImport {
             let key = node_key(above.map(|(key, _)| key), record.role, content, 0, Some(origin));
             let own = record.id.parse::<NodeId>().ok().filter(|_| !self.made);
             let own = own.map(|id| known.by_id(session, id)).transpose()?.flatten();
-            let own = own.filter(|there| there.content == content || there.removed);
+            // A masked copy of a message is no other message.
+            let masked = || serde_json::to_string(&record.content).is_ok_and(|text| secrets::was_masked(&text));
+            let own = own.filter(|there| there.content == content || there.removed || masked());
             let there = if own.is_some() { own } else { known.by_key(session, key)? };
             let at = record.at.unwrap_or_else(|| above.map_or(first, |(_, above)| above.at));
             let at = at.max(above.map_or(i64::MIN, |(_, above)| above.at.saturating_add(1)));

@@ -410,19 +410,25 @@ pub(crate) fn transcript(store: &Store, named: Option<&str>, branch: Option<Bran
     let id = named_session(store, named)?.ok_or_else(Failure::no_session)?;
     let session = Session::load(store, id)?;
     let only = branch.map(|branch| session.branch(branch).cloned()).transpose()?;
-    let slots: Vec<Slot> = match &only {
-        Some(branch) => session.path(branch),
-        None => whole_tree(&session),
-    };
-    let heads: Vec<&NodeHead> = slots.iter().map(|slot| session.tree.head(*slot)).collect();
-    let ids: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
+    records_of(store, &session, only.as_ref())
+}
+
+/// Returns the places of the exported messages: the path of one branch, or the whole tree.
+pub(crate) fn exported(session: &Session, only: Option<&Branch>) -> Vec<Slot> {
+    only.map_or_else(|| whole_tree(session), |branch| session.path(branch))
+}
+
+/// Returns a loaded session, or one branch of it, as neutral records.
+pub(crate) fn records_of(store: &Store, session: &Session, only: Option<&Branch>) -> Result<Transcript, Failure> {
+    let id = session.card.id;
+    let ids: Vec<NodeId> = exported(session, only).into_iter().map(|slot| session.tree.head(slot).id).collect();
     let mut records = Vec::with_capacity(ids.len());
     for batch in ids.chunks(1_000) {
-        records.extend(store.nodes(batch)?.into_iter().map(|node| record(&session, node)));
+        records.extend(store.nodes(batch)?.into_iter().map(|node| record(session, node)));
     }
-    let standing = only.as_ref().or(session.branches.iter().find(|b| b.id == session.current));
+    let standing = only.or(session.branches.iter().find(|b| b.id == session.current));
     let current = standing.and_then(|branch| branch.head).and_then(|id| session.tree.get(id)).map(public_id);
     let source = store.setting(&origin_key(id))?.unwrap_or_else(|| format!("pleach:{id}"));
-    let branches = if only.is_some() { Vec::new() } else { pointers(&session) };
+    let branches = if only.is_some() { Vec::new() } else { pointers(session) };
     Ok(Transcript { source, title: session.card.title.clone(), records, current, branches })
 }

@@ -2,6 +2,7 @@
 //! Not for: what commands do in the engine (`engine`).
 
 mod bad_input;
+mod bundles;
 mod commands;
 mod drafts;
 mod exchange;

@@ -2,7 +2,7 @@
 //! Not for: one branch (`branch`).
 
 use crate::domain::base::BranchId;
-use crate::domain::call::{BranchRun, RunCard};
+use crate::domain::call::{BranchRun, Bundle, RunCard};
 use crate::domain::conversation::{
     Branch, FoundMessages, ImportResult, Node, NodeHead, SessionCard, Skipped, Tag, Transcript,
 };
@@ -28,6 +28,8 @@ pub enum SessionAnswer {
     },
     /// A session as neutral records.
     Transcript(Box<Transcript>),
+    /// A session with its calls.
+    Bundle(Box<Bundle>),
 }
 
 /// An open session for the screen, without contents of messages.

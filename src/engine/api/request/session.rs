@@ -69,4 +69,10 @@ pub enum SessionRequest {
         /// Only the path of this branch; the whole tree if `None`.
         branch: Option<BranchId>,
     },
+    /// Export a session with its calls: the whole tree, or one branch's path. Collected in the background.
+    Bundle {
+        session: NameOrId,
+        /// Only the path of this branch; the whole tree if `None`.
+        branch: Option<BranchId>,
+    },
 }
