@@ -1,8 +1,10 @@
 //! The command line: a command and the flags that every command accepts. The help texts document every command.
 //! Not for: the commands themselves (`command`), or running them (`cli`, `tui`).
 
+use super::EXAMPLE_PREFIX;
 use super::command::Command;
 use super::number::number;
+use super::table;
 use crate::config::settings::CallOverrides;
 use crate::domain::planning::{Layout, Mode};
 use clap::builder::NonEmptyStringValueParser;
@@ -28,7 +30,7 @@ NO_COLOR, NO_MOTION.";
 /// contains.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "pleach", version, after_help = AFTER_HELP, max_term_width = 100)]
-#[command(mut_subcommands(hide_unused))]
+#[command(mut_subcommands(complete_help))]
 pub struct Args {
     /// Flags that every command accepts.
     #[command(flatten)]
@@ -106,9 +108,24 @@ fn unused_below(command: &clap::Command, path: &str) -> Vec<&'static str> {
     own.into_iter().chain(below).reduce(both).unwrap_or_default()
 }
 
-/// Hides the flags of all commands that have no effect on this command or its subcommands.
-fn hide_unused(command: clap::Command) -> clap::Command {
-    hide_below(command, "")
+/// Completes the help of a command and its subcommands: hides the flags of all commands that have no effect, and gives a
+/// group of commands the example of one of them.
+fn complete_help(command: clap::Command) -> clap::Command {
+    with_example(hide_below(command, ""))
+}
+
+/// Returns the command with an example if it is a group of commands without one: the first example of a subcommand that
+/// has arguments.
+fn with_example(command: clap::Command) -> clap::Command {
+    let has_arguments = |help: &&clap::builder::StyledStr| {
+        let line = help.to_string();
+        line.strip_prefix(EXAMPLE_PREFIX).is_some_and(|line| line.split(' ').count() > 2)
+    };
+    let example = command.get_subcommands().filter_map(clap::Command::get_after_help).find(has_arguments);
+    match example.filter(|_| command.get_after_help().is_none()).cloned() {
+        Some(example) => command.after_help(example),
+        None => command,
+    }
 }
 
 fn hide_below(command: clap::Command, parent: &str) -> clap::Command {
@@ -181,6 +198,18 @@ impl Args {
     /// Whether the command runs without the engine: settings, completions, manual page.
     pub fn local(&self) -> bool {
         matches!(self.command, Some(Command::Config(_) | Command::Completions { .. } | Command::Man))
+    }
+
+    /// Returns why the command refuses `--json`, with its usage; `None` if it does not. The output of these commands is for
+    /// other programs, which read no JSON.
+    pub fn json_refusal(&self) -> Option<String> {
+        let name = match &self.command {
+            Some(Command::Completions { .. }) => "completions",
+            Some(Command::Man) => "man",
+            _ => return None,
+        };
+        let row = table::row_of(name).filter(|_| self.global.json)?;
+        Some(format!("{name} prints no JSON. {}", table::usages("pleach ", [row])))
     }
 
     /// The description of the command line for clap, completions, and the manual page.
@@ -441,6 +470,25 @@ mod tests {
         }
         let args = parse("memory add fact x --model m").unwrap();
         assert_eq!(args.global.model.as_deref(), Some("m"), "still accepted");
+    }
+
+    #[test]
+    fn the_help_of_every_command_has_an_example() {
+        fn check(command: &clap::Command, path: &str) {
+            for sub in command.get_subcommands() {
+                let path = format!("{path} {}", sub.get_name());
+                let example = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+                let (start, own) = (format!("{EXAMPLE_PREFIX}{}", path.trim_start()), !sub.has_subcommands());
+                assert!(example.starts_with(&start), "{path}: {example:?}");
+                assert!(own || parse(example.strip_prefix(EXAMPLE_PREFIX).unwrap()).is_ok(), "{path}: {example:?}");
+                check(sub, &path);
+            }
+        }
+        check(&Args::description(), "");
+        for (group, line) in [("branch", "branch fork retry --at 3"), ("session", "session new Login bug")] {
+            let help = parse(&format!("{group} --help")).unwrap_err().render().to_string();
+            assert!(help.trim_end().ends_with(&format!("{EXAMPLE_PREFIX}{line}")), "{help}");
+        }
     }
 
     #[test]

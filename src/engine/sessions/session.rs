@@ -66,27 +66,37 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Reads a session from the store.
-    pub(crate) fn load(store: &Store, id: SessionId) -> Result<Self, Failure> {
-        let card = store.session(id)?.ok_or_else(Failure::session_gone)?;
-        let mut session = Self {
+    /// Returns a session without messages and branches.
+    pub(crate) fn blank(card: SessionCard) -> Self {
+        Self {
+            current: BranchId(card.id.0),
             card,
-            tree: Arc::new(Tree::build(store.heads(id)?)),
-            branches: store.branches(id)?,
+            tree: Arc::new(Tree::build(Vec::new())),
+            branches: Vec::new(),
             states: Vec::new(),
             state_at: HashMap::new(),
             suggesting: Vec::new(),
+            runs: Arc::default(),
+            tags: BTreeMap::new(),
+            races: Vec::new(),
+            summaries: HashMap::new(),
+            state_missing: HashSet::new(),
+            paths: Paths::default(),
+        }
+    }
+
+    /// Reads a session from the store.
+    pub(crate) fn load(store: &Store, id: SessionId) -> Result<Self, Failure> {
+        let card = store.session(id)?.ok_or_else(Failure::session_gone)?;
+        let summaries = store.summaries(id)?.into_iter();
+        let mut session = Self {
+            tree: Arc::new(Tree::build(store.heads(id)?)),
+            branches: store.branches(id)?,
             runs: Arc::new(store.runs(id)?),
             tags: store.tags(id)?.into_iter().map(|tag| (tag.node, tag)).collect(),
             races: store.branch_runs(id)?,
-            summaries: store
-                .summaries(id)?
-                .into_iter()
-                .map(|summary| (summary.id, LoadedSummary::new(summary)))
-                .collect(),
-            current: BranchId(id.0),
-            state_missing: HashSet::new(),
-            paths: Paths::default(),
+            summaries: summaries.map(|summary| (summary.id, LoadedSummary::new(summary))).collect(),
+            ..Self::blank(card)
         };
         session.add_states(store.states(id)?);
         let last = store.last_branch(id)?;
