@@ -149,22 +149,22 @@ pub struct Global {
     /// The branch: id, unique prefix, or name.
     #[arg(short, long, global = true, value_name = "BRANCH")]
     pub branch: Option<String>,
-    /// Context mode for this call: off, light, or heavy.
+    /// The context mode for this call: off, light, or heavy.
     #[arg(long, global = true, value_name = "MODE", value_parser = mode)]
     pub mode: Option<Mode>,
-    /// Policy for this call.
+    /// The policy for this call.
     #[arg(long, global = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub policy: Option<String>,
-    /// Section order for this call: classic or `cache_friendly`.
+    /// The section order for this call: classic or `cache_friendly`.
     #[arg(long, global = true, value_name = "LAYOUT", value_parser = layout)]
     pub layout: Option<Layout>,
     /// The budget for this call, in tokens.
     #[arg(long, global = true, value_name = "TOKENS", value_parser = number::<u32>(1, None))]
     pub budget: Option<u32>,
-    /// Model for this call.
+    /// The model for this call.
     #[arg(long, global = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub model: Option<String>,
-    /// Profile for this call.
+    /// The profile for this call.
     #[arg(long, global = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub profile: Option<String>,
     /// Allow tool calls without approval in this call: a tool name, optionally with an argument pattern, as in

@@ -369,7 +369,9 @@ impl Worker {
         match opened {
             Ok((cache, is_damaged)) => {
                 if !cache.writes() {
-                    held.notes.push("Another process maintains this index; this run's changes are not saved.".into());
+                    held.notes.push(
+                        "Another process maintains this index; the changes of this process are not saved.".into(),
+                    );
                 }
                 if is_damaged {
                     let what = "The saved index was damaged or from another version;";
@@ -448,7 +450,7 @@ fn status(held: &LoadedWorkspace) -> IndexStatus {
 
 fn failed(error: CodeError) -> Failure {
     match error {
-        CodeError::Cancelled => Failure::new(FailureKind::Internal, "Indexing the code was stopped."),
+        CodeError::Cancelled => Failure::new(FailureKind::Internal, "Code indexing was stopped."),
         other => Failure::user(format!("{other}.")),
     }
 }

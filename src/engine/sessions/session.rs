@@ -304,7 +304,7 @@ impl From<crate::store::types::StoreError> for Failure {
         let todo = match &error {
             E::Busy => "Wait for it, stop it, or fork and ask there.",
             E::Moved => "Check the new state, then try again.",
-            E::Newer { .. } => "Use the newer program, or another store with --store.",
+            E::Newer { .. } => "Use the newer version of pleach, or name another store with --store.",
             E::Corrupt { .. } => {
                 "`pleach doctor --repair` moves the damaged store aside after asking, and starts from the newest \
                     backup; or \
@@ -312,7 +312,7 @@ impl From<crate::store::types::StoreError> for Failure {
             }
             E::Open { .. } => "Check the folder's permissions, or name another store with --store.",
             E::Full(_) => "Free some disk space; nothing on the screen is lost while pleach runs.",
-            E::ReadOnly => "Use --store to name a store that can be written.",
+            E::ReadOnly => "Name a writable store with --store.",
             E::Plan(_) => "All messages are intact, and you can continue. `pleach doctor --repair` drops such plans.",
             E::Sql(_) => "Try again; if it happens again, run `pleach doctor`.",
         };

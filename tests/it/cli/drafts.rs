@@ -201,10 +201,10 @@ fn acceptance_says_what_it_changes_in_the_next_request() {
     );
     home.ok(&["undo"]);
     home.ok(&["context", "window", "0"]);
-    let text = home.ok(&["compress", "--accept"]);
+    let text = home.ok(&["compress", "--up-to", "3", "--accept"]);
     assert!(text.contains("\nThe summary adds ") && text.contains("\n  - turn      turn 1: Step 1"), "{text}");
     home.ok(&["undo"]);
-    let next = home.json(&["compress", "--accept"])["next"].clone();
+    let next = home.json(&["compress", "--up-to", "3", "--accept"])["next"].clone();
     assert_eq!(next["est_total"], home.json(&["plan"])["est_total"], "{next}");
     let items = |name: &str| next[name].as_array().unwrap().clone();
     assert!(items("gained").iter().any(|item| item["kind"] == "summary"), "{next}");

@@ -212,8 +212,7 @@ fn sent_now(view: &ViewContext<'_>, draft: &SummaryDraft) -> Option<String> {
     };
     let count = plan.rows.iter().filter(is_sent).count();
     (count > 0).then(|| {
-        let turns = counted(count as u64, "turn");
-        format!("The next request sends {turns} of these in full; if you accept, it sends the summary instead.")
+        format!("The next request sends {count} of these turns in full; if you accept, it sends the summary instead.")
     })
 }
 
