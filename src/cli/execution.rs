@@ -44,9 +44,9 @@ impl Run<'_, '_> {
     }
 
     /// Opens the session and the branch that the flags name, or a new session that is not stored if there is none.
-    pub(super) fn open_for_plan(&mut self) -> Result<Arc<SessionView>, Stop> {
+    pub(super) fn open_unsaved(&mut self) -> Result<Arc<SessionView>, Stop> {
         let (session, branch) = (self.global.session.clone(), self.global.branch.clone());
-        self.client.open_by(SessionRequest::OpenForPlan { session, branch }, &mut self.io)
+        self.client.open_by(SessionRequest::OpenUnsaved { session, branch }, &mut self.io)
     }
 
     /// Sends a request and returns its answer.

@@ -69,7 +69,7 @@ impl Core {
 
     /// Opens a session by name or id; the last used session if `None`. If there is none, opens a new session that is not
     /// stored.
-    pub(crate) fn open_for_plan(&mut self, session: Option<&str>, branch: Option<&str>) -> Result<Answer, Failure> {
+    pub(crate) fn open_unsaved(&mut self, session: Option<&str>, branch: Option<&str>) -> Result<Answer, Failure> {
         let known = named_session(&self.store, session)?;
         let id = known.unwrap_or_else(|| SessionId(Uuid::now_v7()));
         if known.is_none() {

@@ -266,6 +266,9 @@ fn planning_creates_no_session() {
     assert!(body.contains("Why does the login fail?"), "{body}");
     assert!(home.json(&["plan", "--what-if", "Why?"])["ways"].as_array().is_some_and(|ways| !ways.is_empty()));
     assert!(home.ok(&["build", "Why?"]).contains("Why?") && home.ok(&["context", "show"]).contains("model"));
+    for list in [&["project"][..], &["skill"], &["module-summary"]] {
+        home.ok(list);
+    }
     assert_eq!(home.json(&["session", "list"]), serde_json::json!([]));
     assert_eq!(home.ok(&["session", "list"]).trim(), "No sessions yet.");
     let unknown = home.run(&["-s", "work", "plan", "Why?"]);

@@ -24,8 +24,9 @@ pub enum SessionRequest {
         /// Whether to make a session if there is none.
         create: bool,
     },
-    /// Open a session as `Open` does. If there is none, open a new one in memory only, whose first request can be planned.
-    OpenForPlan {
+    /// Open a session as `Open` does. If there is none, open a new one in memory only, so that its first
+    /// request can be planned.
+    OpenUnsaved {
         session: NameOrId,
         /// The branch to switch to; the last used one if `None`.
         branch: NameOrId,

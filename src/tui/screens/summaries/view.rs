@@ -11,7 +11,6 @@
 
 use super::model::{DraftScreen, Item, Part};
 use crate::domain::base::Hash;
-use crate::domain::call::tokens::counted;
 use crate::domain::conversation::Role;
 use crate::domain::planning::{Row, RowKind};
 use crate::domain::summary::{KeepReason, SourceTurn, Summary, SummaryAuthor, SummaryDraft, SummarySource};
