@@ -197,7 +197,12 @@ impl<'a> Client<'a> {
         io: &mut Io<'_>,
     ) -> Result<Arc<SessionView>, Stop> {
         let (session, branch) = (session.clone(), branch.clone());
-        match self.call(SessionRequest::Open { session, branch, create }, io)? {
+        self.open_by(SessionRequest::Open { session, branch, create }, io)
+    }
+
+    /// Opens the session that a request names.
+    pub(super) fn open_by(&mut self, request: SessionRequest, io: &mut Io<'_>) -> Result<Arc<SessionView>, Stop> {
+        match self.call(request, io)? {
             Answer::Session(SessionAnswer::Opened(view)) => {
                 for line in &view.recovered {
                     io.note(&in_commands(line));

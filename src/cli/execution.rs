@@ -11,7 +11,7 @@ use crate::domain::base::{BranchId, Failure, Safe};
 use crate::domain::call::bundle::{Bundle, BundleReport, RecordedCall, WrittenBundle};
 use crate::domain::conversation::{IncomingPieces, Transcript};
 use crate::domain::planning::blocked::UNSENT;
-use crate::engine::api::{Answer, BranchAnswer, Request, SessionView, TurnRequest};
+use crate::engine::api::{Answer, BranchAnswer, Request, SessionRequest, SessionView, TurnRequest};
 use serde_json::json;
 use std::io::{BufRead, IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -57,6 +57,12 @@ impl Run<'_, '_> {
     /// Opens the session and the branch that the flags name.
     pub(super) fn open(&mut self, create: bool) -> Result<Arc<SessionView>, Stop> {
         self.client.open(&self.global.session, &self.global.branch, create, &mut self.io)
+    }
+
+    /// Opens the session and the branch that the flags name, or a new session that is not stored if there is none.
+    pub(super) fn open_unsaved(&mut self) -> Result<Arc<SessionView>, Stop> {
+        let (session, branch) = (self.global.session.clone(), self.global.branch.clone());
+        self.client.open_by(SessionRequest::OpenUnsaved { session, branch }, &mut self.io)
     }
 
     /// Sends a request and returns its answer.

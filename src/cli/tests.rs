@@ -28,7 +28,7 @@ struct FakeSender {
 impl RequestSender for FakeSender {
     fn send(&self, ticket: Ticket, request: Request) {
         let events = match &request {
-            Request::Session(SessionRequest::Open { .. }) => {
+            Request::Session(SessionRequest::Open { .. } | SessionRequest::OpenUnsaved { .. }) => {
                 vec![answer(ticket, SessionAnswer::Opened(Arc::new(view())))]
             }
             other => (self.script)(ticket, other),

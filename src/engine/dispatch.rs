@@ -147,6 +147,7 @@ impl Core {
             SessionRequest::Open { session, branch, create } => {
                 self.open_session(session.as_deref(), branch.as_deref(), create)
             }
+            SessionRequest::OpenUnsaved { session, branch } => self.open_unsaved(session.as_deref(), branch.as_deref()),
             SessionRequest::OpenAt { session, node } => self.open_at(session, node),
             SessionRequest::Rename { session, title: None } => return self.title_by_model(ticket, session.as_deref()),
             SessionRequest::Rename { session, title: Some(title) } => self.rename_session(session.as_deref(), &title),

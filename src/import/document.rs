@@ -244,7 +244,7 @@ impl Stream {
             }
         }
         if truncated {
-            self.notes.skip(&*place, "the file breaks off; the messages before that point were read");
+            self.notes.skip(&*place, "the file is cut off; the messages before that point were read");
         }
         let Some(session) = session_buffer.begun else {
             if session_buffer.format == Some(chatgpt::FORMAT) {

@@ -242,7 +242,7 @@ fn an_account_is_one_conversation_for_each_chat() {
     text.truncate(text.find("\"gone\"").unwrap());
     let truncated = read(text.as_bytes(), "result.json").unwrap();
     assert_eq!(truncated.transcripts[..], reading.transcripts[..2]);
-    assert!(truncated.skipped.iter().any(|note| note.why.contains("breaks off")), "{:?}", truncated.skipped);
+    assert!(truncated.skipped.iter().any(|note| note.why.contains("is cut off")), "{:?}", truncated.skipped);
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn a_chat_that_breaks_off_keeps_its_beginning() {
     let cut = whole.find("\"id\": 3").unwrap();
     let reading = read(&whole.as_bytes()[..cut], "result.json").unwrap();
     assert_eq!(lanes(&reading.transcripts[0].records), [("1", ""), ("2", "")]);
-    assert!(reading.skipped.iter().any(|note| note.why.contains("breaks off")), "{:?}", reading.skipped);
+    assert!(reading.skipped.iter().any(|note| note.why.contains("is cut off")), "{:?}", reading.skipped);
     let other = json!({ "type": "fruit_chat", "id": "c", "messages": [{ "role": "user", "content": "a" }] });
     assert_eq!(read(other.to_string().as_bytes(), "x").unwrap().format, "openai", "its id is not one of a chat");
 }

@@ -176,8 +176,8 @@ impl Program {
             let _ = tokio::time::timeout(EXIT_TIMEOUT, listener).await;
         }
         Some(match (status.code(), signal(status)) {
-            (Some(code), _) => format!("it ended with exit code {code}"),
-            (None, Some(signal)) => format!("it was ended by signal {signal}"),
+            (Some(code), _) => format!("it exited with code {code}"),
+            (None, Some(signal)) => format!("it was terminated by signal {signal}"),
             (None, None) => "it ended".to_owned(),
         })
     }

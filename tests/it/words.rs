@@ -54,6 +54,13 @@ const BANNED: &[&str] = &[
     "goes on to",
     "called so",
     "prompt budget",
+    "asked for it",
+    "comes along",
+    "breaks off",
+    "are asked again",
+    "names no export format",
+    "was ended by",
+    "which has it already",
 ];
 
 /// Terms that the command line's help and messages and the settings no longer use, in lowercase.

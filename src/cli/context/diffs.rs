@@ -40,7 +40,7 @@ pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<()
     let item = ItemName::Named { text: item.to_owned(), message };
     let history =
         expect_answer!(run, Plan(PlanAnswer::History), PlanRequest::Why { branch: view.current, item, most: None });
-    let next = in_next_request(run, &view, &history.atom);
+    let next = in_next_request(run, &view, (&history.atom, history.turn));
     let mut value = serde_json::to_value(&*history).unwrap_or_default();
     value["next"] = next.as_ref().map_or(Value::Null, NextRequest::shape);
     let next = next.map_or_else(String::new, |next| format!("\n\n{}", next.describe()));
@@ -75,11 +75,7 @@ impl NextRequest {
             None => {}
             Some((command, Err(why))) => drop(writeln!(text, "With `pleach {command}`, no request would fit: {why}")),
             Some((command, Ok(figures))) => {
-                let tokens = |at: usize| counted(u64::from(figures.sums[at].1), "token");
-                let _ = writeln!(text, "`pleach {command}` adds {} and removes {}:", tokens(0), tokens(1));
-                what_if::named(&mut text, "+", &figures.gained, figures.sums[0]);
-                what_if::named(&mut text, "-", &figures.lost, figures.sums[1]);
-                what_if::changed(&mut text, figures);
+                text.push_str(&what_if::effect(&format!("`pleach {command}`"), figures));
             }
         }
         text.trim_end().to_owned()
@@ -87,7 +83,11 @@ impl NextRequest {
 }
 
 /// Returns an item in the next request; `None` if it is not part of it, or if no request can be planned.
-fn in_next_request(run: &mut Run<'_, '_>, view: &SessionView, atom: &Atom) -> Option<NextRequest> {
+fn in_next_request(
+    run: &mut Run<'_, '_>,
+    view: &SessionView,
+    (atom, turn): (&Atom, Option<u32>),
+) -> Option<NextRequest> {
     let Ok(Planned::Plan { plan, .. }) = run.client.plan(view, Draft::default(), &mut run.io) else { return None };
     let tree = pick::tree(view);
     let depth = |key: Hash| tree.by_key(key).map(|slot| tree.depth(slot));
@@ -104,6 +104,10 @@ fn in_next_request(run: &mut Run<'_, '_>, view: &SessionView, atom: &Atom) -> Op
     let row = row_matching::row(&plan, atom).filter(|row| !row.included());
     let remedy = match row.map(|row| (&row.verdict, row.item_name())) {
         Some((Verdict::Out { remedy: Some(remedy), .. }, name)) => effect(run, view, (atom, &name), remedy),
+        // The row of a range has the remedy of all its turns: to choose one of them.
+        None if place.shared => {
+            turn.and_then(|turn| effect(run, view, (atom, &turn.to_string()), &Remedy::include_once()))
+        }
         _ => None,
     };
     Some(NextRequest { place, remedy })

@@ -2,14 +2,16 @@
 //! Not for: making a draft (`summaries`).
 
 use super::summaries::{draft_shape, indexes, print_draft, request_draft};
+use super::what_if;
 use crate::cli::client::expect_answer;
 use crate::cli::stop::Stop;
 use crate::cli::{Run, editor};
 use crate::config::commands::calls::DraftCommand;
 use crate::domain::base::{BranchId, Failure};
+use crate::domain::planning::{ContextPlan, PlanFigures, Row, RowKind};
 use crate::domain::summary::SummaryDraft;
 use crate::domain::summary::draft::DRAFT_COMMANDS;
-use crate::engine::api::{Request, SummaryAct, SummaryAnswer};
+use crate::engine::api::{Draft, Planned, Request, SessionView, SummaryAct, SummaryAnswer};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -22,10 +24,11 @@ pub(super) fn run(run: &mut Run<'_, '_>, command: &DraftCommand) -> Result<(), S
         DraftCommand::Edit { text } => run.io.text(text)?,
         DraftCommand::Draft | DraftCommand::Accept { .. } | DraftCommand::Discard => None,
     };
-    let branch = run.open(false)?.current;
+    let view = run.open(false)?;
+    let branch = view.current;
     match command {
         DraftCommand::Draft => show(run, branch),
-        DraftCommand::Accept { keep } => accept(run, branch, keep),
+        DraftCommand::Accept { keep } => accept(run, &view, keep),
         DraftCommand::Edit { .. } => edit(run, branch, new_text),
         DraftCommand::Discard => {
             run.change(Request::Summary { branch, act: SummaryAct::Reject }, "The draft is discarded.")
@@ -65,24 +68,66 @@ fn required(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Arc<SummaryDraft>
     Ok(waiting(run, branch)?.ok_or_else(none)?)
 }
 
-fn accept(run: &mut Run<'_, '_>, branch: BranchId, keep: &[String]) -> Result<(), Stop> {
-    let draft = required(run, branch)?;
-    let draft = self::keep(run, branch, draft, keep)?;
-    run.call(accept_request(branch, &draft))?;
+fn accept(run: &mut Run<'_, '_>, view: &SessionView, keep: &[String]) -> Result<(), Stop> {
+    let draft = required(run, view.current)?;
+    let draft = self::keep(run, view.current, draft, keep)?;
+    let accepted = accept_draft(run, view, &draft)?;
     if run.io.json {
-        return run.io.value(&draft_shape(&draft, true));
+        return run.io.value(&accepted.shape(&draft));
     }
-    run.io.say(&accepted_sentence(&draft));
+    run.io.say(&accepted.describe(&draft));
     Ok(())
 }
 
-pub(super) fn accept_request(branch: BranchId, draft: &SummaryDraft) -> Request {
-    Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } }
+/// The effect of an accepted draft on the next request.
+pub(super) struct Accepted {
+    /// The plan after the acceptance, compared with the plan before; `None` if one of them can't be made.
+    figures: Option<PlanFigures>,
+    /// Why the next request leaves the summary out, as a sentence; `None` if it does not.
+    left_out: Option<String>,
 }
 
-pub(super) fn accepted_sentence(draft: &SummaryDraft) -> String {
-    let (from, to) = draft.summary.turns;
-    format!("Accepted: this summary replaces turns {from}–{to}; `pleach summary undo` undoes it.")
+/// Accepts a draft.
+pub(super) fn accept_draft(run: &mut Run<'_, '_>, view: &SessionView, draft: &SummaryDraft) -> Result<Accepted, Stop> {
+    let before = next_plan(run, view);
+    run.call(Request::Summary { branch: view.current, act: SummaryAct::Accept { draft: draft.number } })?;
+    let Some((before, after)) = before.zip(next_plan(run, view)) else {
+        return Ok(Accepted { figures: None, left_out: None });
+    };
+    let is_new = |row: &&Row| row.kind == RowKind::Summary && before.rows.iter().all(|other| other.atom != row.atom);
+    let left_out = after.excluded().find(is_new).map(|row| row.reason.sentence());
+    Ok(Accepted { figures: Some(PlanFigures::of(&after, &before, None, None)), left_out })
+}
+
+fn next_plan(run: &mut Run<'_, '_>, view: &SessionView) -> Option<Arc<ContextPlan>> {
+    match run.client.plan(view, Draft::default(), &mut run.io) {
+        Ok(Planned::Plan { plan, .. }) => Some(plan),
+        Ok(Planned::Blocked(_)) | Err(_) => None,
+    }
+}
+
+impl Accepted {
+    pub(super) fn shape(&self, draft: &SummaryDraft) -> Value {
+        let mut value = draft_shape(draft, true);
+        value["next"] = self.figures.as_ref().map_or(Value::Null, what_if::figures);
+        value
+    }
+
+    pub(super) fn describe(&self, draft: &SummaryDraft) -> String {
+        let (from, to) = draft.summary.turns;
+        let text = format!("Accepted: this summary replaces turns {from}–{to}; `pleach summary undo` undoes it.");
+        let effect = match (self.figures.clone(), &self.left_out) {
+            (None, _) => return text,
+            (Some(_), Some(why)) => format!("The summary changes nothing in the next request: it is left out. {why}"),
+            (Some(mut figures), None) => {
+                // The summary represents its own turns. A newer turn that leaves for the summary is lost, so it comes
+                // first.
+                figures.lost.sort_by_key(|item| item.turn.is_none_or(|turn| turn <= to));
+                what_if::effect("The summary", &figures)
+            }
+        };
+        format!("{text}\n{}", effect.trim_end())
+    }
 }
 
 /// Returns the draft with these dropped items kept.

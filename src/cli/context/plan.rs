@@ -44,7 +44,7 @@ pub(crate) fn draft_of(
     (edit, regenerate): Again<'_>,
 ) -> Result<(Arc<SessionView>, Draft), Stop> {
     let text = if regenerate.is_some() { None } else { run.io.message(words)? };
-    let view = run.open(true)?;
+    let view = run.open_unsaved()?;
     let kind = match (edit, regenerate) {
         (Some(message), _) => ask::edit_draft(&view, message)?,
         (None, Some(message)) => ask::regenerate_draft(&view, Some(message).filter(|m| !m.is_empty()))?,

@@ -214,3 +214,18 @@ fn the_commands_of_hints_exist() {
     let remedy = Remedy { action: "search-anyway".into(), does: String::new() };
     assert_eq!(remedy.command("3"), None, "only the screen has this act");
 }
+
+#[test]
+fn the_effect_of_an_act_names_what_changes() {
+    use crate::cli::context::what_if::effect;
+    use crate::domain::planning::{ChangedItem, PlanFigures};
+    let plan = solved();
+    let none = PlanFigures::of(&plan, &plan, None, None);
+    assert_eq!(effect("`pleach include 4`", &none), "`pleach include 4` changes nothing in the next request.\n");
+    let change = ChangedItem { kind: RowKind::Turn, title: "row 2".into(), turn: Some(2), before: 50, after: 9 };
+    let shortened = PlanFigures { changed: 1, changes: vec![change], ..none.clone() };
+    let text = effect("`pleach include 4`", &shortened);
+    assert!(text.starts_with("`pleach include 4` changes 1 item of the next request:\n  ~ turn"), "{text}");
+    let adds = effect("The summary", &PlanFigures { sums: [(1, 40), (0, 0)], ..none });
+    assert!(adds.starts_with("The summary adds 40 tokens and removes 0 tokens:\n"), "{adds}");
+}

@@ -29,19 +29,15 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, args: &Compress) -> Result<(), Sto
     let kind = if args.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
     let mut draft = request_draft(run, branch, SummaryAct::Draft { kind, up_to: args.up_to, by })?;
     draft = drafts::keep(run, branch, draft, &args.keep)?;
-    if args.accept {
-        run.call(drafts::accept_request(branch, &draft))?;
-    }
+    let accepted = if args.accept { Some(drafts::accept_draft(run, &view, &draft)?) } else { None };
     if run.io.json {
-        return run.io.value(&draft_shape(&draft, args.accept));
+        let drafted = || draft_shape(&draft, false);
+        return run.io.value(&accepted.map_or_else(drafted, |accepted| accepted.shape(&draft)));
     }
     print_draft(run, &draft);
     run.io.say("");
-    run.io.say(&if args.accept {
-        drafts::accepted_sentence(&draft)
-    } else {
-        "Nothing changed. --keep ITEM… keeps dropped items verbatim; --accept uses the summary.".to_owned()
-    });
+    let unchanged = "Nothing changed. --keep ITEM… keeps dropped items verbatim; --accept uses the summary.";
+    run.io.say(&accepted.map_or_else(|| unchanged.to_owned(), |accepted| accepted.describe(&draft)));
     Ok(())
 }
 

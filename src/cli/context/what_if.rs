@@ -10,6 +10,7 @@ use crate::cli::shape::prompt_cost;
 use crate::cli::stop::Stop;
 use crate::domain::base::Failure;
 use crate::domain::base::money::money;
+use crate::domain::call::tokens::counted;
 use crate::domain::planning::{ChangedItem, MovedItem, PlanFigures, WhatIf};
 use crate::engine::api::{PlanAnswer, PlanRequest};
 use serde_json::{Value, json};
@@ -77,7 +78,7 @@ fn line(title: &str, known: &PlanFigures) -> String {
 }
 
 /// Lists the first items gained or lost with their sign, one per line, and counts the others.
-pub(super) fn named(text: &mut String, sign: &str, items: &[MovedItem], (count, _): (u32, u32)) {
+fn named(text: &mut String, sign: &str, items: &[MovedItem], (count, _): (u32, u32)) {
     for item in items.iter().take(MAX_LISTED) {
         let turn = item.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
         let what = column(&format!("{turn}{}", item.title), 48);
@@ -87,6 +88,20 @@ pub(super) fn named(text: &mut String, sign: &str, items: &[MovedItem], (count, 
     if rest > 0 {
         let _ = writeln!(text, "  {sign} {rest} more");
     }
+}
+
+/// Says what `act` adds to the next request, removes from it, and changes in it.
+pub(super) fn effect(act: &str, figures: &PlanFigures) -> String {
+    let tokens = |at: usize| counted(u64::from(figures.sums[at].1), "token");
+    let mut text = match (figures.sums, figures.changed) {
+        ([(0, _), (0, _)], 0) => return format!("{act} changes nothing in the next request.\n"),
+        ([(0, _), (0, _)], many) => format!("{act} changes {} of the next request:\n", counted(many.into(), "item")),
+        _ => format!("{act} adds {} and removes {}:\n", tokens(0), tokens(1)),
+    };
+    named(&mut text, "+", &figures.gained, figures.sums[0]);
+    named(&mut text, "-", &figures.lost, figures.sums[1]);
+    changed(&mut text, figures);
+    text
 }
 
 fn shape(found: &WhatIf) -> Value {
@@ -145,7 +160,7 @@ fn change_shape(item: &ChangedItem) -> Value {
 }
 
 /// Lists the first items that are sent in another form, one per line, and counts the others.
-pub(super) fn changed(text: &mut String, known: &PlanFigures) {
+fn changed(text: &mut String, known: &PlanFigures) {
     for item in known.changes.iter().take(MAX_LISTED) {
         let turn = item.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
         let what = column(&format!("{turn}{}", item.title), 48);

@@ -15,7 +15,7 @@ use serde_json::json;
 pub(crate) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Result<(), Stop> {
     let text = run.io.message(words)?.unwrap_or_default();
     if text.trim().is_empty() {
-        return Err(Stop::Usage("The question is empty. Nothing was sent.".into()));
+        return Err(Stop::Usage("The question is empty; nothing was sent.".into()));
     }
     let view = run.open(true)?;
     let answer = run.call(TurnRequest::Aside { branch: view.current, text: text.into() })?;

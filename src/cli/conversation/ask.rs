@@ -9,7 +9,7 @@ use crate::domain::base::money::money;
 use crate::domain::base::{BranchId, Failure, FailureKind, RunId};
 use crate::domain::call::tokens::counted;
 use crate::domain::call::{RunCard, RunStatus, ShortRead};
-use crate::domain::conversation::{NodeHead, state};
+use crate::domain::conversation::{NodeHead, Role, state};
 use crate::domain::planning::ContextPlan;
 use crate::domain::planning::plan::Warning;
 use crate::domain::tool::resolution::unreadable;
@@ -74,25 +74,27 @@ pub(crate) fn edit(run: &mut Run<'_, '_>, message: &str, words: &[String], wait:
     let text = run.io.full_message(words)?;
     let view = open(run, false, wait)?;
     let edited = pick::message(&view, message)?;
-    let left = messages_after(&view, edited);
+    let left = left_behind(&view, edited);
     let draft = Draft { text: text.into(), kind: DraftKind::Edit(edited.id), ..Draft::default() };
     turn(run, &view, draft)?;
     note_left(run, left);
     Ok(())
 }
 
-/// Returns how many messages of the open branch follow a message.
-fn messages_after(view: &SessionView, message: &NodeHead) -> usize {
+/// Returns how many messages of the open branch follow a message, not counting tool results; 0 if no later turn follows.
+fn left_behind(view: &SessionView, message: &NodeHead) -> usize {
     let tree = pick::tree(view);
     let head = pick::branch(view, None).ok().and_then(|branch| branch.head);
     let path = head.and_then(|head| tree.slot(head)).map(|head| tree.path(head)).unwrap_or_default();
-    let at = path.iter().position(|slot| tree.head(*slot).id == message.id);
-    at.map_or(0, |at| path.len() - at - 1)
+    let after = path.iter().map(|slot| tree.head(*slot)).skip_while(|head| head.id != message.id).skip(1);
+    let roles: Vec<Role> = after.map(|head| head.role).collect();
+    let is_last = !roles.contains(&Role::User);
+    if is_last { 0 } else { roles.iter().filter(|role| **role != Role::Tool).count() }
 }
 
-/// Says that the branch ends earlier than before, if messages followed the old answer.
+/// Says that the branch ends earlier than before, if later turns followed.
 fn note_left(run: &mut Run<'_, '_>, left: usize) {
-    if left > 1 {
+    if left > 0 {
         let messages = counted(left as u64, "message");
         run.io.note(&format!(
             "the branch now ends with the new answer; {messages} after the old version are kept: `pleach undo` returns to them"
@@ -113,7 +115,7 @@ pub(crate) fn regenerate(run: &mut Run<'_, '_>, message: Option<&str>, wait: boo
         DraftKind::Regenerate(id) => view.nodes.iter().find(|node| node.id == id),
         _ => None,
     };
-    let left = question.map_or(0, |question| messages_after(&view, question));
+    let left = question.map_or(0, |question| left_behind(&view, question));
     turn(run, &view, Draft { kind, ..Draft::default() })?;
     note_left(run, left);
     Ok(())
@@ -523,6 +525,22 @@ mod tests {
             Harness { input: "{}", ..Harness::default() }.execute(&["ask", "--request", "-", "-"], |_, _| vec![]).code,
             2
         );
+    }
+
+    #[test]
+    fn tool_results_are_not_left_behind() {
+        let head = |n: u128, role| crate::domain::conversation::tree::tests::head(n, (n > 1).then_some(n - 1), role);
+        let mut roles = vec![Role::User, Role::Assistant, Role::Tool, Role::Tool, Role::Assistant];
+        let view = |roles: &[Role]| {
+            let mut view = crate::cli::tests::view();
+            view.nodes = roles.iter().zip(1..).map(|(role, n)| head(n, *role)).collect();
+            view.branches[0].head = view.nodes.last().map(|node| node.id);
+            view
+        };
+        let left = |roles: &[Role]| left_behind(&view(roles), &view(roles).nodes[0]);
+        assert_eq!(left(&roles), 0, "no turn follows the last one");
+        roles.extend([Role::User, Role::Assistant]);
+        assert_eq!(left(&roles), 4, "two answers of the turn, and a turn");
     }
 
     #[test]

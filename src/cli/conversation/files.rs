@@ -99,7 +99,7 @@ pub(crate) fn export(
     let output = to.0.or(to.1);
     let format = format.or_else(|| output.and_then(Format::of_file));
     if let (Some(file), None) = (to.0, format) {
-        let text = format!("The ending of {} names no format.", file.display());
+        let text = format!("The extension of {} names no export format.", file.display());
         return Err(Failure::user(text).todo("Use .md, .html, .json, .jsonl, or .bundle, or give --format.").into());
     }
     let view = run.open(false)?;
@@ -266,7 +266,7 @@ mod tests {
         let printed = execute(&["export", file.to_str().unwrap()], bundle);
         assert!(printed.err.contains("0 messages and 0 calls, 2 secrets masked written to"), "{}", printed.err);
         let printed = execute(&["export", "talk.txt"], transcript);
-        assert!(printed.code == 1 && printed.err.contains("names no format"), "{}", printed.err);
+        assert!(printed.code == 1 && printed.err.contains("names no export format"), "{}", printed.err);
         let printed = execute(&["export", "--all", "--format", "markdown"], transcript);
         assert!(matches!(
             printed.seen.last(),

@@ -117,12 +117,12 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
         BranchCommand::Keep { branch } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, Some(branch))?.id;
-            run.change(CallRequest::KeepOne { branch }, "Kept; the other branches of the race are archived.")
+            run.change(CallRequest::KeepOne { branch }, "Branch kept; the other branches of the race are archived.")
         }
         BranchCommand::Archive { branch, back } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, branch.as_deref())?.id;
-            let done_text = if *back { "Restored." } else { "Archived; its messages are kept." };
+            let done_text = if *back { "Branch restored." } else { "Branch archived; its messages are kept." };
             run.change(BranchRequest::Archive { branch, archived: !back }, done_text)
         }
     }

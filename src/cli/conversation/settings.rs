@@ -106,7 +106,9 @@ fn sentence(branch: &str, name: &str, value: &Value, is_own: bool) -> String {
     let what = match name {
         "mode" => format!("Branch {branch} is in mode {}", Mode::from_name(text).unwrap_or_default().title()),
         "budget" => match value.as_u64() {
-            None | Some(0) => format!("Branch {branch} has no budget set: the policy and the model's context decide"),
+            None | Some(0) => {
+                format!("Branch {branch} has no budget set: the policy and the model's context window determine it")
+            }
             Some(tokens) => format!("The budget of branch {branch} is {}", counted(tokens, "token")),
         },
         "personality" if text.is_empty() => format!("Branch {branch} has no personality"),
@@ -157,7 +159,7 @@ mod tests {
         );
         assert_eq!(
             sentence("main", "budget", &json!(0), false),
-            "Branch main has no budget set: the policy and the model's context decide (from the settings). `pleach budget \
+            "Branch main has no budget set: the policy and the model's context window determine it (from the settings). `pleach budget \
                 TOKENS` changes it."
         );
         assert_eq!(

@@ -140,6 +140,9 @@ pub(crate) fn choose_theme(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<
 
 /// Runs a command that does not need the engine.
 pub(crate) fn local(args: &Args, loaded: &Result<Config, ConfigError>, io: &mut Io<'_>) -> Result<(), Stop> {
+    if let Some(refusal) = args.json_refusal() {
+        return Err(Stop::Usage(refusal));
+    }
     match &args.command {
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();

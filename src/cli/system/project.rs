@@ -13,7 +13,8 @@ use crate::domain::summary::{Staleness, SummaryAuthor};
 use crate::engine::api::{ModuleAct, ProjectAct, Request, ToolAnswer, ToolRequest};
 
 pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -> Result<(), Stop> {
-    let view = run.open(true)?;
+    let marks = matches!(command, Some(ProjectCommand::Exclude { .. } | ProjectCommand::Include { .. }));
+    let view = if marks { run.open(true)? } else { run.open_unsaved()? };
     let branch = pick::branch(&view, None)?.id;
     let set = |path: &str, on: bool, once: bool| {
         ToolRequest::Project(ProjectAct::Set { branch, path: path.to_owned(), on: Some(on), once })
@@ -54,7 +55,7 @@ pub(crate) fn summary(
     by: SummaryAuthor,
     (undo, redo): (bool, bool),
 ) -> Result<(), Stop> {
-    let view = run.open(true)?;
+    let view = if path.is_some() { run.open(true)? } else { run.open_unsaved()? };
     let branch = pick::branch(&view, None)?.id;
     let ask = |act: ModuleAct| Request::Tool(ToolRequest::Project(ProjectAct::Module(act)));
     if let Some(path) = path {

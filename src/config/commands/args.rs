@@ -1,9 +1,11 @@
 //! The command line: a command and the flags that every command accepts. The help texts document every command.
 //! Not for: the commands themselves (`command`), or running them (`cli`, `tui`).
 
+use super::EXAMPLE_PREFIX;
 use super::calls::Replay;
 use super::command::Command;
 use super::number::number;
+use super::table;
 use crate::domain::conversation::Overrides;
 use crate::domain::planning::{Layout, Mode};
 use clap::builder::NonEmptyStringValueParser;
@@ -29,7 +31,7 @@ NO_COLOR, NO_MOTION.";
 /// contains.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "pleach", version, after_help = AFTER_HELP, max_term_width = 100)]
-#[command(mut_subcommands(hide_unused))]
+#[command(mut_subcommands(complete_help))]
 pub struct Args {
     /// Flags that every command accepts.
     #[command(flatten)]
@@ -107,9 +109,24 @@ fn unused_below(command: &clap::Command, path: &str) -> Vec<&'static str> {
     own.into_iter().chain(below).reduce(both).unwrap_or_default()
 }
 
-/// Hides the flags of all commands that have no effect on this command or its subcommands.
-fn hide_unused(command: clap::Command) -> clap::Command {
-    hide_below(command, "")
+/// Completes the help of a command and its subcommands: hides the flags of all commands that have no effect, and gives a
+/// group of commands the example of one of them.
+fn complete_help(command: clap::Command) -> clap::Command {
+    with_example(hide_below(command, ""))
+}
+
+/// Returns the command with an example if it is a group of commands without one: the first example of a subcommand that
+/// has arguments.
+fn with_example(command: clap::Command) -> clap::Command {
+    let has_arguments = |help: &&clap::builder::StyledStr| {
+        let line = help.to_string();
+        line.strip_prefix(EXAMPLE_PREFIX).is_some_and(|line| line.split(' ').count() > 2)
+    };
+    let example = command.get_subcommands().filter_map(clap::Command::get_after_help).find(has_arguments);
+    match example.filter(|_| command.get_after_help().is_none()).cloned() {
+        Some(example) => command.after_help(example),
+        None => command,
+    }
 }
 
 fn hide_below(command: clap::Command, parent: &str) -> clap::Command {
@@ -133,22 +150,22 @@ pub struct Global {
     /// The branch: id, unique prefix, or name.
     #[arg(short, long, global = true, value_name = "BRANCH")]
     pub branch: Option<String>,
-    /// Context mode for this call: off, light, or heavy.
+    /// The context mode for this call: off, light, or heavy.
     #[arg(long, global = true, value_name = "MODE", value_parser = mode)]
     pub mode: Option<Mode>,
-    /// Policy for this call.
+    /// The policy for this call.
     #[arg(long, global = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub policy: Option<String>,
-    /// Section order for this call: classic or `cache_friendly`.
+    /// The section order for this call: classic or `cache_friendly`.
     #[arg(long, global = true, value_name = "LAYOUT", value_parser = layout)]
     pub layout: Option<Layout>,
     /// The budget for this call, in tokens.
     #[arg(long, global = true, value_name = "TOKENS", value_parser = number::<u32>(1, None))]
     pub budget: Option<u32>,
-    /// Model for this call.
+    /// The model for this call.
     #[arg(long, global = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub model: Option<String>,
-    /// Profile for this call.
+    /// The profile for this call.
     #[arg(long, global = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub profile: Option<String>,
     /// Allow tool calls without approval in this call: a tool name, optionally with an argument pattern, as in
@@ -189,6 +206,18 @@ impl Args {
     /// Whether the command only reads a bundle.
     pub fn reads_bundle(&self) -> bool {
         matches!(self.command, Some(Command::Verify { .. } | Command::Replay(Replay { bundle: Some(_), .. })))
+    }
+
+    /// Returns why the command refuses `--json`, with its usage; `None` if it does not. The output of these commands is for
+    /// other programs, which read no JSON.
+    pub fn json_refusal(&self) -> Option<String> {
+        let name = match &self.command {
+            Some(Command::Completions { .. }) => "completions",
+            Some(Command::Man) => "man",
+            _ => return None,
+        };
+        let row = table::row_of(name).filter(|_| self.global.json)?;
+        Some(format!("{name} prints no JSON. {}", table::usages("pleach ", [row])))
     }
 
     /// The description of the command line for clap, completions, and the manual page.
@@ -449,6 +478,25 @@ mod tests {
         }
         let args = parse("memory add fact x --model m").unwrap();
         assert_eq!(args.global.model.as_deref(), Some("m"), "still accepted");
+    }
+
+    #[test]
+    fn the_help_of_every_command_has_an_example() {
+        fn check(command: &clap::Command, path: &str) {
+            for sub in command.get_subcommands() {
+                let path = format!("{path} {}", sub.get_name());
+                let example = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+                let (start, own) = (format!("{EXAMPLE_PREFIX}{}", path.trim_start()), !sub.has_subcommands());
+                assert!(example.starts_with(&start), "{path}: {example:?}");
+                assert!(own || parse(example.strip_prefix(EXAMPLE_PREFIX).unwrap()).is_ok(), "{path}: {example:?}");
+                check(sub, &path);
+            }
+        }
+        check(&Args::description(), "");
+        for (group, line) in [("branch", "branch fork retry --at 3"), ("session", "session new Login bug")] {
+            let help = parse(&format!("{group} --help")).unwrap_err().render().to_string();
+            assert!(help.trim_end().ends_with(&format!("{EXAMPLE_PREFIX}{line}")), "{help}");
+        }
     }
 
     #[test]

@@ -249,7 +249,7 @@ pub enum Command {
     /// Commands that show or change the branch's settings.
     #[command(flatten)]
     Set(SettingCommand),
-    /// Choose the color theme of the full-screen program; without a name, list the themes.
+    /// Choose the color theme of the workbench; without a name, list the themes.
     #[command(after_help = example("theme sepia"))]
     Theme {
         /// The theme's name.
@@ -284,11 +284,11 @@ pub enum Command {
     /// Export a conversation.
     #[command(after_help = example("export talk.md"))]
     Export {
-        /// Write to this file, in the format of its ending: `.md`, `.html`, `.json`, `.jsonl`, or `.bundle`. Only you can
+        /// Write to this file, in the format of its extension: `.md`, `.html`, `.json`, `.jsonl`, or `.bundle`. Only you can
         /// read the file.
         #[arg(conflicts_with = "output")]
         file: Option<PathBuf>,
-        /// The format; the default is the format of the file's ending, or else jsonl (in the workbench: markdown).
+        /// The format. The default is the format of the file's extension, or else jsonl (in the workbench: markdown).
         #[arg(long, value_enum)]
         format: Option<Format>,
         /// Export the whole tree of the session, not only the branch.
@@ -349,7 +349,7 @@ pub enum Command {
     /// Show, check, or change the settings.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Print a completion script.
+    /// Print a shell completion script.
     #[command(after_help = example("completions bash"))]
     Completions {
         /// The shell.
@@ -376,10 +376,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the format of a file name's ending, if the ending names one.
+    /// Returns the format of a file name's extension, if the extension names one.
     pub fn of_file(file: &Path) -> Option<Self> {
-        let ending = file.extension()?.to_str()?.to_lowercase();
-        match ending.as_str() {
+        let extension = file.extension()?.to_str()?.to_lowercase();
+        match extension.as_str() {
             "md" | "markdown" => Some(Self::Markdown),
             "json" | "jsonl" => Some(Self::Jsonl),
             "html" | "htm" => Some(Self::Html),

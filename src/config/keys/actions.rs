@@ -138,7 +138,7 @@ actions! {
         Branches free "branches" "Go to the branches.",
         Tree free "tree" "Show the session tree.",
         StartRace free "start-race" "Start a race: send the message to several models at once, each on its own branch.",
-        Fork guarded "fork" "Fork a branch here; an unsent message comes along.",
+        Fork guarded "fork" "Fork a branch here; an unsent message moves to the fork.",
         NextSibling guarded "next-sibling" "Show the next version.",
         PrevSibling guarded "prev-sibling" "Show the previous version.",
         Rename guarded "rename" "Rename the branch or session.",

@@ -138,9 +138,9 @@ fn beginning(query: &str) -> String {
 
 fn pass_reason(why: PassReason) -> &'static str {
     match why {
-        PassReason::Forced => "you asked for it",
+        PassReason::Forced => "you requested the search",
         PassReason::Named => "the message names a symbol or file",
-        PassReason::Focus => "a focus or an attached file limits it",
+        PassReason::Focus => "a focus or an attached file limits the search",
         PassReason::Cue
         | PassReason::Rare
         | PassReason::Several

@@ -187,7 +187,7 @@ impl ShortRead {
 
     /// Returns what to do, as a sentence.
     pub fn todo(self) -> &'static str {
-        "Set the real window as context_window in the profile, or give the model a larger window on the server."
+        "Set context_window in the profile to the server's actual value, or give the model a larger window on the server."
     }
 }
 

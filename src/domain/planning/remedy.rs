@@ -14,6 +14,11 @@ pub struct Remedy {
 }
 
 impl Remedy {
+    /// Returns the remedy that includes an item in the next request.
+    pub fn include_once() -> Self {
+        Self { action: "include-once".into(), does: "includes it in the next request".into() }
+    }
+
     /// Returns the command of the command line that does what the action does, with `item` as its argument if it takes
     /// an item: `include 3`. `None` if no command does. The only table of such commands.
     pub fn command(&self, item: &str) -> Option<String> {

@@ -71,8 +71,8 @@ impl Core {
             return Err(Failure::user("Select a message or a pinned text to pick."));
         }
         let what = match (swaps.len() - shared, shared) {
-            (0, 1) => format!("pinned 1 item on {}, which has it already", target.name),
-            (0, shared) => format!("pinned {shared} items on {}, which has them already", target.name),
+            (0, 1) => format!("pinned 1 item on {}, which already has it", target.name),
+            (0, shared) => format!("pinned {shared} items on {}, which already has them", target.name),
             (picked, 0) => format!("picked {} of {} for {}", counted(picked as u64, "item"), source.name, target.name),
             (picked, shared) => {
                 let all = picked + shared;

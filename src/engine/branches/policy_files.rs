@@ -30,7 +30,7 @@ impl Core {
         let folder = self.setup.policies_dir()?;
         match policy_files::step(&folder, name, forward) {
             Ok(Some((number, spec))) => {
-                Ok(self.take_policy(name, spec, format!("Policy {name} is at version {number} again.")))
+                Ok(self.take_policy(name, spec, format!("Policy {name} is back at version {number}.")))
             }
             Ok(None) if forward => Err(Failure::user(format!("There is no undone version of {name} to restore."))),
             Ok(None) => Err(Failure::user(format!("{name} has no earlier version."))),
@@ -59,7 +59,7 @@ impl Core {
 
 impl Setup {
     fn policies_dir(&self) -> Result<PathBuf, Failure> {
-        let none = || Failure::user("Policies can't be saved in this run.").kept("Your text is kept in the editor.");
+        let none = || Failure::user("Policies can't be saved in the demo.").kept("Your text is kept in the editor.");
         self.policies_dir.clone().ok_or_else(none)
     }
 

@@ -10,7 +10,7 @@ use crate::context::explain::transition;
 use crate::domain::base::{BranchId, Failure, Hash, NodeId};
 use crate::domain::call::RunCard;
 use crate::domain::conversation::memory;
-use crate::domain::conversation::{Atom, Branch, Change, Operation, Slot, Subject, Transition, Tree};
+use crate::domain::conversation::{Atom, Branch, Change, Operation, Role, Slot, Subject, Transition, Tree};
 use crate::domain::planning::row_matching::{self, subject};
 use crate::domain::planning::{
     CallRef, Cause, ContextPlan, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff, RowKind,
@@ -223,6 +223,7 @@ impl<'a> DiffContext<'a> {
         let history = self.history(session, branch)?;
         let stays = stays(session, &history, &atom, &opened);
         let (title, turn) = named(session, &atom, &opened).unwrap_or((title, None));
+        let turn = turn.or_else(|| turn_on_path(session, branch, &atom));
         let own = |(of, _): &&(Atom, Transition)| subject(of) == subject(&atom);
         let to_step = |(_, step): &(Atom, Transition)| HistoryStep {
             at: step.at,
@@ -247,6 +248,14 @@ impl SessionHistory {
         let ops = cut(self.ops.partition_point(|op| op.at <= from), self.ops.partition_point(|op| op.at <= to));
         (&self.steps[steps], &self.ops[ops])
     }
+}
+
+/// Returns the number of a turn on a branch's path.
+fn turn_on_path(session: &SessionSnapshot, branch: &Branch, atom: &Atom) -> Option<u32> {
+    let Atom::Turn { user, .. } = atom else { return None };
+    let path = session.tree.path(session.head(branch)?);
+    let mut asked = path.iter().map(|slot| session.tree.head(*slot)).filter(|head| head.role == Role::User);
+    u32::try_from(asked.position(|head| head.key == *user)? + 1).ok()
 }
 
 /// Returns the position of an item over the calls; consecutive calls without a change are one entry.
@@ -384,7 +393,6 @@ impl<'a> Spans<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::conversation::message::Role;
     use crate::domain::conversation::tree::tests::head;
 
     /// A path of the messages 1 to 4, and message 5, which also follows message 2.

@@ -368,7 +368,9 @@ impl Worker {
         match opened {
             Ok((cache, is_damaged)) => {
                 if !cache.writes() {
-                    loaded.notes.push("Another process maintains this index; this run's changes are not saved.".into());
+                    loaded.notes.push(
+                        "Another process maintains this index; the changes of this process are not saved.".into(),
+                    );
                 }
                 if is_damaged {
                     let what = "The saved index was damaged or from another version;";
@@ -447,7 +449,7 @@ fn status(loaded: &LoadedWorkspace) -> IndexStatus {
 
 fn failed(error: CodeError) -> Failure {
     match error {
-        CodeError::Cancelled => Failure::new(FailureKind::Internal, "Indexing the code was stopped."),
+        CodeError::Cancelled => Failure::new(FailureKind::Internal, "Code indexing was stopped."),
         other => Failure::user(format!("{other}.")),
     }
 }

@@ -66,6 +66,21 @@ impl Core {
         }
     }
 
+    /// Opens a session by name or id; the last used session if `None`. If there is none, opens a new session that is not
+    /// stored.
+    pub(crate) fn open_unsaved(&mut self, session: Option<&str>, branch: Option<&str>) -> Result<Answer, Failure> {
+        let known = named_session(&self.store, session)?;
+        let id = known.unwrap_or_else(|| SessionId(Uuid::now_v7()));
+        if known.is_none() {
+            let at = self.setup.now();
+            let card = SessionCard { id, title: dated(at), created_at: at, updated_at: at, messages: 0, branches: 1 };
+            let branch = first_branch(id, None, at);
+            let session = Session { current: branch.id, branches: vec![branch], ..Session::blank(card) };
+            self.sessions.open.insert(id, session);
+        }
+        self.open(id, branch, true)
+    }
+
     /// Removes a deleted session and everything about its branches from memory. Returns it if it was open.
     pub(crate) fn close_session(&mut self, id: SessionId) -> Option<Session> {
         let old = self.sessions.open.remove(&id)?;

@@ -66,27 +66,37 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Reads a session from the store.
-    pub(crate) fn load(store: &Store, id: SessionId) -> Result<Self, Failure> {
-        let card = store.session(id)?.ok_or_else(Failure::session_gone)?;
-        let mut session = Self {
+    /// Returns a session without messages and branches.
+    pub(crate) fn blank(card: SessionCard) -> Self {
+        Self {
+            current: BranchId(card.id.0),
             card,
-            tree: Arc::new(Tree::build(store.heads(id)?)),
-            branches: store.branches(id)?,
+            tree: Arc::new(Tree::build(Vec::new())),
+            branches: Vec::new(),
             states: Vec::new(),
             state_at: HashMap::new(),
             suggesting: Vec::new(),
+            runs: Arc::default(),
+            tags: BTreeMap::new(),
+            races: Vec::new(),
+            summaries: HashMap::new(),
+            state_missing: HashSet::new(),
+            paths: Paths::default(),
+        }
+    }
+
+    /// Reads a session from the store.
+    pub(crate) fn load(store: &Store, id: SessionId) -> Result<Self, Failure> {
+        let card = store.session(id)?.ok_or_else(Failure::session_gone)?;
+        let summaries = store.summaries(id)?.into_iter();
+        let mut session = Self {
+            tree: Arc::new(Tree::build(store.heads(id)?)),
+            branches: store.branches(id)?,
             runs: Arc::new(store.runs(id)?),
             tags: store.tags(id)?.into_iter().map(|tag| (tag.node, tag)).collect(),
             races: store.branch_runs(id)?,
-            summaries: store
-                .summaries(id)?
-                .into_iter()
-                .map(|summary| (summary.id, LoadedSummary::new(summary)))
-                .collect(),
-            current: BranchId(id.0),
-            state_missing: HashSet::new(),
-            paths: Paths::default(),
+            summaries: summaries.map(|summary| (summary.id, LoadedSummary::new(summary))).collect(),
+            ..Self::blank(card)
         };
         session.add_states(store.states(id)?);
         let last = store.last_branch(id)?;
@@ -294,7 +304,7 @@ impl From<crate::store::types::StoreError> for Failure {
         let todo = match &error {
             E::Busy => "Wait for it, stop it, or fork and ask there.",
             E::Moved => "Check the new state, then try again.",
-            E::Newer { .. } => "Use the newer program, or another store with --store.",
+            E::Newer { .. } => "Use the newer version of pleach, or name another store with --store.",
             E::Corrupt { .. } => {
                 "`pleach doctor --repair` moves the damaged store aside after asking, and starts from the newest \
                     backup; or \
@@ -302,7 +312,7 @@ impl From<crate::store::types::StoreError> for Failure {
             }
             E::Open { .. } => "Check the folder's permissions, or name another store with --store.",
             E::Full(_) => "Free some disk space; nothing on the screen is lost while pleach runs.",
-            E::ReadOnly => "Use --store to name a store that can be written.",
+            E::ReadOnly => "Name a writable store with --store.",
             E::Plan(_) => "All messages are intact, and you can continue. `pleach doctor --repair` drops such plans.",
             E::Sql(_) => "Try again; if it happens again, run `pleach doctor`.",
         };

@@ -62,7 +62,7 @@ impl Core {
         if most < MIN_SUMMARY {
             let is_budget = rules.policy.levels.total > rules.budget.prompt;
             let more_room = if is_budget { rules.budget.advice() } else { "give the policy a larger session level" };
-            return Err(Failure::user("The session level of the policy has no room for a further summary.")
+            return Err(Failure::user("The session level of the policy has no room for another summary.")
                 .kept("Nothing was changed.")
                 .todo(format!("Undo or shorten a summary, or {more_room}.")));
         }

@@ -21,7 +21,7 @@ impl Core {
             "No tools are offered here."
         };
         if let Err(why) = saved {
-            return Answer::Done(format!("{what} This lasts until pleach ends: {why}"));
+            return Answer::Done(format!("{what} This lasts only until pleach quits: {why}"));
         }
         let more = match self.reload_config() {
             Err(failure) => Some(format!("The settings could not be reloaded: {failure}")),
@@ -47,7 +47,7 @@ impl Core {
         }
         self.reload_config()?;
         Ok(Answer::Done(if yes {
-            "The folder's settings are in use; when they change, you are asked again.".into()
+            "The folder's settings are in use; pleach asks again when they change.".into()
         } else {
             "The folder's settings are not used.".into()
         }))

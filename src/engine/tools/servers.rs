@@ -223,7 +223,7 @@ impl Core {
         self.keep(self.setup.file_key(), &FolderAnswer { digest, yes });
         self.set_servers();
         Ok(Answer::Done(if yes {
-            "The folder's servers are starting; when the file changes, you are asked again.".into()
+            "The folder's servers are starting; pleach asks again when the file changes.".into()
         } else {
             "The folder's servers are not used.".into()
         }))

@@ -87,7 +87,7 @@ impl Core {
             let claim = store.await_claim(branch, &|| cancel.is_canceled(), || claim_owner(&now, workbench));
             match claim {
                 Some(claim) => Inbox::Turn(TurnReport::Claimed(ticket, branch, Box::new(claim))),
-                None => Inbox::Answer(ticket, Box::new(Err(Failure::user("Waiting for the branch was stopped.")))),
+                None => Inbox::Answer(ticket, Box::new(Err(Failure::user("Stopped waiting for the branch.")))),
             }
         });
         Ok(())

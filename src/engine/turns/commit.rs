@@ -40,7 +40,7 @@ impl Core {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Failure::new(FailureKind::Stale, "This answer was ended by another window."))
+        Err(Failure::new(FailureKind::Stale, "Another window ended this answer."))
     }
 
     fn reload_after_conflict(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {

@@ -270,7 +270,7 @@ impl Core {
         self.feed(branch, TurnInput::Cancel);
         if self.turns.live.get(&branch).is_some_and(|live| live.stalled && live.state.phase == Phase::Closed) {
             let given_up =
-                Failure::new(FailureKind::Store, "The store could not be written, and waiting for it was stopped.");
+                Failure::new(FailureKind::Store, "The store could not be written, and pleach no longer waits for it.");
             self.fail_turn(branch, given_up);
         }
         Ok(())

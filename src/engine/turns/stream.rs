@@ -74,7 +74,7 @@ impl Call {
 fn panicked() -> Outcome {
     let error = ProviderError {
         kind: ProviderErrorKind::Protocol,
-        what: "An internal error stopped reading the answer.".into(),
+        what: "An internal error interrupted the answer.".into(),
         hint: "Please report it with the log.".into(),
         status: None,
     };

@@ -63,7 +63,7 @@ pub(crate) fn answer(body: &Body) -> Answer {
 }
 
 const BRIEF_INTRO: &str =
-    "I am the offline model in its brief voice: I only name the one earlier passage that fits your message best.";
+    "I am the brief version of the offline model: I name only the one earlier passage that fits your message best.";
 
 fn intro(body: &Body) -> String {
     let characters: usize = body.messages.iter().map(|message| message.text.chars().count()).sum();

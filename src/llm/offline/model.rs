@@ -203,7 +203,7 @@ mod tests {
         let mut body = conversation();
         body["model"] = json!("offline-brief");
         let (brief, ..) = ask(&body);
-        assert!(brief.contains("brief voice") && brief.contains("> The harbour crane stands"), "{brief}");
+        assert!(brief.contains("brief version") && brief.contains("> The harbour crane stands"), "{brief}");
         assert!(!brief.contains("> Where is the harbour") && brief.contains("---STATE---"), "{brief}");
         body["messages"] = json!([{"role": "user", "content": "Hello"}]);
         assert!(ask(&body).0.contains("There is none."));

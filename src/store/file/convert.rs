@@ -113,9 +113,9 @@ impl ConversionTask {
         if converted && smaller && before > after {
             let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
             report(format!(
-                "The store shrank to {} MB from {} MB: its plans are stored in a smaller format.",
-                megabytes(after),
-                megabytes(before)
+                "The store shrank from {} MB to {} MB: its plans are stored in a smaller format.",
+                megabytes(before),
+                megabytes(after)
             ));
         }
         Ok(())

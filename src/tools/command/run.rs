@@ -324,7 +324,7 @@ fn answer(
         (None, Report { exit: Some(code), .. }) => {
             (if *code == 0 { ToolStatus::Ok } else { ToolStatus::Failed }, format!("exit {code}"))
         }
-        (None, Report { signal: Some(signal), .. }) => (ToolStatus::Failed, format!("ended by signal {signal}")),
+        (None, Report { signal: Some(signal), .. }) => (ToolStatus::Failed, format!("terminated by signal {signal}")),
         _ if known => (ToolStatus::Failed, "ended for an unknown reason".to_owned()),
         _ => (ToolStatus::Failed, "its guard process was ended; some of its processes may still run".to_owned()),
     };
@@ -443,7 +443,7 @@ mod tests {
         for (ended, report, status, line, code) in [
             (None, Some(exit(0)), Ok, "[exit 0]", Some(0)),
             (None, Some(exit(3)), Failed, "[exit 3]", Some(3)),
-            (None, Some(Report { signal: Some(9), ..Report::default() }), Failed, "[ended by signal 9]", None),
+            (None, Some(Report { signal: Some(9), ..Report::default() }), Failed, "[terminated by signal 9]", None),
             (None, Some(Report { too_many: true, ..exit(0) }), Failed, "[stopped: too many processes]", None),
             (None, Some(Report { failed: Some("no shell".into()), ..exit(1) }), Failed, "[not run: no shell]", Some(1)),
             (None, Some(Report::default()), Failed, "[ended for an unknown reason]", None),

@@ -141,7 +141,12 @@ impl Found {
             let _ = writeln!(body, "[only the first {} MB of all files were searched]", MAX_TOTAL_BYTES >> 20);
         }
         if self.long_files > 0 {
-            let _ = writeln!(body, "[of {} large files only the first {} MB]", self.long_files, MAX_FILE_BYTES >> 20);
+            let _ = writeln!(
+                body,
+                "[only the first {} MB of {} large files were searched]",
+                MAX_FILE_BYTES >> 20,
+                self.long_files
+            );
         }
         if self.hidden > 0 {
             let _ = writeln!(body, "{}", hidden_note(self.hidden));

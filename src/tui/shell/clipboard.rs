@@ -120,7 +120,7 @@ fn wait(child: &mut Child) -> std::io::Result<()> {
     loop {
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(()),
-            Some(status) => return Err(std::io::Error::other(format!("it ended with {status}"))),
+            Some(status) => return Err(std::io::Error::other(format!("it exited with {status}"))),
             None if began.elapsed() > TOOL_TIMEOUT => return Err(std::io::Error::other("it did not exit in time")),
             None => thread::sleep(Duration::from_millis(5)),
         }

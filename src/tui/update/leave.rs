@@ -92,7 +92,7 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
             model.composer.clear();
         }
         let key = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
-        let when = if model.facts.demo { "" } else { ", also after a restart" };
+        let when = if model.facts.demo { "" } else { ", even after a restart" };
         model.status.report("cleared", format!("Cleared. {key} restores the text{when}."), model.now);
         model.plan.touch(model.now);
         return;

@@ -188,3 +188,25 @@ fn later_requests_are_no_larger_with_summaries_used_at_once() {
         assert!(with <= without, "{with} tokens with summaries, {without} without");
     }
 }
+
+#[test]
+fn acceptance_says_what_it_changes_in_the_next_request() {
+    let home = Home::new("");
+    until_draft(&home, &[]);
+    let text = home.ok(&["summary", "accept"]);
+    assert!(text.starts_with("Accepted: this summary replaces turns 1–"), "{text}");
+    assert!(
+        text.contains("\nThe summary changes nothing in the next request: it is left out. The request would be larger"),
+        "{text}"
+    );
+    home.ok(&["undo"]);
+    home.ok(&["context", "window", "0"]);
+    let text = home.ok(&["compress", "--up-to", "3", "--accept"]);
+    assert!(text.contains("\nThe summary adds ") && text.contains("\n  - turn      turn 1: Step 1"), "{text}");
+    home.ok(&["undo"]);
+    let next = home.json(&["compress", "--up-to", "3", "--accept"])["next"].clone();
+    assert_eq!(next["est_total"], home.json(&["plan"])["est_total"], "{next}");
+    let items = |name: &str| next[name].as_array().unwrap().clone();
+    assert!(items("gained").iter().any(|item| item["kind"] == "summary"), "{next}");
+    assert!(items("lost").iter().any(|item| item["turn"] == 1), "{next}");
+}

@@ -253,3 +253,39 @@ fn acts_that_replace_something_say_so() {
     let once = home.ok(&["exclude", "--once", "1"]);
     assert!(once.contains("in place of its pin"), "{once}");
 }
+
+#[test]
+fn planning_creates_no_session() {
+    let home = Home::new("");
+    let text = home.ok(&["plan", "Why does the login fail?"]);
+    assert!(
+        text.contains("Why does the login fail?") && text.contains("Instructions, sent with every request."),
+        "{text}"
+    );
+    let body = home.ok(&["plan", "--request", "Why does the login fail?"]);
+    assert!(body.contains("Why does the login fail?"), "{body}");
+    assert!(home.json(&["plan", "--what-if", "Why?"])["ways"].as_array().is_some_and(|ways| !ways.is_empty()));
+    assert!(home.ok(&["build", "Why?"]).contains("Why?") && home.ok(&["context", "show"]).contains("model"));
+    for list in [&["project"][..], &["skill"], &["module-summary"]] {
+        home.ok(list);
+    }
+    assert_eq!(home.json(&["session", "list"]), serde_json::json!([]));
+    assert_eq!(home.ok(&["session", "list"]).trim(), "No sessions yet.");
+    let unknown = home.run(&["-s", "work", "plan", "Why?"]);
+    assert!(unknown.code == 1 && unknown.err.contains("There is no session \"work\"."), "{}", unknown.err);
+    home.ok(&["ask", "Why does the login fail?"]);
+    assert_eq!(home.json(&["session", "list"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn texts_for_other_programs_are_never_json() {
+    let home = Home::new("");
+    for (line, usage) in [
+        (&["completions", "bash", "--json"][..], "Usage: pleach completions SHELL. Example: pleach completions bash"),
+        (&["man", "--json"][..], "Usage: pleach man. Example: pleach man"),
+    ] {
+        let refused = home.run(line);
+        assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{line:?}: {}", refused.err);
+        assert!(refused.err.contains(usage) && refused.err.contains("prints no JSON"), "{}", refused.err);
+    }
+}

@@ -53,3 +53,28 @@ fn a_remedy_changes_what_it_says() {
     }
     assert!(removed > 0, "a turn left for another one");
 }
+
+/// A turn that shares its row with many others has the remedy that any of them has.
+#[test]
+fn the_remedy_of_a_turn_in_a_range() {
+    let home = Home::new("");
+    let file = home.path("long.jsonl");
+    let line = |turn: usize| {
+        let question = format!("Question {turn} about the port {}", "of the gateway ".repeat(20));
+        [("user", question), ("assistant", format!("The port is {turn}."))]
+            .map(|(role, content)| format!("{}\n", serde_json::json!({ "role": role, "content": content })))
+            .concat()
+    };
+    std::fs::write(&file, (1..=400).map(line).collect::<String>()).unwrap();
+    home.ok(&["import", file.to_str().unwrap()]);
+    let flags = ["--policy", "layered", "--budget", "3000"];
+    let plan = home.json(&[&flags[..], &["plan"]].concat());
+    let ranges = plan["excluded"].as_array().unwrap().iter().filter(|row| row["kind"] == "range");
+    assert!(ranges.count() > 0, "old turns share a row: {}", plan["excluded"]);
+    let why = home.json(&[&flags[..], &["plans", "why", "7"]].concat());
+    let remedy = &why["next"]["remedy"];
+    assert_eq!(remedy["command"], "include 7", "{why}");
+    assert_eq!(remedy["gained"][0]["turn"], 7, "{why}");
+    let text = home.ok(&[&flags[..], &["plans", "why", "7"]].concat());
+    assert!(text.contains("`pleach include 7` adds ") && text.contains(" and removes "), "{text}");
+}

@@ -71,7 +71,7 @@ fn try_fork_and_race(guide: &Guide) {
     guide.pty.until("two answers that differ", |screen| {
         instruction(screen).contains("Press Esc to keep both")
             && screen.contains("a placeholder that only")
-            && screen.contains("in its brief voice")
+            && screen.contains("the brief version")
     });
     guide.asked("6 of 9", "Press Esc to keep both", "\x1b");
 }

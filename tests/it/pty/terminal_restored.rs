@@ -94,7 +94,7 @@ fn panic_in_a_call_ends_only_the_call() {
     let pty = up(&home);
     pty.keys("A question\r");
     pty.until("it is said and the draft is back", |screen| {
-        screen.contains("An internal error stopped reading the answer") && screen.contains("> A question")
+        screen.contains("An internal error interrupted the answer") && screen.contains("> A question")
     });
     pty.keys("\x03\x04");
     let ended = clean(pty, 0);

@@ -69,7 +69,7 @@ fn tool_list(word: FileDecision) -> Box<ToolList> {
     tools[3].waits = true;
     tools[3].before = Some("Returns a tiny image.".into());
     let broken = ServerState::Failed {
-        why: "it ended with exit code 1: npm error 404 Not Found".into(),
+        why: "it exited with code 1: npm error 404 Not Found".into(),
         todo: "/mcp shows its output and restarts it.".into(),
     };
     let file = FileCard {
@@ -207,7 +207,7 @@ fn the_answer_to_an_act_goes_when_the_screen_closes() {
 }
 
 /// A notice that takes two rows in 80 columns.
-const LONG_NOTICE: &str = "weather could not be started again: it ended with exit code 1 right after it began, and its \
+const LONG_NOTICE: &str = "weather could not be started again: it exited with code 1 right after it began, and its \
                            output is below.";
 
 /// Whether the words of a text are all on the screen, on several rows.

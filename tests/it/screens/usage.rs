@@ -73,7 +73,7 @@ fn charts_for_any_number_of_calls() {
     let mut tiny = opened(23);
     picture("ledger", (40, 12), &mut tiny);
     tiny.press("j j j j");
-    assert!(tiny.screen(40, 12).contains("estimate off"), "j scrolls to the charts below");
+    assert!(tiny.screen(40, 12).contains("estimate error"), "j scrolls to the charts below");
     let mut plain = opened(23);
     plain.theme = Theme::built_in("none", true);
     let screen = plain.screen(120, 35);

@@ -222,11 +222,11 @@ fn unusable_servers_report_the_reason() {
     assert_eq!(hub.failed("silent").0, "it did not answer within 1 s");
     assert_eq!(hub.failed("gone").0, "the program /no/such/program was not found");
     assert_eq!(hub.failed("unset").0, "the variable KEY is not set");
-    assert_eq!(hub.failed("crash").0, "it ended with exit code 3: no such port");
+    assert_eq!(hub.failed("crash").0, "it exited with code 3: no such port");
     let off = hub.wait("off", |_| true);
     assert!(matches!(off.state, ServerState::Off { .. }) && off.tail.is_empty(), "it was not started");
     let output = hub.servers.call("crash", "echo", "{}", 100, &Watcher::default());
-    assert!(output.body.contains("can't be called: it ended with exit code 3"), "{output:?}");
+    assert!(output.body.contains("can't be called: it exited with code 3"), "{output:?}");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn server_that_dies_in_a_call_is_restarted() {
     let output = hub.call("die", "{}");
     assert_eq!(output.status, ToolStatus::Failed);
     let (why, server) = hub.failed("s");
-    assert_eq!(why, "it ended with exit code 9: out of memory");
+    assert_eq!(why, "it exited with code 9: out of memory");
     assert!(server.tools.is_empty(), "its tools are not to be had any more");
     hub.servers.restart("s");
     hub.ready("s");
@@ -525,7 +525,7 @@ fn dead_servers_tools_leave_the_plan() {
     assert_eq!(setup.client.last_trace().status, Some(ToolStatus::Failed));
     let gone = |event: &Event| {
         matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("The \
-        server s ended: it ended with exit code 9"))
+        server s ended: it exited with code 9"))
     };
     setup.client.wait(0, gone);
     assert!(setup.cost() < whole);
@@ -763,7 +763,7 @@ fn command_line_lists_servers_without_secrets() {
     home.configure(&format!("{trusted}[mcpServers.bad]\ncommand = \"sh\"\nargs = [\"-c\", \"echo no >&2; exit 4\"]\n"));
     let tested = home.run(&["mcp", "test", "bad"]);
     assert_eq!(tested.code, 1);
-    assert!(tested.err.contains("it ended with exit code 4: no"), "{}", tested.err);
+    assert!(tested.err.contains("it exited with code 4: no"), "{}", tested.err);
     let plan = home.ok(&["plan", "Hello", "--json"]);
     let tools = serde_json::from_str::<Value>(&plan).unwrap()["tools"].as_u64().unwrap();
     assert_eq!(Some(tools), serde_json::from_str::<Value>(&home.ok(&["mcp", "--json"])).unwrap()["tokens"].as_u64());

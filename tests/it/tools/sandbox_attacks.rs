@@ -404,8 +404,8 @@ fn works() {
     for (line, starts) in [
         ("exit 3", "[exit 3;"),
         (orphan, "[exit 3;"),
-        ("kill -9 $$", "[ended by signal 9;"),
-        ("kill $$", "[ended by signal 15;"),
+        ("kill -9 $$", "[terminated by signal 9;"),
+        ("kill $$", "[terminated by signal 15;"),
     ] {
         let done = place.line(line);
         assert!(done.output.body.starts_with(starts), "{line}: {}", done.output.body);

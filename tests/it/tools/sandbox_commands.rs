@@ -140,7 +140,7 @@ fn commands_report_their_end_and_output() {
     assert_eq!(failed.output.body, "[exit 3; no output]\n");
     let killed = place.line("kill -9 $$");
     assert_eq!((killed.output.status, killed.exit), (ToolStatus::Failed, None));
-    assert!(killed.output.body.starts_with("[ended by signal 9"), "{}", killed.output.body);
+    assert!(killed.output.body.starts_with("[terminated by signal 9"), "{}", killed.output.body);
     let inner = place.go(
         &json!({"line": "basename \"$PWD\"; cat; [ -t 0 ] || echo no terminal", "folder": "src"}),
         &Listener::default(),

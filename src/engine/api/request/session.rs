@@ -24,6 +24,13 @@ pub enum SessionRequest {
         /// Whether to make a session if there is none.
         create: bool,
     },
+    /// Open a session as `Open` does. If there is none, open a new one in memory only, so that its first
+    /// request can be planned.
+    OpenUnsaved {
+        session: NameOrId,
+        /// The branch to switch to; the last used one if `None`.
+        branch: NameOrId,
+    },
     /// Rename a session (undoable).
     Rename {
         session: NameOrId,

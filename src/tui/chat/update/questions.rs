@@ -100,7 +100,7 @@ pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &
     let wait = wait.map(|act| ('w', "wait, and send it when that answer is complete", act));
     let others = [
         ('f', "fork here and send it on the fork", Act::ForkAndSend(branch, draft)),
-        ('n', "neither; continue writing", Act::Close),
+        ('n', "neither; keep writing", Act::Close),
     ];
     open(model, "An answer is still arriving", words, wait.into_iter().chain(others));
 }

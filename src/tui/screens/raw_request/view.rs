@@ -188,7 +188,7 @@ fn hints(view: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
     let (hand, next) = (raw.edit.is_some(), raw.sent.is_none());
     let words = [
         (hand, Action::SendEdited, "send exactly these bytes"),
-        (next, Action::EditRequest, if hand { "continue editing" } else { "edit once and send" }),
+        (next, Action::EditRequest, if hand { "keep editing" } else { "edit once and send" }),
         (next, Action::EditJson, "edit as JSON"),
         (true, Action::Open, "fold"),
         (true, Action::Filter, "search"),

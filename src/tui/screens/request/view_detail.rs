@@ -202,7 +202,7 @@ fn has_no_effect(overlay: &RequestScreen) -> bool {
 /// The remedies for a request that does not fit; empty for a request that fits.
 fn choices(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let Some(Content::Blocked(blocked)) = &overlay.content else { return Vec::new() };
-    let mut rows = TextRows::plain("This request does not fit. To send a request:", room, Ink::Danger);
+    let mut rows = TextRows::plain("This request does not fit. To make it fit:", room, Ink::Danger);
     for choice in &blocked.choices {
         let key = match choice {
             BlockedRemedy::LargerBudget { .. } => Some(view.key_in(Action::BudgetUp, When::Overlay)),

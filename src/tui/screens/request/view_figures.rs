@@ -38,7 +38,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
     ));
     words.push(format!("Reserved for the answer: {} tokens.", number(budget.reserved_output)));
     words.push(format!(
-        "Safety margin: {} tokens of the budget, for what no estimate can count; the request may take {}.",
+        "Safety margin: {} tokens of the budget, because token counts are estimates; the request may take {}.",
         number(budget.safety),
         number(budget.prompt)
     ));

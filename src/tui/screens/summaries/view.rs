@@ -11,7 +11,6 @@
 
 use super::model::{DraftScreen, Item, Part};
 use crate::domain::base::Hash;
-use crate::domain::call::tokens::counted;
 use crate::domain::conversation::Role;
 use crate::domain::planning::{Row, RowKind};
 use crate::domain::summary::{KeepReason, SourceTurn, Summary, SummaryAuthor, SummaryDraft, SummarySource};
@@ -212,8 +211,7 @@ fn sent_now(view: &ViewContext<'_>, draft: &SummaryDraft) -> Option<String> {
     };
     let count = plan.rows.iter().filter(is_sent).count();
     (count > 0).then(|| {
-        let turns = counted(count as u64, "turn");
-        format!("The next request sends {turns} of these in full; if you accept, it sends the summary instead.")
+        format!("The next request sends {count} of these turns in full; if you accept, it sends the summary instead.")
     })
 }
 

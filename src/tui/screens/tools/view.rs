@@ -214,7 +214,7 @@ fn file_rows(file: &FileCard, width: usize) -> Vec<Line> {
             format!("{} in this folder configures servers. None starts until you approve the file.", file.path)
         }
         (None, FileDecision::Yes) => {
-            format!("You approved {} as it is now; if the file changes, you are asked again.", file.path)
+            format!("You approved {} as it is now; pleach asks again if the file changes.", file.path)
         }
         (None, FileDecision::No) => format!("You denied {} as it is now.", file.path),
     };

@@ -203,7 +203,7 @@ const REPLAY: [Part; 4] = [
         "The same call without that turn.",
     ),
     part(
-        "Did the answer change? {} marks the turn as important and suggests it as a pin; {} closes without that.",
+        "Did the answer change? {} marks the turn as important and suggests it as a pin; {} closes the screen without marking it.",
         &[(A::Mattered, W::Variants), (A::Leave, W::Always)],
         |model, tour| mattered(model, tour) || !model.layers.on::<RaceScreen>(),
         "A call can be tested item by item.",

@@ -35,7 +35,7 @@ named_enum! {
         Output => "tokens out",
         Cost => "cost",
         Cached => "cached",
-        Error => "estimate off",
+        Error => "estimate error",
     }
     fn title
 }
@@ -194,7 +194,7 @@ fn charts(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, room: R
 
 fn chart(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, of: ChartKind, area: Rect, buf: &mut Buffer) {
     let now = screen.selected().map(|call| of.figure(call)).unwrap_or_default();
-    let mut title = Line::of(Ink::Heading, &format!("{:<13}", of.title()));
+    let mut title = Line::of(Ink::Heading, &format!("{:<15}", of.title()));
     for part in of.sums(&ledger.totals) {
         if title.width() + part.len() + now.len() + 4 <= usize::from(area.width) {
             title.push(Ink::Dim, &format!("{part}  "));

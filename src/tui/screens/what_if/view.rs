@@ -147,7 +147,7 @@ fn one(
         Ok(known) => known,
         Err(why) => {
             // The detail of the selected row has the whole sentence.
-            let words = if why.kind == FailureKind::Blocked { "does not fit the budget" } else { "cannot be planned" };
+            let words = if why.kind == FailureKind::Blocked { "does not fit the budget" } else { "can't be planned" };
             let value = Line::of(Ink::Warn, words).with(Ink::Text, " ");
             return paint::pair(view.theme, &label, &value, row, buf);
         }
@@ -254,7 +254,7 @@ fn describe_current(known: &PlanFigures) -> String {
 fn describe_variant(title: &str, known: &PlanFigures, present: &PlanFigures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),
-        _ => format!("{} of {}", text::counted(u64::from(count), "item"), text::counted(u64::from(tokens), "token")),
+        _ => format!("{} ({})", text::counted(u64::from(count), "item"), text::counted(u64::from(tokens), "token")),
     };
     let without = (known.est + known.sums[1].1).saturating_sub(known.sums[0].1);
     let other = match (known.changed, signed(present.est, without)) {

@@ -131,7 +131,7 @@ fn ctrl_c_stops_then_clears_then_quits() {
     assert_eq!(stage.model.composer.first_line(), "not yet");
     stage.press("ctrl-c");
     assert!(stage.model.composer.is_empty());
-    assert!(stage.screen(120, 35).contains("Cleared. ↑ restores the text, also after a restart."));
+    assert!(stage.screen(120, 35).contains("Cleared. ↑ restores the text, even after a restart."));
     assert_eq!(cleared(&stage), ["not yet"], "it is stored");
     stage.press("up");
     assert_eq!(stage.model.composer.first_line(), "not yet");
