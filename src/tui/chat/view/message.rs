@@ -445,7 +445,7 @@ impl BlockBuilder<'_> {
         let Some(growing) = &mut cache.growing else { return };
         growing.rows.feed(shown);
         block.parts.push(growing.rows.done.clone());
-        block.own(growing.rows.open.clone());
+        block.parts.push(growing.rows.open.clone());
     }
 
     fn look(&self) -> MarkdownStyle {

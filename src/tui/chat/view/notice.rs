@@ -12,6 +12,8 @@ use crate::tui::view::prelude::*;
 const MAX_NOTICE_ROWS: u16 = 4;
 /// The most rows of a notice while a call needs approval.
 const MAX_NOTICE_ROWS_BESIDE_APPROVAL: u16 = 2;
+/// A screen over the chat shows notices if its area has more rows than this.
+const MIN_HEIGHT_NOTICE: u16 = 4;
 /// From this width on, the number of other notices stands in full words.
 const MIN_WIDTH_NOTICE_TAIL: u16 = 110;
 
@@ -25,7 +27,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 }
 
 /// The current notice at this width, on at most `most` lines; none without a notice.
-pub(crate) fn lines(view: &ViewContext<'_>, width: u16, most: u16) -> Vec<Line> {
+fn lines(view: &ViewContext<'_>, width: u16, most: u16) -> Vec<Line> {
     let Some(shown) = view.model.status.shown().filter(|_| most > 0) else { return Vec::new() };
     let (ink, sign) = match shown.severity {
         Severity::Notice => (Ink::Accent, view.theme.glyphs.dot),
@@ -54,11 +56,6 @@ fn wrapped(model: &Model, width: u16) -> Vec<String> {
     wrap::rows(Safe::line(&words.join(" ")).as_str(), room(model, width), 0)
 }
 
-/// How many rows the current notice gets on a screen over the chat: one, or two for a longer text.
-pub(crate) fn rows_on_screen(model: &Model, width: u16) -> u16 {
-    if wrapped(model, width).len() > 1 { 2 } else { 1 }
-}
-
 impl ViewContext<'_> {
     /// Draws a screen that covers the terminal, as [`Self::screen`] does, with the current notice at the bottom. Returns the
     /// area above the notice.
@@ -68,14 +65,20 @@ impl ViewContext<'_> {
     }
 }
 
-/// Draws the current notice on rows of its own at the bottom of a screen's area, unless the area is low. Returns the area
-/// above them.
+/// Draws the current notice on the lowest row of a screen's area, which is kept free for notices unless the area is low;
+/// a longer notice also covers the line of keys below. Returns the area above the notice.
 pub(crate) fn above(view: &ViewContext<'_>, inside: Rect, buf: &mut Buffer) -> Rect {
-    let is_shown = view.model.status.shown().is_some() && inside.height > 4;
-    let rows = if is_shown { rows_on_screen(view.model, inside.width) } else { 0 };
-    let above = Rect { height: inside.height - rows, ..inside };
-    draw(view, Rect { y: above.bottom(), height: rows, ..inside }, buf);
+    let above = without_notice(inside);
+    if above != inside {
+        let rows = if wrapped(view.model, inside.width).len() > 1 { 2 } else { 1 };
+        draw(view, Rect { y: above.bottom(), height: rows, ..inside }, buf);
+    }
     above
+}
+
+/// A screen's area without the row for notices.
+pub(crate) fn without_notice(inside: Rect) -> Rect {
+    Rect { height: inside.height - u16::from(inside.height > MIN_HEIGHT_NOTICE), ..inside }
 }
 
 /// How many rows the current notice gets at this width, on a screen of this height: at most a sixth of them, and at

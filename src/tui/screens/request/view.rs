@@ -50,6 +50,8 @@ pub(crate) fn draw(
     if inside.is_empty() {
         return (0, 0);
     }
+    let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
+    paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
     let inside = notice::above(view, inside, buf);
     head(view, overlay, inside, buf);
     let (list, pane) = split(overlay, inside);
@@ -64,8 +66,6 @@ pub(crate) fn draw(
     more_detail(view, most.saturating_sub(overlay.detail_scroll), room, buf);
     cache_break(view, overlay, [list, pane], buf);
     paint::colored_lines(view.theme, &rows[overlay.detail_scroll.min(most)..], cache, room, buf);
-    let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
-    paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
     (list.height, most)
 }
 
