@@ -4,6 +4,7 @@
 pub mod bodies;
 pub mod focus;
 pub mod fuzzy;
+pub mod jumps;
 pub mod keys;
 pub mod letter_guard;
 pub mod list;
@@ -13,6 +14,8 @@ pub mod pointer;
 pub mod session;
 pub mod status;
 pub mod title;
+pub mod tool_calls;
+pub mod tree_rows;
 pub mod typed_line;
 
 use crate::config::settings::Screen;
@@ -28,15 +31,12 @@ use crate::tui::chat::model::next_request::NextRequestPanel;
 use crate::tui::chat::model::plan::PlanState;
 use crate::tui::chat::model::queue::{DraftSaveTime, Queue};
 use crate::tui::model::keys::{Action, Chord, Key, Keymap, When};
-use crate::tui::screens::picker::model::{Choice, Kind, Picker};
 use crate::tui::screens::raw_request::model::RawRequestScreen;
 use crate::tui::screens::request::model_filter::ListArrangement;
-use crate::tui::screens::search::model::ReturnPoint;
 use crate::tui::screens::stack::Stack;
 use crate::tui::screens::summaries::model::Drafts;
 use crate::tui::screens::text_editor::model::Editor;
 use crate::tui::screens::tour::model::Tour;
-use crate::tui::screens::traces;
 use focus::Focus;
 use pending::Pending;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -118,15 +118,6 @@ pub struct RequestLeftovers {
     pub unwritten: Option<Box<Editor>>,
 }
 
-/// The places to return to, and the target of the next jump.
-#[derive(Debug, Default)]
-pub struct Jumps {
-    /// The places before each jump, the last jump last.
-    pub before: Vec<ReturnPoint>,
-    /// The message to select once a branch for it exists.
-    pub land_on: Option<NodeId>,
-}
-
 /// The engine's reports about itself.
 #[derive(Debug, Default)]
 pub struct EngineState {
@@ -191,7 +182,7 @@ pub struct Model {
     /// When to save the draft.
     pub draft_save: DraftSaveTime,
     /// The places to return to, and the target of the next jump.
-    pub jumps: Jumps,
+    pub jumps: jumps::Jumps,
     /// The state that stays when the screens of the next request close.
     pub request: RequestLeftovers,
     /// The engine's reports about itself.
@@ -271,12 +262,7 @@ impl Model {
 
     /// The displayed theme: the theme under the cursor while the list of themes is open.
     pub fn shown_theme(&self) -> &str {
-        let list = self.layers.all::<Picker>().find(|picker| picker.kind == Kind::Themes);
-        let tried = list.and_then(Picker::selected);
-        match tried.map(|entry| &entry.choice) {
-            Some(Choice::Theme(name)) => name,
-            _ => &self.display.theme,
-        }
+        self.layers.iter().find_map(|screen| screen.tried_theme()).unwrap_or(&self.display.theme)
     }
 
     /// When a notice says that a call waits for its plan.
@@ -299,7 +285,7 @@ impl Model {
     /// Updates the links between failed tool results and the calls that resolved them.
     pub fn update_links(&mut self) {
         if let Some(session) = &self.session {
-            self.tools.fixes = traces::model::link_notes(session, &self.conversation);
+            self.tools.fixes = tool_calls::link_notes(session, &self.conversation);
         }
     }
 
@@ -317,7 +303,7 @@ impl Model {
     pub fn tool_calls(&self) -> Vec<&ToolTrace> {
         let Some(session) = &self.session else { return Vec::new() };
         let live = self.live_here().and_then(|live| live.run);
-        let shown = traces::model::shown(session, &self.conversation, live);
+        let shown = tool_calls::shown(session, &self.conversation, live);
         shown.into_iter().rev().map(|place| &session.traces[place]).collect()
     }
 

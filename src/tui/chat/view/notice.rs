@@ -4,7 +4,7 @@
 use crate::domain::base::Safe;
 use crate::tui::model::Model;
 use crate::tui::model::status::Severity;
-use crate::tui::screens::approval::model::ApprovalScreen;
+use crate::tui::screens::screen::Screen;
 use crate::tui::text::wrap;
 use crate::tui::view::prelude::*;
 
@@ -85,7 +85,8 @@ pub(crate) fn without_notice(inside: Rect) -> Rect {
 /// most four, or two beside a call that needs approval; 0 without a notice.
 pub(crate) fn rows_at(model: &Model, width: u16, height: u16) -> u16 {
     let wanted = u16::try_from(wrapped(model, width).len()).unwrap_or(u16::MAX);
-    let asks = model.layers.on::<ApprovalScreen>() || model.live.values().any(|live| live.asks.is_some());
+    let asks =
+        model.layers.last().is_some_and(Screen::above_composer) || model.live.values().any(|live| live.asks.is_some());
     let most = if asks { MAX_NOTICE_ROWS_BESIDE_APPROVAL } else { MAX_NOTICE_ROWS };
     wanted.min((height / 6).clamp(1, most))
 }

@@ -17,7 +17,7 @@ use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::request::model::fixed;
-use crate::tui::screens::request::model_titles::row_title;
+use crate::tui::text::titles::row_title;
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
 use std::sync::Arc;
@@ -182,7 +182,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
         return model.status.say(Severity::Trouble, text, model.now);
     }
     model.layers.pop();
-    screens::search::update::remember_place(model);
+    model.remember_place();
     if race {
         send(model, CallRequest::KeepOne { branch }, Pending::Act, out);
     }

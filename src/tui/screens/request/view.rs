@@ -3,7 +3,6 @@
 
 use super::model::{Content, Entry, RequestScreen};
 use super::model_range::RangeTurn;
-use super::model_titles::item_title;
 use super::view_detail;
 use super::view_row::{self, breaks_at};
 use super::view_sent;
@@ -13,6 +12,7 @@ use crate::domain::planning::{ContextPlan, Form, Item, Planned};
 use crate::domain::tool::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{next_request, notice};
+use crate::tui::text::titles::item_title;
 use crate::tui::view::prelude::*;
 
 /// Minimum height at which warnings and the budget each have a line.

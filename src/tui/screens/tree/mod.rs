@@ -2,7 +2,6 @@
 //! Not for: the panel of branches beside the chat (`chat`).
 
 pub mod model;
-pub mod model_rows;
 pub(crate) mod update;
 pub(crate) mod view;
 
@@ -69,6 +68,10 @@ impl Screen for TreeScreen {
         let selected = self.message(session);
         session.sync_forest();
         Self::sync(self, session, selected);
+    }
+
+    fn after(&self) -> Option<Run> {
+        self.looking().then_some(|model, _| update::change(model, TreeScreen::step_filter))
     }
 
     fn due(&self, now: u64) -> Option<u64> {

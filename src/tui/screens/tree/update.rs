@@ -1,5 +1,5 @@
 //! Updates of the tree screen: opening it, folding, filtering, and going to a message.
-//! Not for: the segments (`model_rows`) or the branches panel.
+//! Not for: the segments (`tui::model::tree_rows`) or the branches panel.
 
 use super::model::{Row, TreeScreen};
 use crate::domain::base::{BranchId, NodeId};
@@ -44,11 +44,6 @@ pub(crate) fn change(model: &mut Model, act: impl FnOnce(&mut TreeScreen, &Sessi
     }
 }
 
-/// Continues a filter that has segments left to check.
-pub(crate) fn continue_filter(model: &mut Model) {
-    change(model, TreeScreen::step_filter);
-}
-
 /// Renames the branch of the selected segment.
 pub(crate) fn rename(model: &mut Model) {
     let (Some(session), Some(screen)) = (&model.session, model.layers.top::<TreeScreen>()) else { return };
@@ -78,7 +73,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let (first, last) = (session.tree.head(message).id, session.tree.head(row.last).id);
     let wanted = screen.wanted.filter(|(_, stretch)| *stretch == row.first).map(|(node, _)| node);
     let (leading, current) = (leading(session, row), session.current);
-    screens::search::update::remember_place(model);
+    model.remember_place();
     if let Some(branch) = leading {
         branches::switch(model, branch, out);
         screens::search::update::select_message(model, first);
