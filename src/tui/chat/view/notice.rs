@@ -12,8 +12,8 @@ use crate::tui::view::prelude::*;
 const MAX_NOTICE_ROWS: u16 = 4;
 /// The most rows of a notice while a call needs approval.
 const MAX_NOTICE_ROWS_BESIDE_APPROVAL: u16 = 2;
-/// A screen over the chat shows notices if its area has more rows than this.
-const MIN_HEIGHT_NOTICE: u16 = 4;
+/// A screen over the chat keeps a row free for notices if its area has more rows than this.
+const MAX_HEIGHT_LOW: u16 = 12;
 /// From this width on, the number of other notices stands in full words.
 const MIN_WIDTH_NOTICE_TAIL: u16 = 110;
 
@@ -65,20 +65,19 @@ impl ViewContext<'_> {
     }
 }
 
-/// Draws the current notice on the lowest row of a screen's area, which is kept free for notices unless the area is low;
-/// a longer notice also covers the line of keys below. Returns the area above the notice.
+/// Draws the current notice on the lowest row of a screen's area, which is kept free for notices; a longer notice also
+/// covers the line of keys below. On a low screen, the notice only covers the keys. Returns the area above the notice.
 pub(crate) fn above(view: &ViewContext<'_>, inside: Rect, buf: &mut Buffer) -> Rect {
     let above = without_notice(inside);
-    if above != inside {
-        let rows = if wrapped(view.model, inside.width).len() > 1 { 2 } else { 1 };
-        draw(view, Rect { y: above.bottom(), height: rows, ..inside }, buf);
-    }
+    let most = inside.height - above.height + 1;
+    let rows = u16::try_from(wrapped(view.model, inside.width).len()).unwrap_or(u16::MAX);
+    draw(view, Rect { y: above.bottom(), height: rows.min(most), ..inside }, buf);
     above
 }
 
 /// A screen's area without the row for notices.
 pub(crate) fn without_notice(inside: Rect) -> Rect {
-    Rect { height: inside.height - u16::from(inside.height > MIN_HEIGHT_NOTICE), ..inside }
+    Rect { height: inside.height - u16::from(inside.height > MAX_HEIGHT_LOW), ..inside }
 }
 
 /// How many rows the current notice gets at this width, on a screen of this height: at most a sixth of them, and at

@@ -1,7 +1,7 @@
 //! State of the search over all messages.
 //! Not for: searching (the engine) or the keys (`update`).
 
-use crate::domain::base::{NodeId, SessionId};
+use crate::domain::base::NodeId;
 use crate::domain::conversation::{FoundMessage, FoundMessages};
 use crate::tui::model::jumps::ReturnPoint;
 use crate::tui::model::typed_line::TypedLine;

@@ -1,9 +1,9 @@
 //! State of the tool calls screen: the listed calls, their grouping, and the links from failures to fixes.
 //! Not for: the keys (`update`) or drawing (`view`).
 
-use crate::domain::base::{Hash, RunId};
+use crate::domain::base::{Hash, NodeId, RunId};
 use crate::domain::tool::resolution;
-use crate::domain::tool::{FileChange, Link, LinkKind, ToolTrace, TraceFilter};
+use crate::domain::tool::{FileChange, Link, ToolTrace, TraceFilter};
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::model::list::{Scroll, nearest, shift};
 use crate::tui::model::session::Session;
