@@ -97,6 +97,7 @@ fn tick(model: &mut Model, now: u64) {
     model.now = model.now.max(now);
     model.status.pass(model.now);
     ask::report_waiting(model);
+    screens::tree::update::continue_filter(model);
 }
 
 /// Handles the result of a command.

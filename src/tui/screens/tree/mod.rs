@@ -70,10 +70,6 @@ impl Screen for TreeScreen {
         Self::sync(self, session, selected);
     }
 
-    fn after(&self) -> Option<Run> {
-        self.looking().then_some(|model, _| update::change(model, TreeScreen::step_filter))
-    }
-
     fn due(&self, now: u64) -> Option<u64> {
         self.looking().then_some(now)
     }

@@ -44,6 +44,11 @@ pub(crate) fn change(model: &mut Model, act: impl FnOnce(&mut TreeScreen, &Sessi
     }
 }
 
+/// Continues a filter that has segments left to check.
+pub(crate) fn continue_filter(model: &mut Model) {
+    change(model, TreeScreen::step_filter);
+}
+
 /// Renames the branch of the selected segment.
 pub(crate) fn rename(model: &mut Model) {
     let (Some(session), Some(screen)) = (&model.session, model.layers.top::<TreeScreen>()) else { return };
