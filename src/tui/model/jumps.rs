@@ -33,8 +33,8 @@ impl Model {
     /// Stores the current place, so that the person can return to it, unless it equals the last place.
     pub fn remember_place(&mut self) {
         let Some(session) = &self.session else { return };
-        let slot = self.conversation.selected().filter(|_| self.focus == Focus::Conversation);
-        let node = slot.map(|slot| session.tree.head(slot).id);
+        let selected = self.conversation.selected().filter(|_| self.focus == Focus::Conversation);
+        let node = selected.map(|slot| session.tree.head(slot).id);
         let place = self.conversation.place;
         let spot = ReturnPoint { session: session.card.id, branch: session.current, node, place };
         let places = &mut self.jumps.before;
