@@ -1,8 +1,6 @@
 //! The places that a person can return to after a jump.
 //! Not for: going back (`screens::search::update`).
 
-use super::Model;
-use super::focus::Focus;
 use crate::domain::base::{BranchId, NodeId, SessionId};
 use crate::tui::chat::model::conversation::ScrollAnchor;
 
@@ -29,19 +27,13 @@ pub struct Jumps {
     pub land_on: Option<NodeId>,
 }
 
-impl Model {
-    /// Stores the current place, so that the person can return to it, unless it equals the last place.
-    pub fn remember_place(&mut self) {
-        let Some(session) = &self.session else { return };
-        let selected = self.conversation.selected().filter(|_| self.focus == Focus::Conversation);
-        let node = selected.map(|slot| session.tree.head(slot).id);
-        let place = self.conversation.place;
-        let spot = ReturnPoint { session: session.card.id, branch: session.current, node, place };
-        let places = &mut self.jumps.before;
-        if places.last() != Some(&spot) {
-            places.push(spot);
-            if places.len() > MAX_PLACES {
-                places.remove(0);
+impl Jumps {
+    /// Adds a place, unless it equals the last place; drops the oldest place if there are too many.
+    pub fn remember(&mut self, place: ReturnPoint) {
+        if self.before.last() != Some(&place) {
+            self.before.push(place);
+            if self.before.len() > MAX_PLACES {
+                self.before.remove(0);
             }
         }
     }

@@ -11,6 +11,7 @@ pub mod list;
 pub mod panels;
 pub mod pending;
 pub mod pointer;
+pub(crate) mod row_titles;
 pub mod session;
 pub mod status;
 pub mod title;
@@ -269,6 +270,15 @@ impl Model {
     fn waiting_notice_at(&self) -> Option<u64> {
         let due = |pending: &Pending| if let Pending::Turn(turn) = pending { turn.notify_at() } else { None };
         self.requests.pending.values().filter_map(due).min()
+    }
+
+    /// Stores the current place, so that the person can return to it.
+    pub fn remember_place(&mut self) {
+        let Some(session) = &self.session else { return };
+        let selected = self.conversation.selected().filter(|_| self.focus == Focus::Conversation);
+        let node = selected.map(|slot| session.tree.head(slot).id);
+        let (session, branch, place) = (session.card.id, session.current, self.conversation.place);
+        self.jumps.remember(jumps::ReturnPoint { session, branch, node, place });
     }
 
     /// Updates everything that depends on the tree, the branch, or its marks.

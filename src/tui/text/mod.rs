@@ -9,7 +9,6 @@ pub mod markdown;
 pub mod matches;
 mod rich;
 mod table;
-pub(crate) mod titles;
 pub mod wrap;
 
 use crate::domain::base::Safe;

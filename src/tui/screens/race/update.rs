@@ -13,11 +13,11 @@ use crate::engine::api::{
     Answer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, TurnRequest,
 };
 use crate::tui::chat::update::{branches, queueing};
+use crate::tui::model::row_titles::row_title;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::request::model::fixed;
-use crate::tui::text::titles::row_title;
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
 use std::sync::Arc;

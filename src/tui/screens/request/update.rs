@@ -16,9 +16,9 @@ use crate::engine::api::{
     Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, ItemName, PlanAnswer, PlanRequest,
     TransitionReport,
 };
+use crate::tui::model::row_titles::{item_title, row_title};
 use crate::tui::model::session::Session;
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::text::titles::{item_title, row_title};
 use crate::tui::update::effects::show_answer;
 use crate::tui::update::prelude::*;
 use std::sync::Arc;

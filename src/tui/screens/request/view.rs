@@ -12,7 +12,7 @@ use crate::domain::planning::{ContextPlan, Form, Item, Planned};
 use crate::domain::tool::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{next_request, notice};
-use crate::tui::text::titles::item_title;
+use crate::tui::model::row_titles::item_title;
 use crate::tui::view::prelude::*;
 
 /// Minimum height at which warnings and the budget each have a line.

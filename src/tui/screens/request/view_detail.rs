@@ -10,8 +10,8 @@ use crate::domain::conversation::{MarkKind, Role};
 use crate::domain::planning::plan::{BlockedRemedy, Reason};
 use crate::domain::planning::{ActPreview, ChangedItem, Item, MovedItem, PlanFigures, Row, RowKind, Verdict};
 use crate::domain::tool::ToolCost;
+use crate::tui::model::row_titles::{item_title, row_title, title_of};
 use crate::tui::screens::calls::view_diff;
-use crate::tui::text::titles::{item_title, row_title, title_of};
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
 
