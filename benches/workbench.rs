@@ -169,11 +169,12 @@ impl Bench {
     }
 }
 
-/// A piece of an answer that grows by `TOKENS` a second.
+/// A piece of an answer that grows by `TOKENS` a second: lines of twelve words in one paragraph.
 fn stream(bench: &mut Bench, sent: &mut String, tokens: u64) {
     let from = sent.len();
-    for n in 0..tokens {
-        sent.push_str(if n % 12 == 11 { "word.\n" } else { "word " });
+    for _ in 0..tokens {
+        let is_last_of_line = (sent.len() / 5) % 12 == 11;
+        sent.push_str(if is_last_of_line { "word\n" } else { "word " });
     }
     bench.event(Event::Turn(TurnEvent::Stream {
         branch: MAIN,

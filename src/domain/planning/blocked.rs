@@ -13,6 +13,18 @@ use serde::{Deserialize, Serialize};
 /// Says that the message of a call that failed before the server answered is in the composer.
 pub const RETURNED: &str = "Your message is back in the composer.";
 
+/// How many characters of a title a warning names.
+const TITLE_CHARS: usize = 60;
+
+/// The title, or its first words and an ellipsis.
+fn start_of(title: &str) -> String {
+    let title = title.trim();
+    let Some((end, _)) = title.char_indices().nth(TITLE_CHARS) else { return title.to_owned() };
+    let start = &title[..end];
+    let words = start.rsplit_once(' ').map_or(start, |(words, _)| words);
+    format!("{words}…")
+}
+
 /// `1 token`, `1,200 tokens`.
 fn in_tokens(n: u32) -> String {
     counted(n.into(), "token")
@@ -150,7 +162,8 @@ impl Warning {
             Self::ToolsShortened { count } => format!("{count} tool results are shortened to make room."),
             Self::MarksAsleep { count, replaced } => inactive(*count, *replaced),
             Self::DecisionLeftOut { title, tokens, why } => {
-                format!("Left out although you marked it: {title} ({}). {why}", in_tokens(*tokens))
+                let (title, tokens) = (start_of(title), in_tokens(*tokens));
+                format!("Left out although you marked it: {title} ({tokens}). {why}")
             }
             Self::HiddenCharacters { count } => hidden(*count),
             Self::StateMissing => "The last answer had no state block; the previous state block is sent.".into(),
@@ -339,6 +352,18 @@ impl Blocked {
 mod tests {
     use super::*;
     use crate::domain::base::hash::Hash;
+
+    #[test]
+    fn a_long_title_ends_with_an_ellipsis() {
+        let left_out = |title: &str| {
+            let why = "It is over the budget.".into();
+            Warning::DecisionLeftOut { title: title.into(), tokens: 7, why }.sentence()
+        };
+        let whole = "Left out although you marked it: A short title (7 tokens). It is over the budget.";
+        assert_eq!(left_out("A short title"), whole);
+        let long = left_out("Since Thursday some users are thrown out right after they log in. The log says t");
+        assert!(long.contains(": Since Thursday some users are thrown out right after they… (7 tokens)"), "{long}");
+    }
 
     #[test]
     fn a_remedy_says_how_many_marks_it_does_not_name() {

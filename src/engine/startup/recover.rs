@@ -250,7 +250,7 @@ fn recover_run(setup: &Setup, store: &Store, run: &OpenRun) -> Result<String, Fa
     }
     if stays && run.head != run.after && tip != run.head {
         let change = Change::Head { branch: branch.id, before: run.head, after: tip };
-        writes.push(setup.operation(branch.session, "an answer that was interrupted".into(), vec![change]));
+        writes.push(setup.operation(branch.session, "kept an interrupted answer".into(), vec![change]));
     }
     writes.push(Write::CloseRun(Box::new(card)));
     store.write(writes)?;

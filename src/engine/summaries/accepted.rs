@@ -71,7 +71,8 @@ impl Core {
         let mut after = branch.summaries.clone();
         after.retain(|other| *other != chain[0].id);
         after.extend(below.as_ref().map(|level| level.id));
-        self.use_summaries(&branch, "undid a summary".into(), after, Vec::new(), |_| {})?;
+        let what = format!("removed the summary of turns {}–{}", chain[0].turns.0, chain[0].turns.1);
+        self.use_summaries(&branch, what, after, Vec::new(), |_| {})?;
         record_rejection(&self.sessions, &self.store, &branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
         let now = match below {
             Some(level) => format!("The summary of turns {}–{} is in use again", level.turns.0, level.turns.1),

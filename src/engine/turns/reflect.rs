@@ -147,7 +147,7 @@ impl Core {
         done.marks = after.into_values().collect();
         if !live.moves && !changes.is_empty() {
             let what: Vec<&str> = changes.iter().map(|(_, what)| what.as_str()).collect();
-            let what = format!("automatic marks ({})", what.join(", "));
+            let what = format!("set automatic marks ({})", what.join(", "));
             let changes = changes.iter().map(|(update, _)| update.change(id)).collect();
             done.writes.push(self.setup.operation(branch.session, what, changes));
         }

@@ -4,15 +4,19 @@
 pub mod bodies;
 pub mod focus;
 pub mod fuzzy;
+pub mod jumps;
 pub mod keys;
 pub mod letter_guard;
 pub mod list;
 pub mod panels;
 pub mod pending;
 pub mod pointer;
+pub(crate) mod row_titles;
 pub mod session;
 pub mod status;
 pub mod title;
+pub mod tool_calls;
+pub mod tree_rows;
 pub mod typed_line;
 
 use crate::config::settings::Screen;
@@ -28,15 +32,12 @@ use crate::tui::chat::model::next_request::NextRequestPanel;
 use crate::tui::chat::model::plan::PlanState;
 use crate::tui::chat::model::queue::{DraftSaveTime, Queue};
 use crate::tui::model::keys::{Action, Chord, Key, Keymap, When};
-use crate::tui::screens::picker::model::{Choice, Kind, Picker};
 use crate::tui::screens::raw_request::model::RawRequestScreen;
 use crate::tui::screens::request::model_filter::ListArrangement;
-use crate::tui::screens::search::model::ReturnPoint;
 use crate::tui::screens::stack::Stack;
 use crate::tui::screens::summaries::model::Drafts;
 use crate::tui::screens::text_editor::model::Editor;
 use crate::tui::screens::tour::model::Tour;
-use crate::tui::screens::traces;
 use focus::Focus;
 use pending::Pending;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -116,15 +117,6 @@ pub struct RequestLeftovers {
     pub unwritten: Option<Box<Editor>>,
 }
 
-/// The places to return to, and the target of the next jump.
-#[derive(Debug, Default)]
-pub struct Jumps {
-    /// The places before each jump, the last jump last.
-    pub before: Vec<ReturnPoint>,
-    /// The message to select once a branch for it exists.
-    pub land_on: Option<NodeId>,
-}
-
 /// The engine's reports about itself.
 #[derive(Debug, Default)]
 pub struct EngineState {
@@ -188,7 +180,7 @@ pub struct Model {
     pub popup: Option<CompletionPopup>,
     pub draft_save: DraftSaveTime,
     /// The places to return to, and the target of the next jump.
-    pub jumps: Jumps,
+    pub jumps: jumps::Jumps,
     /// The state that stays when the screens of the next request close.
     pub request: RequestLeftovers,
     /// The engine's reports about itself.
@@ -268,18 +260,22 @@ impl Model {
 
     /// The displayed theme: the theme under the cursor while the list of themes is open.
     pub fn shown_theme(&self) -> &str {
-        let list = self.layers.all::<Picker>().find(|picker| picker.kind == Kind::Themes);
-        let tried = list.and_then(Picker::selected);
-        match tried.map(|entry| &entry.choice) {
-            Some(Choice::Theme(name)) => name,
-            _ => &self.display.theme,
-        }
+        self.layers.iter().find_map(|screen| screen.tried_theme()).unwrap_or(&self.display.theme)
     }
 
     /// When a notice says that a call waits for its plan.
     fn waiting_notice_at(&self) -> Option<u64> {
         let due = |pending: &Pending| if let Pending::Turn(turn) = pending { turn.notify_at() } else { None };
         self.requests.pending.values().filter_map(due).min()
+    }
+
+    /// Stores the current place, so that the person can return to it.
+    pub fn remember_place(&mut self) {
+        let Some(session) = &self.session else { return };
+        let selected = self.conversation.selected().filter(|_| self.focus == Focus::Conversation);
+        let node = selected.map(|slot| session.tree.head(slot).id);
+        let (session, branch, place) = (session.card.id, session.current, self.conversation.place);
+        self.jumps.remember(jumps::ReturnPoint { session, branch, node, place });
     }
 
     /// Updates everything that depends on the tree, the branch, or its marks.
@@ -296,7 +292,7 @@ impl Model {
     /// Updates the links between failed tool results and the calls that resolved them.
     pub fn update_links(&mut self) {
         if let Some(session) = &self.session {
-            self.tools.fixes = traces::model::link_notes(session, &self.conversation);
+            self.tools.fixes = tool_calls::link_notes(session, &self.conversation);
         }
     }
 
@@ -314,7 +310,7 @@ impl Model {
     pub fn tool_calls(&self) -> Vec<&ToolTrace> {
         let Some(session) = &self.session else { return Vec::new() };
         let live = self.live_here().and_then(|live| live.run);
-        let shown = traces::model::shown(session, &self.conversation, live);
+        let shown = tool_calls::shown(session, &self.conversation, live);
         shown.into_iter().rev().map(|place| &session.traces[place]).collect()
     }
 

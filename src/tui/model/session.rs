@@ -7,7 +7,7 @@ use crate::domain::conversation::branch;
 use crate::domain::conversation::{Branch, Lane, NodeHead, Role, SessionCard, Slot, Tag, Tree, task};
 use crate::domain::planning::Settings;
 use crate::domain::tool::ToolTrace;
-use crate::tui::screens::tree::model_rows::TreeRows;
+use crate::tui::model::tree_rows::TreeRows;
 use std::collections::{HashMap, HashSet};
 
 /// How many tool traces are kept for the list.

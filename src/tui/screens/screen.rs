@@ -283,6 +283,11 @@ pub trait Screen: Any + Debug {
         None
     }
 
+    /// The theme under the cursor, in which the workbench is drawn meanwhile.
+    fn tried_theme(&self) -> Option<&str> {
+        None
+    }
+
     /// Whether the screen shows the answers of a branch.
     fn shows(&self, _branch: BranchId) -> bool {
         false

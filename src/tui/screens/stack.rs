@@ -69,6 +69,11 @@ impl Stack {
     }
 
     /// All screens, lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Screen> {
+        self.0.iter().map(|screen| &**screen)
+    }
+
+    /// All screens, lowest first.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Screen>> {
         self.0.iter_mut()
     }

@@ -30,7 +30,7 @@ impl TextRows {
         let mut grown = GrowingText::new(room, ink, look);
         grown.feed(raw);
         let mut rows = Rc::unwrap_or_clone(grown.done);
-        rows.append(&mut grown.open);
+        rows.append(Rc::make_mut(&mut grown.open));
         rows
     }
 
@@ -99,13 +99,13 @@ pub struct GrowingText {
     /// Rows of the finished part.
     pub done: Rc<Vec<Line>>,
     /// Rows of the part that may still change.
-    pub open: Vec<Line>,
+    pub open: Rc<Vec<Line>>,
 }
 
 impl GrowingText {
     /// Creates the rows of an empty text, `room` columns wide.
     pub fn new(room: usize, ink: Ink, look: MarkdownStyle) -> Self {
-        let (done, open) = (Rc::default(), Vec::new());
+        let (done, open) = (Rc::default(), Rc::default());
         Self { room: room.max(1), ink, look, finished: 0, seen: 0, fence: None, done, open }
     }
 
@@ -115,7 +115,7 @@ impl GrowingText {
             return;
         }
         self.seen = text.len();
-        self.open.clear();
+        self.open = Rc::default();
         loop {
             let before = (self.finished, self.fence.is_some());
             if self.fence.is_some() {
@@ -163,7 +163,7 @@ impl GrowingText {
         if self.fence.is_some() && !rest.is_empty() && !fence.closes(rest) {
             // An incomplete line has no language yet, so that no color is requested for it.
             let plain = Rc::new(CodeBlock::default());
-            self.open = code_rows(&plain, Safe::text(fence.inner(rest)).as_str(), &self.look, self.room);
+            self.open = Rc::new(code_rows(&plain, Safe::text(fence.inner(rest)).as_str(), &self.look, self.room));
         }
     }
 
@@ -201,10 +201,11 @@ impl GrowingText {
 
     /// Lays out the rest of the text, which may still change.
     fn leave_open(&mut self, text: &str, from: usize) {
-        self.open = self.draw(text, from..text.len());
+        let mut rows = self.draw(text, from..text.len());
         if self.is_apart(text, from) {
-            self.open.insert(0, Line::new());
+            rows.insert(0, Line::new());
         }
+        self.open = Rc::new(rows);
     }
 
     fn draw(&self, text: &str, part: Range<usize>) -> Vec<Line> {
@@ -419,7 +420,7 @@ mod tests {
             grown.feed(&text[..end]);
         }
         let mut rows = Rc::unwrap_or_clone(grown.done);
-        rows.append(&mut grown.open);
+        rows.append(Rc::make_mut(&mut grown.open));
         rows
     }
 

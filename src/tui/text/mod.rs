@@ -153,6 +153,16 @@ pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
     out + tail
 }
 
+/// The first of the parts that `separator` joins, as many as fit in `room` columns, but at least one.
+pub fn first_parts<'a>(mut parts: &'a str, separator: &str, room: usize) -> &'a str {
+    while width(parts) > room
+        && let Some((first, _)) = parts.rsplit_once(separator)
+    {
+        parts = first;
+    }
+    parts
+}
+
 /// Sanitizes a text and cuts its beginning off, so that at most `room` columns remain.
 pub fn fit_end(raw: &str, room: usize) -> String {
     let safe = Safe::line(raw);
@@ -229,6 +239,12 @@ pub fn percent(part: u32, whole: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_are_left_out_whole() {
+        let card = "2026-11-22 12:01 · 24 messages · 1 branch";
+        assert_eq!([41, 40, 30, 29, 5].map(|room| first_parts(card, " · ", room).len()), [43, 31, 31, 16, 16]);
+    }
 
     #[test]
     fn numbers_are_formatted() {

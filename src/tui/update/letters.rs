@@ -9,7 +9,7 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord};
 use crate::tui::model::letter_guard::LetterGuard;
-use crate::tui::screens::approval::model::ApprovalScreen;
+use crate::tui::screens::screen::Screen;
 
 /// Topic of the notice about a letter that waits.
 const LETTER: &str = "letter";
@@ -17,7 +17,7 @@ const LETTER: &str = "letter";
 /// Whether a letter beside an unsent message waits for a second press; if so, a notice says that. A letter that cannot
 /// act does not wait: its action says why.
 pub(super) fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
-    let approval = model.layers.on::<ApprovalScreen>();
+    let approval = model.layers.last().is_some_and(Screen::above_composer);
     let pane = approval || model.layers.is_empty() && model.focus != Focus::Composer;
     if !pane || model.composer.is_empty() {
         model.letters = LetterGuard::default();

@@ -15,7 +15,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     match model.focus {
         Focus::Branches => {
             if let Some(id) = model.panel.selected() {
-                screens::search::update::remember_place(model);
+                model.remember_place();
                 branches::switch(model, id, out);
             } else {
                 acts::fork(model, out);

@@ -2,8 +2,8 @@
 //! Not for: what a screen does with a move (`screens`).
 
 use crate::tui::model::list::{ListCursor, shift};
-use crate::tui::screens::approval::{self, model::ApprovalScreen};
-use crate::tui::screens::screen::Stride;
+use crate::tui::screens::screen::{Screen, Stride};
+use crate::tui::update::effects::run_next;
 use crate::tui::update::prelude::*;
 
 /// Moves by a row or a page, or to an end: 1 down, -1 up.
@@ -66,18 +66,17 @@ fn travel_pane(model: &mut Model, stride: Stride, by: i64) {
 /// Moves the focus to the next visible pane, or the previous one, or between the parts of the topmost screen. A tool call
 /// of the branch that needs approval comes after the composer.
 pub(super) fn pane(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
-    let was_on_approval = model.layers.on::<ApprovalScreen>();
-    model.layers.close::<ApprovalScreen>(|_| was_on_approval);
+    let was_beside_composer = model.layers.last().is_some_and(Screen::above_composer) && model.layers.pop();
     if let Some(screen) = model.layers.last_mut() {
         screen.next_pane(step).finish(model, out);
         return;
     }
-    if was_on_approval && step < 0 {
+    if was_beside_composer && step < 0 {
         return;
     }
     let asks = model.branch().and_then(|branch| model.live.get(&branch.id)).is_some_and(|live| live.asks.is_some());
-    if asks && !was_on_approval && step > 0 && model.focus == Focus::Composer {
-        return approval::update::open(model);
+    if asks && !was_beside_composer && step > 0 && model.focus == Focus::Composer {
+        return run_next(model, Action::AnswerTool);
     }
     let ring: Vec<Focus> =
         Focus::RING.into_iter().filter(|pane| *pane == model.focus || !model.hidden(*pane)).collect();

@@ -40,6 +40,16 @@ pub(super) fn listed(stage: &mut Stage) {
 }
 
 #[test]
+fn an_empty_list_says_everything_on_a_narrow_screen() {
+    let mut stage = fixture::opened();
+    stage.type_text("/memories").press("enter");
+    let none = MemoryAnswer::Memories(Vec::new());
+    stage.reply(|request| matches!(request, Request::Memory(MemoryRequest::List { .. })), none);
+    let screen = stage.screen(60, 20);
+    assert!(screen.contains("No memories yet") && screen.contains("adds a memory."), "{screen}");
+}
+
+#[test]
 fn keys_in_the_list_decide() {
     let mut stage = fixture::opened();
     stage.type_text("/memories").press("enter");

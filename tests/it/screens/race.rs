@@ -264,6 +264,33 @@ fn models_of_a_race_are_chosen_from_a_list() {
     pictures("race_models", &mut stage);
 }
 
+/// A race that the engine refuses gives the line back, unless something else was typed meanwhile.
+#[test]
+fn refused_race_returns_to_the_composer() {
+    let refuse = |stage: &mut Stage| {
+        let is_race = |r: &Request| matches!(r, Request::Call(CallRequest::Race { .. }));
+        let ticket = stage.sent.iter().rev().find(|(_, request)| is_race(request)).unwrap().0;
+        let failure = Failure::new(FailureKind::User, "The request does not fit with policy window.");
+        stage.event(Event::Answer { ticket, result: Err(failure) });
+        assert!(stage.screen(120, 35).contains("The request does not fit"), "the reason is shown");
+    };
+    let line = "/race mode:off mode:heavy Why does it fail?";
+    let mut stage = fixture::opened();
+    stage.type_text(line).press("enter");
+    assert!(stage.model.composer.is_empty());
+    refuse(&mut stage);
+    assert_eq!(stage.model.composer.first_line(), line);
+    stage.press("enter").type_text("And now?");
+    refuse(&mut stage);
+    assert_eq!(stage.model.composer.first_line(), "And now?");
+    let mut stage = fixture::opened();
+    stage.type_text("Why does it fail?").press("ctrl-x k");
+    list_models(&mut stage);
+    stage.type_text("nano ").press("enter");
+    refuse(&mut stage);
+    assert_eq!(stage.model.composer.first_line(), "Why does it fail?");
+}
+
 #[test]
 fn failed_branch_of_a_race_says_where_the_message_is() {
     let mut stage = fixture::opened();

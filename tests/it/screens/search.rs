@@ -52,6 +52,17 @@ fn finding() {
 }
 
 #[test]
+fn a_long_excerpt_ends_with_a_sign() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-r").type_text("bees");
+    let long = message(1, SESSION, Role::User, &[(true, "bees"), (false, &" that fly on and on".repeat(9))]);
+    stage.reply(find, SessionAnswer::Found(Box::new(FoundMessages { messages: vec![long], ..found("") })));
+    let screen = stage.screen(80, 24);
+    let excerpt = screen.lines().find(|line| line.contains("bees that fly")).unwrap();
+    assert!(excerpt.trim_end().ends_with('…'), "{screen}");
+}
+
+#[test]
 fn newest_search_wins() {
     let mut stage = fixture::opened();
     stage.press("ctrl-r").type_text("be");

@@ -165,7 +165,7 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
     if nothing_to_fork(model, branch) {
         return;
     }
-    crate::tui::screens::search::update::remember_place(model);
+    model.remember_place();
     send(model, BranchRequest::Fork { branch, at, name: None, switch: true }, SessionPending::Fork(None), out);
 }
 

@@ -45,6 +45,8 @@ enum Way {
     Print,
     /// It runs after the person has confirmed this question.
     Confirm(String),
+    /// A race of these settings.
+    Race(Vec<Overrides>, RaceQuestion),
     /// It is refused for this reason.
     Refused(String),
 }
@@ -87,6 +89,9 @@ fn command(model: &mut Model, line: &SlashLine, args: &Args, out: &mut Vec<Cmd>)
     }
     match way(model, command, args, out) {
         Way::Done => {}
+        Way::Race(variants, question) => {
+            race::update::race(model, variants, question, line.full.as_str().into(), out);
+        }
         Way::Run(action) => actions::run(model, action, None, out),
         Way::Print if line.words.iter().any(|word| word == "-") => {
             refuse(model, "A single - means standard input, which only the command line has.");
@@ -119,7 +124,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
             screens::aside::update::ask(model, &text.join(" "), out);
             Way::Done
         }
-        Command::Race { text, arm, limits } => race_of(model, text, arm, (*limits).into(), out),
+        Command::Race { text, arm, limits } => race_of(text, arm, (*limits).into()),
         Command::Replay(Replay { dry_run: true, .. } | Replay { bundle: Some(_), .. }) => Way::Print,
         Command::Replay(Replay { run, without, .. }) => {
             let call = (args.global.profile.clone(), args.global.model.clone());
@@ -269,7 +274,7 @@ fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Way {
     }
 }
 
-fn race_of(model: &mut Model, text: &[String], variants: &[String], limits: Limits, out: &mut Vec<Cmd>) -> Way {
+fn race_of(text: &[String], variants: &[String], limits: Limits) -> Way {
     let variants: Vec<Overrides> = match variants.iter().map(|words| variant::read(words)).collect() {
         Ok(variants) => variants,
         Err(error) => return Way::Refused(format!("{error}.")),
@@ -279,8 +284,7 @@ fn race_of(model: &mut Model, text: &[String], variants: &[String], limits: Limi
             "/race needs a message, or two or more settings before it: /race mode:off mode:heavy Why does it fail?",
         );
     }
-    race::update::race(model, variants, limits, &text.join(" "), out);
-    Way::Done
+    Way::Race(variants, RaceQuestion { text: text.join(" ").into(), limits })
 }
 
 fn mark(model: &mut Model, command: &MarkCommand, out: &mut Vec<Cmd>) -> Way {

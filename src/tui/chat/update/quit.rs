@@ -5,6 +5,7 @@ use super::{composing, questions};
 use crate::domain::base::BranchId;
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::state;
+use crate::tui::chat::model::composer::text::without_marks;
 use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
 use crate::tui::msg::{Cmd, FileCmd};
@@ -98,7 +99,7 @@ fn lost(model: &mut Model) -> Vec<(String, &'static str, Arc<str>)> {
         let written = if Some(branch) == here { written_here.clone() } else { model.composer.unsent_on(branch) };
         let text = composing::unsent(model, branch, &written);
         if !text.trim().is_empty() && !model.composer.is_saved(branch, &text) {
-            found.push((format!("your message{}", name(branch)), "user", text));
+            found.push((format!("your message{}", name(branch)), "user", without_marks(&text).into()));
         }
     }
     found

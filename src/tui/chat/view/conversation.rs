@@ -403,3 +403,29 @@ fn thumb(view: &ViewContext<'_>, first: usize, after: usize, area: Rect, buf: &m
         paint::thumb(view.theme, from, all, page, area, buf);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::{BranchId, SessionId};
+    use crate::domain::conversation::{Branch, SessionCard};
+    use crate::tui::chat::model::live::Live;
+    use crate::tui::model::session::Session;
+    use std::rc::Rc;
+
+    /// A frame asks for the rows of the arriving answer many times.
+    #[test]
+    fn the_rows_of_an_arriving_answer_are_not_copied() {
+        let (id, branch) = (SessionId(uuid::Uuid::nil()), BranchId(uuid::Uuid::nil()));
+        let card = SessionCard { id, title: String::new(), created_at: 0, updated_at: 0, messages: 0, branches: 1 };
+        let session = Session::new(card, Vec::new(), vec![Branch::new(branch, id, "main", None, 0)], branch);
+        let mut model = Model::default();
+        model.live.insert(branch, Live { text: "one long paragraph ".repeat(100), ..Live::default() });
+        let theme = Theme::built_in("mono", false);
+        let maker = BlockBuilder { model: &model, session: &session, theme: &theme, width: 40 };
+        let mut cache = Cache::default();
+        let mut longest = || maker.block(0, &mut cache).parts.into_iter().max_by_key(|part| part.len()).unwrap();
+        let (first, second) = (longest(), longest());
+        assert!(first.len() > 40 && Rc::ptr_eq(&first, &second));
+    }
+}

@@ -291,8 +291,10 @@ impl BlockBuilder<'_> {
             rows.push(self.attached(run));
         }
         if let Some(short) = self.session.short_read_at(&self.model.conversation.path, at) {
-            rows.extend(TextRows::plain(&format!("! {}", short.sentence()), usize::from(self.width), Ink::Warn));
-            rows.extend(TextRows::plain(&format!("  {}", short.todo()), usize::from(self.width), Ink::Dim));
+            let wrapped = |ink, text: &str| TextRows::plain(text, usize::from(self.width).max(3) - 2, ink);
+            let all = wrapped(Ink::Warn, &short.sentence()).into_iter().chain(wrapped(Ink::Dim, short.todo()));
+            let signs = std::iter::once("! ").chain(std::iter::repeat("  "));
+            rows.extend(signs.zip(all).map(|(sign, row)| Line::of(Ink::Warn, sign).and(row)));
         }
         let what = match head.end {
             End::Complete | End::Removed => return rows,
@@ -445,7 +447,7 @@ impl BlockBuilder<'_> {
         let Some(growing) = &mut cache.growing else { return };
         growing.rows.feed(shown);
         block.parts.push(growing.rows.done.clone());
-        block.own(growing.rows.open.clone());
+        block.parts.push(growing.rows.open.clone());
     }
 
     fn look(&self) -> MarkdownStyle {

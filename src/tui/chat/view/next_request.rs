@@ -13,7 +13,7 @@ use crate::domain::planning::{ContextPlan, DecidedBy, LevelUse, Row, Verdict};
 use crate::tui::chat::model::next_request::{PanelItem, PanelPart, items};
 use crate::tui::chat::model::plan::ReusedPrefix;
 use crate::tui::model::focus::Focus;
-use crate::tui::screens::request::model_titles::row_title;
+use crate::tui::model::row_titles::row_title;
 use crate::tui::view::prelude::*;
 use std::collections::BTreeSet;
 use std::ops::Range;

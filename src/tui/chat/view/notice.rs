@@ -4,7 +4,7 @@
 use crate::domain::base::Safe;
 use crate::tui::model::Model;
 use crate::tui::model::status::Severity;
-use crate::tui::screens::approval::model::ApprovalScreen;
+use crate::tui::screens::screen::Screen;
 use crate::tui::text::wrap;
 use crate::tui::view::prelude::*;
 
@@ -12,6 +12,8 @@ use crate::tui::view::prelude::*;
 const MAX_NOTICE_ROWS: u16 = 4;
 /// The most rows of a notice while a call needs approval.
 const MAX_NOTICE_ROWS_BESIDE_APPROVAL: u16 = 2;
+/// A screen over the chat keeps a row free for notices if its area has more rows than this.
+const MAX_HEIGHT_LOW: u16 = 12;
 /// From this width on, the number of other notices stands in full words.
 const MIN_WIDTH_NOTICE_TAIL: u16 = 110;
 
@@ -25,7 +27,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 }
 
 /// The current notice at this width, on at most `most` lines; none without a notice.
-pub(crate) fn lines(view: &ViewContext<'_>, width: u16, most: u16) -> Vec<Line> {
+fn lines(view: &ViewContext<'_>, width: u16, most: u16) -> Vec<Line> {
     let Some(shown) = view.model.status.shown().filter(|_| most > 0) else { return Vec::new() };
     let (ink, sign) = match shown.severity {
         Severity::Notice => (Ink::Accent, view.theme.glyphs.dot),
@@ -54,11 +56,6 @@ fn wrapped(model: &Model, width: u16) -> Vec<String> {
     wrap::rows(Safe::line(&words.join(" ")).as_str(), room(model, width), 0)
 }
 
-/// How many rows the current notice gets on a screen over the chat: one, or two for a longer text.
-pub(crate) fn rows_on_screen(model: &Model, width: u16) -> u16 {
-    if wrapped(model, width).len() > 1 { 2 } else { 1 }
-}
-
 impl ViewContext<'_> {
     /// Draws a screen that covers the terminal, as [`Self::screen`] does, with the current notice at the bottom. Returns the
     /// area above the notice.
@@ -68,21 +65,27 @@ impl ViewContext<'_> {
     }
 }
 
-/// Draws the current notice on rows of its own at the bottom of a screen's area, unless the area is low. Returns the area
-/// above them.
+/// Draws the current notice on the lowest row of a screen's area, which is kept free for notices; a longer notice also
+/// covers the line of keys below. On a low screen, the notice only covers the keys. Returns the area above the notice.
 pub(crate) fn above(view: &ViewContext<'_>, inside: Rect, buf: &mut Buffer) -> Rect {
-    let is_shown = view.model.status.shown().is_some() && inside.height > 4;
-    let rows = if is_shown { rows_on_screen(view.model, inside.width) } else { 0 };
-    let above = Rect { height: inside.height - rows, ..inside };
-    draw(view, Rect { y: above.bottom(), height: rows, ..inside }, buf);
+    let above = without_notice(inside);
+    let most = inside.height - above.height + 1;
+    let rows = u16::try_from(wrapped(view.model, inside.width).len()).unwrap_or(u16::MAX);
+    draw(view, Rect { y: above.bottom(), height: rows.min(most), ..inside }, buf);
     above
+}
+
+/// A screen's area without the row for notices.
+pub(crate) fn without_notice(inside: Rect) -> Rect {
+    Rect { height: inside.height - u16::from(inside.height > MAX_HEIGHT_LOW), ..inside }
 }
 
 /// How many rows the current notice gets at this width, on a screen of this height: at most a sixth of them, and at
 /// most four, or two beside a call that needs approval; 0 without a notice.
 pub(crate) fn rows_at(model: &Model, width: u16, height: u16) -> u16 {
     let wanted = u16::try_from(wrapped(model, width).len()).unwrap_or(u16::MAX);
-    let asks = model.layers.on::<ApprovalScreen>() || model.live.values().any(|live| live.asks.is_some());
+    let asks =
+        model.layers.last().is_some_and(Screen::above_composer) || model.live.values().any(|live| live.asks.is_some());
     let most = if asks { MAX_NOTICE_ROWS_BESIDE_APPROVAL } else { MAX_NOTICE_ROWS };
     wanted.min((height / 6).clamp(1, most))
 }

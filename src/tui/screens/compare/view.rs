@@ -162,7 +162,8 @@ fn column(
     }
     let figures = figures(view, side);
     if shape == Shape::Stacked {
-        heading.push(Ink::Dim, &format!("   {figures}"));
+        let (separator, left) = (format!(" {} ", glyphs.dot), room.saturating_sub(heading.width() + 3));
+        heading.push(Ink::Dim, &format!("   {}", text::first_parts(&figures, &separator, left)));
     }
     let mut rows = vec![heading.fit(room, glyphs.ellipsis)];
     if shape != Shape::Stacked {

@@ -14,7 +14,6 @@ use super::model::{EditorScreen, PolicyPreview, VersionComparison};
 use crate::domain::base::money::money;
 use crate::domain::planning::PlanFigures;
 use crate::domain::summary::{Editability, Editable, EditableKind, Version};
-use crate::tui::chat::view::notice;
 use crate::tui::screens::summaries::model::PendingModuleSummary;
 use crate::tui::screens::traces::view::AROUND;
 use crate::tui::view::MAX_HINTS;
@@ -27,7 +26,7 @@ const COMPARED: usize = 2_000;
 /// Draws the editor. Returns the number of rows of the text and the height of its view.
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     let keys = keys(view, screen, usize::from(area.width));
-    let inside = view.screen(Line::of(Ink::Heading, "Editors"), keys, area, buf);
+    let inside = view.full_screen(Line::of(Ink::Heading, "Editors"), keys, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     tabs(view, screen, Rect { height: room.height.min(1), ..room }, buf);
     let body = Rect { y: room.y + 1, height: room.height.saturating_sub(1), ..room };
@@ -38,7 +37,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, bu
         let words = if screen.loading.is_some() { "Loading.".to_owned() } else { none(view, screen.kind) };
         let width = usize::from(body.width).max(1);
         let mut rows = TextRows::plain(&words, width, Ink::Dim);
-        rows.extend(progress_or_notice(view, body.width));
+        rows.extend(progress(view));
         paint::lines(view.theme, &rows, body, buf);
         return (0, 0);
     }
@@ -180,13 +179,10 @@ fn item(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
         // Module summaries need a third row, which says why a summary is stale.
         let rows = if item.kind == EditableKind::Modules { 3 } else { 2 };
         head.extend(TextRows::plain(&heading(item), width, Ink::Heading).into_iter().take(rows));
-    }
-    if area.height >= 8 {
-        // The row stays empty when there is no notice, so that the text does not move.
-        let notice = progress_or_notice(view, area.width);
-        head.extend(if notice.is_empty() { vec![Line::new()] } else { notice });
+        // The row stays empty while no summary is written, so that the text does not move.
+        head.push(progress(view).unwrap_or_default());
     } else {
-        head.extend(progress_or_notice(view, area.width));
+        head.extend(progress(view));
     }
     let most = if area.height >= 8 { 2 } else { 1 };
     head.extend(TextRows::plain(&versions(view, screen, item), width, Ink::Dim).into_iter().take(most));
@@ -207,12 +203,9 @@ fn summing<'a>(view: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
     view.model.drafts.parts.values().find(|part| part.branch == branch)
 }
 
-/// The progress of a module summary, or else the current notice, which the screen would otherwise hide.
-fn progress_or_notice(view: &ViewContext<'_>, width: u16) -> Vec<Line> {
-    match summing(view) {
-        Some(part) => vec![Line::of(Ink::Accent, &part.sentence())],
-        None => notice::lines(view, width, notice::rows_on_screen(view.model, width)),
-    }
+/// The progress of a module summary.
+fn progress(view: &ViewContext<'_>) -> Option<Line> {
+    summing(view).map(|part| Line::of(Ink::Accent, &part.sentence()))
 }
 
 fn heading(item: &Editable) -> String {

@@ -10,7 +10,7 @@ use crate::tui::model::keys::Key;
 use crate::tui::model::typed_line::text_input;
 use crate::tui::screens::screen::prelude::*;
 use crate::tui::screens::{approval, memories};
-use model::{Kind, Picker};
+use model::{Choice, Kind, Picker};
 
 impl Screen for Picker {
     fn places(&self) -> &'static [When] {
@@ -71,5 +71,10 @@ impl Screen for Picker {
 
     fn open(&mut self) -> Outcome {
         Outcome::Then(update::choose)
+    }
+
+    fn tried_theme(&self) -> Option<&str> {
+        let Choice::Theme(name) = &self.selected()?.choice else { return None };
+        Some(name)
     }
 }

@@ -45,7 +45,14 @@ pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     if picker.shown.is_empty() && !picker.loading {
         paint::line(view.theme, &Line::of(Ink::Dim, "  No entry matches; shorten the text to see more."), list, buf);
     }
-    entries(view, picker, list, buf);
+    match &picker.entries[..] {
+        // A list without entries says why on as many rows as that takes.
+        [Entry { label, choice: Choice::Explain(_), .. }] if !picker.shown.is_empty() => {
+            let text = Rect { x: list.x + 1, width: list.width.saturating_sub(2), ..list };
+            paint::lines(view.theme, &TextRows::plain(label, usize::from(text.width), Ink::Dim), text, buf);
+        }
+        _ => entries(view, picker, list, buf),
+    }
 }
 
 /// The keys of a list of which several entries can be chosen.
@@ -107,7 +114,12 @@ fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
             // The detail gets half of the row, and the part of the other half that the label leaves.
             let width = usize::from(padded.width);
             let room = (width / 2).max(width.saturating_sub(text::width(&label) + 3));
-            let value = paint::cut(view.theme, Ink::Dim, &entry.detail, room);
+            let detail = if picker.kind == Kind::Sessions {
+                text::first_parts(&entry.detail, " · ", room)
+            } else {
+                &entry.detail
+            };
+            let value = paint::cut(view.theme, Ink::Dim, detail, room);
             let room = width.saturating_sub(value.width() + 3);
             let label = text::fit(&label, room, view.theme.glyphs.ellipsis);
             paint::pair(view.theme, &highlighted(ink, &label, &marks), &value, padded, buf);

@@ -102,8 +102,9 @@ pub enum RacePending {
     Items(RunId),
     /// To replay a stored call.
     Replay,
-    /// To create a branch for each of these settings and then send this draft on all of them.
-    Branches(Vec<Overrides>, Draft),
+    /// To create a branch for each of these settings and then send this draft on all of them. A refused line returns to
+    /// the composer.
+    Branches { variants: Vec<Overrides>, draft: Draft, of: BranchId, line: Arc<str> },
     /// To send the prompt on one of the branches.
     Entry(BranchId, Draft),
 }

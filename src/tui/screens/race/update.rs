@@ -2,23 +2,25 @@
 //! archiving the results.
 //! Not for: previews of the next call under other settings (`screens::what_if::update`).
 
-use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
+use super::model::{AnswerRelations, Column, RacePending, RaceQuestion, RaceScreen};
 use crate::domain::base::{Failure, RunId};
-use crate::domain::call::Limits;
 use crate::domain::call::run::CAUTION;
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{Atom, Branch, Overrides};
 use crate::domain::planning::variant;
 use crate::domain::planning::{ContextPlan, Row, Section};
-use crate::engine::api::{Answer, BranchRequest, CallAnswer, CallRequest, Draft, ItemName, ReplayedCall, TurnRequest};
+use crate::engine::api::{
+    Answer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, TurnRequest,
+};
 use crate::tui::chat::update::{branches, queueing};
+use crate::tui::model::row_titles::row_title;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::request::model::fixed;
-use crate::tui::screens::request::model_titles::row_title;
-use crate::tui::update::effects::show_answer;
+use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
+use std::sync::Arc;
 
 /// Handles the answers to the requests of races and repeated calls.
 pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
@@ -26,14 +28,20 @@ pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<A
     match (pending, result) {
         (P::Items(run), Ok(Answer::Call(CallAnswer::StoredPlan { plan, .. }))) => items(model, run, &plan),
         (P::Replay, Ok(Answer::Call(CallAnswer::Replaying(made)))) => replaying(model, *made),
-        (P::Branches(variants, draft), Ok(Answer::Call(CallAnswer::Race(made)))) => {
+        (P::Branches { variants, draft, .. }, Ok(Answer::Call(CallAnswer::Race(made)))) => {
             racing(model, &variants, &draft, made, out);
+        }
+        (P::Branches { of, line, .. }, Err(failure)) => {
+            if model.is_current(of) && model.composer.is_empty() {
+                model.composer.replace(&line, DraftKind::Message);
+            }
+            show_failure(model, &failure);
         }
         (P::Entry(branch, draft), Err(mut failure)) => {
             failure.kept = queueing::take_back(model, branch, draft).unwrap_or(failure.kept);
             model.conversation.failed.insert(branch, failure);
         }
-        (P::Items(_) | P::Replay | P::Branches(..) | P::Entry(..), result) => show_answer(model, result),
+        (P::Items(_) | P::Replay | P::Branches { .. } | P::Entry(..), result) => show_answer(model, result),
     }
 }
 
@@ -130,12 +138,20 @@ fn add_branches(model: &mut Model, branches: Vec<Branch>) {
     model.refresh();
 }
 
-/// Creates a branch for each of the settings if the request fits on all of them; the text is then sent on all of them.
-pub(crate) fn race(model: &mut Model, variants: Vec<Overrides>, limits: Limits, text: &str, out: &mut Vec<Cmd>) {
-    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let draft = Draft { text: text.into(), ..Draft::default() };
+/// Creates a branch for each of the settings if the request fits on all of them; the question is then sent on all of
+/// them. `line` is what the person typed.
+pub(crate) fn race(
+    model: &mut Model,
+    variants: Vec<Overrides>,
+    question: RaceQuestion,
+    line: Arc<str>,
+    out: &mut Vec<Cmd>,
+) {
+    let Some(of) = model.branch().map(|branch| branch.id) else { return };
+    let draft = Draft { text: question.text, ..Draft::default() };
+    let (branch, limits) = (of, question.limits);
     let request = CallRequest::Race { branch, variants: variants.clone(), limits, draft: draft.clone() };
-    send(model, request, RacePending::Branches(variants, draft), out);
+    send(model, request, RacePending::Branches { variants, draft, of, line }, out);
 }
 
 /// Sends the prompt on each branch of a new race.
@@ -166,7 +182,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
         return model.status.say(Severity::Trouble, text, model.now);
     }
     model.layers.pop();
-    screens::search::update::remember_place(model);
+    model.remember_place();
     if race {
         send(model, CallRequest::KeepOne { branch }, Pending::Act, out);
     }

@@ -63,5 +63,5 @@ pub(crate) fn send(model: &mut Model, out: &mut Vec<Cmd>) {
     let typed = model.composer.text();
     model.composer.sent(&typed);
     model.plan.touch(model.now);
-    update::race(model, variants, question.limits, &question.text, out);
+    update::race(model, variants, question, typed, out);
 }

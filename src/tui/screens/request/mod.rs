@@ -7,7 +7,6 @@ pub mod model_filter;
 pub mod model_preview;
 pub mod model_range;
 pub mod model_sent;
-pub(crate) mod model_titles;
 pub mod model_unused;
 pub(crate) mod update;
 pub(crate) mod update_sent;

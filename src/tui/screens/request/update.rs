@@ -6,7 +6,6 @@ use super::model::{Content, RequestPending, RequestScreen};
 use super::model_filter::ListArrangement;
 use super::model_preview::ActionPreview;
 use super::model_range::turns_of_range;
-use super::model_titles::{item_title, row_title};
 use super::update_sent;
 use crate::domain::base::plain_text;
 use crate::domain::base::{Failure, FailureKind, RunId};
@@ -17,6 +16,7 @@ use crate::engine::api::{
     Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, ItemName, PlanAnswer, PlanRequest,
     TransitionReport,
 };
+use crate::tui::model::row_titles::{item_title, row_title};
 use crate::tui::model::session::Session;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::effects::show_answer;

@@ -3,7 +3,6 @@
 
 use super::model::{Content, Entry, RequestScreen};
 use super::model_range::RangeTurn;
-use super::model_titles::item_title;
 use super::view_detail;
 use super::view_row::{self, breaks_at};
 use super::view_sent;
@@ -13,6 +12,7 @@ use crate::domain::planning::{ContextPlan, Form, Item, Planned};
 use crate::domain::tool::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{next_request, notice};
+use crate::tui::model::row_titles::item_title;
 use crate::tui::view::prelude::*;
 
 /// Minimum height at which warnings and the budget each have a line.
@@ -50,6 +50,8 @@ pub(crate) fn draw(
     if inside.is_empty() {
         return (0, 0);
     }
+    let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
+    paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
     let inside = notice::above(view, inside, buf);
     head(view, overlay, inside, buf);
     let (list, pane) = split(overlay, inside);
@@ -64,8 +66,6 @@ pub(crate) fn draw(
     more_detail(view, most.saturating_sub(overlay.detail_scroll), room, buf);
     cache_break(view, overlay, [list, pane], buf);
     paint::colored_lines(view.theme, &rows[overlay.detail_scroll.min(most)..], cache, room, buf);
-    let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
-    paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
     (list.height, most)
 }
 

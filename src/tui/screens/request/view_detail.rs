@@ -3,7 +3,6 @@
 //! Not for: the list (`view`).
 
 use super::model::{Content, RequestScreen};
-use super::model_titles::{item_title, row_title, title_of};
 use super::view_row::breaks_at;
 use super::{view_code_set, view_figures, view_sent};
 use crate::domain::base::Hash;
@@ -11,6 +10,7 @@ use crate::domain::conversation::{MarkKind, Role};
 use crate::domain::planning::plan::{BlockedRemedy, Reason};
 use crate::domain::planning::{ActPreview, ChangedItem, Item, MovedItem, PlanFigures, Row, RowKind, Verdict};
 use crate::domain::tool::ToolCost;
+use crate::tui::model::row_titles::{item_title, row_title, title_of};
 use crate::tui::screens::calls::view_diff;
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;

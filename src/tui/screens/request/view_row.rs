@@ -3,10 +3,10 @@
 
 use super::model::RequestScreen;
 use super::model_filter::Group;
-use super::model_titles::row_title;
 use crate::domain::conversation::MarkKind;
 use crate::domain::planning::{DecidedBy, Planned, Row, RowKind, Section, Verdict};
 use crate::tui::chat::view::next_request;
+use crate::tui::model::row_titles::row_title;
 use crate::tui::view::prelude::*;
 
 /// Columns that the reason leaves to the title.

@@ -1,34 +1,10 @@
-//! State of the search over all messages, and the places that a person can return to.
+//! State of the search over all messages.
 //! Not for: searching (the engine) or the keys (`update`).
 
-use crate::domain::base::{BranchId, NodeId, SessionId};
+use crate::domain::base::NodeId;
 use crate::domain::conversation::{FoundMessage, FoundMessages};
-use crate::tui::chat::model::conversation::ScrollAnchor;
+use crate::tui::model::jumps::ReturnPoint;
 use crate::tui::model::typed_line::TypedLine;
-
-/// How many places are kept.
-const MAX_PLACES: usize = 50;
-
-/// A place that a person can return to after a jump.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ReturnPoint {
-    pub session: SessionId,
-    pub branch: BranchId,
-    /// The selected message; None if the composer had the focus.
-    pub node: Option<NodeId>,
-    /// The scroll position of the conversation.
-    pub place: ScrollAnchor,
-}
-
-/// Adds a place, unless it equals the last place; drops the oldest place if there are too many.
-pub fn remember(places: &mut Vec<ReturnPoint>, spot: ReturnPoint) {
-    if places.last() != Some(&spot) {
-        places.push(spot);
-        if places.len() > MAX_PLACES {
-            places.remove(0);
-        }
-    }
-}
 
 /// The search over all messages.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,12 @@
 //! Updates of the search over all messages: searching while the person types, going to a message, and going back.
 //! Not for: lists that are filtered by typing (`picker`).
 
-use super::model::{ReturnPoint, SearchPending, SearchScreen, remember};
+use super::model::{SearchPending, SearchScreen};
 use crate::domain::base::{Failure, FailureKind, NodeId};
 use crate::domain::conversation::FoundMessages;
 use crate::engine::api::{Answer, SessionAnswer, SessionRequest};
 use crate::tui::chat::update::branches;
+use crate::tui::model::jumps::ReturnPoint;
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
 use crate::tui::update::session;
@@ -85,7 +86,7 @@ fn arrived(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top::<SearchScreen>() else { return };
     let Some((session, node)) = screen.selected().map(|message| (message.session, message.node)) else { return };
-    remember_place(model);
+    model.remember_place();
     let here = model.session.as_ref().filter(|open| open.card.id == session).and_then(|open| open.tree.slot(node));
     if here.is_some_and(|slot| model.conversation.path.contains(&slot)) {
         select_message(model, node);
@@ -96,7 +97,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Goes to a message of the open session, on a branch that contains it.
 pub(crate) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
-    remember_place(model);
+    model.remember_place();
     let Some(session) = &model.session else { return };
     let here = session.tree.slot(node).is_some_and(|slot| model.conversation.path.contains(&slot));
     let holding = session.holding(node).filter(|_| !here);
@@ -105,15 +106,6 @@ pub(crate) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
         branches::switch(model, branch, out);
     }
     select_message(model, node);
-}
-
-/// Stores the current place, so that the person can return to it.
-pub(crate) fn remember_place(model: &mut Model) {
-    let Some(session) = &model.session else { return };
-    let slot = model.conversation.selected().filter(|_| model.focus == Focus::Conversation);
-    let node = slot.map(|slot| session.tree.head(slot).id);
-    let place = model.conversation.place;
-    remember(&mut model.jumps.before, ReturnPoint { session: session.card.id, branch: session.current, node, place });
 }
 
 /// Returns to the place before the last jump.

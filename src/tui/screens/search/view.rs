@@ -1,8 +1,8 @@
 //! Draws the search over all messages: the query, and each message found with its match.
 //!
 //! ```text
-//! ┌ Find anything ─────────────────────────────────────────┐
-//! │ / dance role:user_                            12 found │
+//! ┌ Search all messages ───────────────────────────────────┐
+//! │ / dance role:user_                         12 messages │
 //! │ filters, or what could not be read                     │
 //! │ You   Bees and wasps                  2026-11-22 12:01 │
 //! │       … how do bees dance in the dark …                │
@@ -119,7 +119,8 @@ fn one(view: &ViewContext<'_>, message: &FoundMessage, place: Rect, buf: &mut Bu
     let label = Line::of(ink, &format!(" {who}")).with(Ink::Dim, &title);
     paint::pair(view.theme, &label, &Line::of(Ink::Dim, &when), Rect { height: 1, ..place }, buf);
     if place.height > 1 {
-        let words = snippet(view, message, usize::from(place.width).saturating_sub(LEAD + 2));
+        let room = usize::from(place.width).saturating_sub(LEAD + 2);
+        let words = snippet(view, message, room).fit(room, view.theme.glyphs.ellipsis);
         let within = Rect { x: place.x + 3, y: place.y + 1, width: place.width.saturating_sub(5), height: 1 };
         paint::line(view.theme, &words, within, buf);
     }

@@ -12,6 +12,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mu
     let words = [(Action::Save, saves), (Action::Compose, "your editor"), (Action::Leave, "close")];
     let keys = view.keys_line(When::Editor, &words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, &editor.title), keys, area, buf);
+    // A notice of another screen is not about this text.
+    let is_about_text = view.model.status.began_on(TypeId::of::<Editor>());
+    let inside = if is_about_text { notice::above(view, inside, buf) } else { notice::without_notice(inside) };
     let fault =
         editor.fault.as_ref().map(|words| TextRows::plain(words, usize::from(inside.width).max(1), Ink::Danger));
     let rows = fault.unwrap_or_default();
@@ -20,11 +23,6 @@ pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mu
     paint::lines(view.theme, &rows, below, buf);
     let inside = Rect { height: inside.height - foot, ..inside };
     if !inside.is_empty() {
-        let noticed = view.model.status.began_on(TypeId::of::<Editor>()) && inside.height > 3;
-        let rows = if noticed { notice::rows_on_screen(view.model, inside.width) } else { 0 };
-        let room = Rect { height: inside.height - rows, ..inside };
-        editor.area.render(room, buf);
-        // A notice of another screen is not about this text.
-        notice::draw(view, Rect { y: room.bottom(), height: rows, ..inside }, buf);
+        editor.area.render(inside, buf);
     }
 }

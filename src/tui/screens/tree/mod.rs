@@ -2,7 +2,6 @@
 //! Not for: the panel of branches beside the chat (`chat`).
 
 pub mod model;
-pub mod model_rows;
 pub(crate) mod update;
 pub(crate) mod view;
 

@@ -1,13 +1,13 @@
 //! State of the tree screen: the listed segments, the folded segments, the filter, and the selected segment.
-//! Not for: building the segments (`model_rows`), single messages (`chat::model::conversation`), or the branches panel
+//! Not for: building the segments (`tui::model::tree_rows`), single messages (`chat::model::conversation`), or the branches panel
 //! (`chat::model::branches`).
 
-pub use super::model_rows::Row;
 use crate::domain::base::NodeId;
 use crate::domain::base::plain_text;
 use crate::domain::conversation::{Role, Slot, TagFilter, Tree};
 use crate::tui::model::list::ListCursor;
 use crate::tui::model::session::Session;
+pub use crate::tui::model::tree_rows::Row;
 use crate::tui::model::typed_line::TypedLine;
 use std::borrow::Cow;
 use std::collections::HashSet;

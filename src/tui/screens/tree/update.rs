@@ -1,5 +1,5 @@
 //! Updates of the tree screen: opening it, folding, filtering, and going to a message.
-//! Not for: the segments (`model_rows`) or the branches panel.
+//! Not for: the segments (`tui::model::tree_rows`) or the branches panel.
 
 use super::model::{Row, TreeScreen};
 use crate::domain::base::{BranchId, NodeId};
@@ -78,7 +78,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let (first, last) = (session.tree.head(message).id, session.tree.head(row.last).id);
     let wanted = screen.wanted.filter(|(_, stretch)| *stretch == row.first).map(|(node, _)| node);
     let (leading, current) = (leading(session, row), session.current);
-    screens::search::update::remember_place(model);
+    model.remember_place();
     if let Some(branch) = leading {
         branches::switch(model, branch, out);
         screens::search::update::select_message(model, first);

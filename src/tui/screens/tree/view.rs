@@ -7,7 +7,7 @@
 //! │ ● And wasps?                      main ◀  6 messages      │
 //! └ keys ────────────────────────────────────────────────────┘
 //! ```
-//! Not for: building the segments (`model_rows`).
+//! Not for: building the segments (`tui::model::tree_rows`).
 
 use super::model::{Row, TreeScreen, is_title_complete, title};
 use crate::domain::base::Hash;

@@ -5,7 +5,7 @@ use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN, RETRY};
 use pleach::domain::base::{Failure, FailureKind};
 use pleach::engine::api::{Answer, BranchRequest, Event, PlanRequest, ProgramEvent, Request};
-use pleach::tui::msg::{Done, Msg, ProcessMsg};
+use pleach::tui::msg::{Done, Input, Msg, ProcessMsg};
 
 fn kept(stage: &Stage) -> Vec<String> {
     let texts = stage.sent.iter().filter_map(|(_, request)| match request {
@@ -48,10 +48,29 @@ fn saved_draft_returns_after_a_restart() {
     let mut stage = fixture::open(nodes, view);
     assert_eq!(stage.model.composer.first_line(), "where I was");
     stage.press("ctrl-b").press("j enter");
-    assert!(stage.model.composer.first_line().starts_with("[pasted"), "a long message is folded like a paste");
+    assert!(stage.model.composer.first_line().starts_with("many words "), "what was typed stays visible");
     assert_eq!(&*stage.model.composer.text(), long);
     stage.wait(5_000);
     assert!(!stage.sent.iter().any(|(_, request)| matches!(request, Request::Branch(BranchRequest::KeepDraft { .. }))));
+}
+
+/// After a restart, the placeholders in a draft stand for the same texts as before, and typed words are visible.
+#[test]
+fn saved_draft_keeps_its_folds() {
+    let mut stage = fixture::opened();
+    let (first, second) = ("one\n".repeat(30), "two\u{1b}[31m\n");
+    stage.type_text("Compare ").msg(Msg::Input(Input::Paste(first.clone()))).type_text("with ");
+    stage.msg(Msg::Input(Input::Paste(second.into()))).type_text("please").wait(2_000);
+    let (shown, text) = (stage.model.composer.first_line().to_owned(), stage.model.composer.text());
+    assert_eq!(&*text, format!("Compare {first}with {second}please"));
+    let nodes = fixture::story();
+    let mut view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", nodes.last(), None)]);
+    view.drafts = vec![(MAIN, kept(&stage).pop().unwrap().into())];
+    let mut stage = fixture::open(nodes, view);
+    assert_eq!(stage.model.composer.first_line(), shown);
+    assert_eq!(stage.model.composer.text(), text);
+    stage.wait(5_000);
+    assert_eq!(kept(&stage), [""; 0], "it is saved already");
 }
 
 #[test]

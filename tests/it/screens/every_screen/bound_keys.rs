@@ -217,19 +217,26 @@ fn acts(screen: &str, fill: &dyn Fn() -> Stage, binding: &Binding) -> bool {
     })
 }
 
-/// A page is as long as the list that is drawn, also while a notice takes rows from it.
+/// The lowest row above the keys is kept free for notices; a longer notice covers the keys too.
 #[test]
-fn a_notice_shortens_the_page_of_a_list() {
-    let lists = FILLED.iter().filter(|(name, _)| ["DiffView", "RequestScreen", "Traces"].contains(name));
-    for (name, fill) in lists {
-        let mut stage = fill();
-        let mut page = || {
-            stage.buffer(120, 35);
-            let page = stage.model.layers.last().and_then(Screen::page).unwrap();
-            stage.model.status.say(Severity::Notice, "A notice of one row.", stage.model.now);
-            page
-        };
-        assert_eq!(page(), page() + 1, "{name}");
+fn a_notice_moves_no_row_of_a_screen() {
+    for (name, fill) in FILLED {
+        for words in ["A notice of one row.", &"A notice of two rows. ".repeat(9)] {
+            let mut stage = fill();
+            if !stage.model.layers.last().is_some_and(Screen::full) {
+                continue;
+            }
+            let seen = |stage: &mut Stage| {
+                let screen = stage.screen(120, 35);
+                let rows: Vec<String> = screen.lines().take(33).map(str::to_owned).collect();
+                (rows, stage.model.layers.last().and_then(Screen::page))
+            };
+            stage.press("G");
+            let before = seen(&mut stage);
+            stage.model.status.say(Severity::Notice, words, stage.model.now);
+            assert!(stage.screen(120, 35).contains("A notice of"), "{name}");
+            assert_eq!(seen(&mut stage), before, "{name}: {words}");
+        }
     }
 }
 

@@ -2,12 +2,15 @@
 //! cleared messages.
 //! Not for: the text in the composer (`text`), or saving drafts (`update::composing`).
 
-use super::text::{ReplacedDraft, Saved, visible};
-use super::{Composer, DraftKind, area};
+use super::text::{FOLD_MARK, ReplacedDraft, Saved, visible};
+use super::{Composer, DraftKind, area, line_ends};
 use crate::domain::base::{BranchId, NodeId};
 use crate::tui::chat::model::queue::joined;
 use std::sync::Arc;
 use tui_textarea::CursorMove;
+
+/// A longer text of a saved draft is folded although it was not folded before.
+const MAX_TYPED_BYTES: usize = 64 << 10;
 
 impl Composer {
     /// Starts editing a sent message; the current draft is kept.
@@ -132,16 +135,16 @@ impl Composer {
         goes
     }
 
-    /// The text that leaving would lose: the draft, and the changed text of an edited message.
+    /// The text that leaving would lose, as it is saved: the draft, and the changed text of an edited message.
     pub fn unsent(&mut self) -> Arc<str> {
         if self.history.is_shown() {
-            return self.draft_below.as_ref().map_or_else(|| Arc::from(""), Saved::text);
+            return self.draft_below.as_ref().map_or_else(|| Arc::from(""), Saved::stored);
         }
-        let text = self.text();
+        let [text, stored] = self.whole().clone();
         match &self.before_edit {
-            None => text,
-            Some(before) if before.sent == text => before.draft.text(),
-            Some(before) => joined(&before.draft.text(), &text),
+            None => stored,
+            Some(before) if before.sent == text => before.draft.stored(),
+            Some(before) => joined(&before.draft.stored(), &stored),
         }
     }
 
@@ -161,17 +164,16 @@ impl Composer {
         self.cleared.push(text.clone());
     }
 
-    /// The unsent text kept for a branch.
+    /// The unsent text kept for a branch, as it is saved.
     pub fn unsent_on(&self, branch: BranchId) -> Arc<str> {
         match self.drafts.get(&branch) {
             None => Arc::from(""),
-            Some(saved) if saved.kind == DraftKind::Message => saved.text(),
+            Some(saved) if saved.kind == DraftKind::Message => saved.stored(),
             Some(saved) => {
                 let before = saved.before_edit.as_deref();
                 let (draft, sent) =
-                    before.map_or_else(Default::default, |before| (before.draft.text(), before.sent.clone()));
-                let text = saved.text();
-                if text == sent { draft } else { joined(&draft, &text) }
+                    before.map_or_else(Default::default, |before| (before.draft.stored(), before.sent.clone()));
+                if saved.text() == sent { draft } else { joined(&draft, &saved.stored()) }
             }
         }
     }
@@ -197,7 +199,9 @@ impl Composer {
     pub fn restore(&mut self, branch: BranchId, text: &Arc<str>) {
         if self.saved_drafts.insert(branch, Some(text.clone())).is_none() && !self.drafts.contains_key(&branch) {
             let mut other = Self::default();
-            other.paste(text);
+            for (at, part) in text.split(FOLD_MARK).enumerate() {
+                other.insert(line_ends(part), at % 2 == 1 || part.len() > MAX_TYPED_BYTES);
+            }
             let lines = other.area.lines().to_vec();
             let saved = Saved { lines, pastes: other.pastes, ..Saved::default() };
             self.drafts.insert(branch, saved);

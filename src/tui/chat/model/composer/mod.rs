@@ -2,7 +2,7 @@
 //! Not for: sending (`update`) or commands (`slash`).
 
 mod drafts;
-mod text;
+pub(crate) mod text;
 
 use super::complete::named;
 use super::history::History;
@@ -14,7 +14,7 @@ use crate::domain::planning::{Draft, DraftKind, SearchChoice};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use text::{Attached, Paste, ReplacedDraft, Saved, expand};
+use text::{Attached, FOLD_MARK, Paste, ReplacedDraft, Saved, expand};
 use tui_textarea::{CursorMove, TextArea, WrapMode};
 
 /// A paste with more characters than this is folded.
@@ -41,7 +41,8 @@ pub struct Composer {
     pub cleared_before: Vec<(i64, Arc<str>)>,
     /// Cleared texts that are not saved yet, oldest first.
     cleared: Vec<Arc<str>>,
-    whole: Option<Arc<str>>,
+    /// The text, and the text as it is saved.
+    whole: Option<[Arc<str>; 2]>,
     /// Index of the selected completion.
     pub choice: usize,
     /// Whether Esc closed the list of commands.
@@ -163,16 +164,18 @@ impl Composer {
 
     /// The whole text with pastes unfolded and attached files appended; cached until it changes.
     pub fn text(&mut self) -> Arc<str> {
-        if let Some(whole) = &self.whole {
-            return whole.clone();
-        }
-        let mut text = expand(self.area.lines(), &self.pastes, &self.files);
-        if text.starts_with("//") {
-            text.remove(0);
-        }
-        let whole: Arc<str> = Arc::from(text);
-        self.whole = Some(whole.clone());
-        whole
+        self.whole()[0].clone()
+    }
+
+    fn whole(&mut self) -> &[Arc<str>; 2] {
+        self.whole.get_or_insert_with(|| {
+            let lines = self.area.lines();
+            let text: Arc<str> = Arc::from(expand(lines, &self.pastes, &self.files, None));
+            let has_folds = !self.pastes.is_empty() || !self.files.is_empty();
+            let stored =
+                if has_folds { expand(lines, &self.pastes, &self.files, Some(FOLD_MARK)).into() } else { text.clone() };
+            [if text.starts_with("//") { Arc::from(&text[1..]) } else { text }, stored]
+        })
     }
 
     /// The command line in the composer. Pastes are unfolded; attached files are not part of a command.
@@ -199,15 +202,21 @@ impl Composer {
         if in_command {
             text.truncate(text.trim_end_matches('\n').len());
         }
-        let lines = text.lines().count().max(1);
-        let chars = text.chars().count();
+        let is_part = in_command && text.contains('\n');
+        let is_long = text.chars().nth(FOLD_CHARS).is_some() || text.matches('\n').count() >= FOLD_LINES;
+        self.insert(text, is_part || is_long);
+    }
+
+    /// Inserts a text, folded if `folds`, or if it cannot be shown as it is.
+    fn insert(&mut self, text: String, folds: bool) {
         let odd = Safe::is_marked(&text);
         let quotes = self.pastes.iter().any(|paste| text.contains(&paste.chip));
-        let folds = in_command && text.contains('\n');
-        if !odd && !quotes && !folds && chars <= FOLD_CHARS && text.matches('\n').count() < FOLD_LINES {
+        if !odd && !quotes && !folds {
             self.edit().insert_str(&text);
             return;
         }
+        let lines = text.lines().count().max(1);
+        let chars = text.chars().count();
         let hidden = if odd { ", with control characters" } else { "" };
         // The no-break space distinguishes a placeholder from the same words typed by a person.
         let sizes = format!("{}, {}\u{a0}characters{hidden}", counted(lines as u64, "line"), grouped(chars as u64));

@@ -39,7 +39,12 @@ impl Saved {
     }
 
     pub(super) fn text(&self) -> Arc<str> {
-        Arc::from(expand(&self.lines, &self.pastes, &self.files))
+        Arc::from(expand(&self.lines, &self.pastes, &self.files, None))
+    }
+
+    /// The text as it is saved.
+    pub(super) fn stored(&self) -> Arc<str> {
+        Arc::from(expand(&self.lines, &self.pastes, &self.files, Some(FOLD_MARK)))
     }
 }
 
@@ -51,14 +56,25 @@ pub(super) struct ReplacedDraft {
     pub(super) sent: Arc<str>,
 }
 
+/// Stands before and after each folded text of a saved draft: a code point that is no character, so that no text has it.
+pub(super) const FOLD_MARK: char = '\u{fdd0}';
+
+/// The text of a saved draft.
+pub(crate) fn without_marks(stored: &str) -> String {
+    stored.replace(FOLD_MARK, "")
+}
+
 /// Appends a file in a fence that its text cannot close.
-fn append_file(text: &mut String, file: &Attached) {
+fn append_file(text: &mut String, file: &Attached, mark: Option<char>) {
     let fence = attachment::fence(&file.text);
     let path = attachment::path(&file.place);
     let kind = path.rsplit_once('.').map_or("", |(_, kind)| kind);
     let kind = if kind.chars().all(|c| c.is_ascii_alphanumeric()) { kind } else { "" };
     let end = if file.text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(text, "\n\n{}\n{fence}{kind}\n{}{end}{fence}", attachment::heading(&file.place), file.text);
+    text.push_str("\n\n");
+    text.extend(mark);
+    let _ = write!(text, "{}\n{fence}{kind}\n{}{end}{fence}", attachment::heading(&file.place), file.text);
+    text.extend(mark);
 }
 
 /// The first placeholder of a text: its position and its paste.
@@ -66,19 +82,21 @@ fn first_paste<'a>(text: &str, pastes: &'a [Paste]) -> Option<(usize, &'a Paste)
     pastes.iter().filter_map(|paste| Some((text.find(&paste.chip)?, paste))).min_by_key(|(at, _)| *at)
 }
 
-/// The lines with their pastes unfolded, followed by the attached files.
-pub(super) fn expand(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
+/// The lines with their pastes unfolded, followed by the attached files; each paste and file is enclosed in `mark`.
+pub(super) fn expand(lines: &[String], pastes: &[Paste], files: &[Attached], mark: Option<char>) -> String {
     let shown = lines.join("\n");
     let mut text = String::with_capacity(shown.len());
     let mut rest = shown.as_str();
     // Only the shown text can contain placeholders: a pasted text is not searched for others.
     while let Some((at, paste)) = first_paste(rest, pastes) {
         text.push_str(&rest[..at]);
+        text.extend(mark);
         text.push_str(&paste.text);
+        text.extend(mark);
         rest = &rest[at + paste.chip.len()..];
     }
     text.push_str(rest);
-    files.iter().filter(|file| named(lines, &file.token)).for_each(|file| append_file(&mut text, file));
+    files.iter().filter(|file| named(lines, &file.token)).for_each(|file| append_file(&mut text, file, mark));
     text
 }
 

@@ -1,6 +1,6 @@
 //! The segments of a session's tree, in display order. A new message at the end of a segment only extends it; when the
 //! tree forks or another branch becomes current, all segments are built again.
-//! Not for: folding and filtering (`model`).
+//! Not for: folding and filtering (`screens::tree::model`).
 //!
 //! A segment ends where the tree forks, at a branch's head, or at a leaf. The continuation on the current branch keeps
 //! the indentation; other continuations come before it, indented by one step, also those of a branch that starts at the
