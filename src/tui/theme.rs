@@ -91,7 +91,7 @@ glyphs! {
     rule: Glyph = "─", "-", "A horizontal rule.";
     joins: (Glyph, Glyph) = ("┬", "┴"), ("+", "+"), "Where a vertical line meets a rule above it, and one below it.";
     under: Glyph = "└", "`-", "The line under a message.";
-    full: Glyph = "▇", "#", "A full cell of the meter.";
+    full: Glyph = "█", "#", "A full cell of the meter.";
     empty: Glyph = "░", ".", "An empty cell of the meter.";
     dot: Glyph = "·", "-", "Separates facts on a line.";
     about: Glyph = "≈", "~", "Approximately.";

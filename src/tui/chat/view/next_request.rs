@@ -114,7 +114,7 @@ fn groups(view: &ViewContext<'_>, plan: &ContextPlan, items: &[PanelItem<'_>]) -
     };
     let one = |(part, tokens): (Part, u32)| {
         let items = if let Part::Section(section) = part { of(PanelPart::Section(section)) } else { 0..0 };
-        Group { line: meter::line(view, part, items.len(), tokens), items }
+        Group { line: meter::line(view, (part, tokens), items.len(), &plan.rows), items }
     };
     let parts = meter::parts(plan).into_iter().filter(|(part, _)| !matches!(part, Part::Free | Part::Margin));
     let mut all: Vec<Group> = parts.map(one).collect();
@@ -198,7 +198,7 @@ pub(crate) fn is_forced_out(row: &Row) -> bool {
 
 /// The rows below the items: the safety margin, priority levels, the cached prefix, and warnings.
 fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
-    let mut rows = vec![meter::line(view, Part::Margin, 0, plan.budget.safety)];
+    let mut rows = vec![meter::line(view, (Part::Margin, plan.budget.safety), 0, &[])];
     rows.extend(levels(plan));
     rows.extend(cached(view, width));
     let said = empty::says_not_trusted(view);
@@ -303,7 +303,7 @@ fn full(view: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer)
     let size = (blocked.needed, blocked.budget.total());
     meter::bar(view, &parts, size, Rect { width: room, height: 1, ..area }, buf);
     paint::right(view.theme, &Line::of(Ink::Danger, &percent), Rect { height: 1, ..area }, buf);
-    let legend: Vec<Pair> = parts.iter().map(|(part, tokens)| meter::line(view, *part, 0, *tokens)).collect();
+    let legend: Vec<Pair> = parts.iter().map(|part| meter::line(view, *part, 0, &blocked.rows)).collect();
     for ((label, value), place) in legend.iter().zip(area.rows().skip(1)) {
         paint::pair(view.theme, label, value, place, buf);
     }
