@@ -97,6 +97,7 @@ glyphs! {
     about: Glyph = "≈", "~", "Approximately.";
     differs: Glyph = "≠", "#", "Unequal.";
     becomes: Glyph = "→", "->", "One number becomes another.";
+    minus: Glyph = "−", "-", "Less.";
     within: Glyph = "±", "+-", "Plus or minus.";
     ellipsis: Glyph = "…", "...", "Truncated text.";
     unread: Glyph = "•", "*", "Unread.";

@@ -68,6 +68,9 @@ pub struct RunCard {
     pub items: u32,
     /// Tokens of those items.
     pub attached: u32,
+    /// Number of items in the request that a person marked (see [`ContextPlan::marked`]).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub marked: u32,
     /// The usage that the server reported.
     pub usage: Usage,
     /// Set if the server read far less than was sent.
@@ -101,6 +104,10 @@ pub struct RunCard {
     pub at: i64,
 }
 
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl RunCard {
     /// Creates the record of a call that is about to be made from a plan. `at` is in milliseconds since 1970.
     pub fn open(
@@ -123,6 +130,7 @@ impl RunCard {
             est_total: plan.est_total,
             items,
             attached,
+            marked: plan.marked(),
             at,
             ..Self::blank(id, session, branch)
         }

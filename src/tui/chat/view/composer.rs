@@ -117,6 +117,8 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
     parts.extend(queued(view));
     parts.extend(files(view));
     parts.extend(summary(view));
+    let blocked = session.branch().is_some_and(|branch| model.plan.blocked(branch.id).is_some());
+    parts.extend(blocked.then(|| (Ink::Danger, "the request does not fit".to_owned())));
     parts.extend(super::next_request::mark_warnings(view).map(|text| (Ink::Warn, text)));
     let mut line = Line::new();
     for (at, (ink, text)) in parts.iter().enumerate() {

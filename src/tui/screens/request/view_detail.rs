@@ -263,7 +263,7 @@ fn removal(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<
     let tokens = |n: u32| text::counted(u64::from(n), "token");
     let removes = (less > 0).then(|| format!("removes {}", tokens(less_tokens)));
     let adds = (more > 0).then(|| format!("adds {}", tokens(more_tokens)));
-    let others = others(found, figures).map(|by| format!("changes others by {by}"));
+    let others = others(view, found, figures).map(|by| format!("changes others by {by}"));
     let effects: Vec<String> = removes.into_iter().chain(adds).chain(others).collect();
     let effects = match effects.as_slice() {
         [] => "; the next request stays the same".to_owned(),
@@ -283,11 +283,11 @@ fn removal(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<
 }
 
 /// By how many tokens an act changes the items that it neither adds nor removes; None if it does not.
-fn others(found: &ActPreview, figures: &PlanFigures) -> Option<String> {
+fn others(view: &ViewContext<'_>, found: &ActPreview, figures: &PlanFigures) -> Option<String> {
     let [(_, more), (_, less)] = figures.sums;
     match i64::from(figures.est) + i64::from(less) - i64::from(more) - i64::from(found.est) {
         0 => None,
-        by => Some(format!("{}{}", if by < 0 { "-" } else { "+" }, text::short(by.unsigned_abs()))),
+        by => Some(format!("{}{}", if by < 0 { view.theme.glyphs.minus } else { "+" }, text::short(by.unsigned_abs()))),
     }
 }
 
@@ -339,7 +339,7 @@ fn outcome(view: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
         _ => format!("{start}Adds {}", text::counted(u64::from(more_tokens), "token")),
     };
     let removes = if less == 0 { ", removes nothing".to_owned() } else { format!(", removes {}", number(less_tokens)) };
-    let others = others(found, figures).map_or_else(String::new, |by| format!(", changes others by {by}"));
+    let others = others(view, found, figures).map_or_else(String::new, |by| format!(", changes others by {by}"));
     let ink = if less == 0 && figures.changed == 0 { Ink::Good } else { Ink::Warn };
     let mut rows = TextRows::plain(&format!("{brings}{removes}{others}:"), room, ink);
     rows.extend(TextRows::plain(&size_after(view, found, figures), room, Ink::Dim));

@@ -100,7 +100,7 @@ fn never_used_items_are_marked() {
     let asked = |request: &Request| matches!(request, Request::Call(CallRequest::Ledger { .. }));
     stage.reply(asked, CallAnswer::Ledger(Box::new(ledger)));
     let screen = stage.screen(120, 35);
-    assert_eq!(screen.matches("we use PostgreSQL").count(), 1, "listed once: {screen}");
+    assert_eq!(screen.matches("Never log tokens.").count(), 1, "listed once: {screen}");
     assert!(screen.contains("never used"), "{screen}");
     while !stage.screen(120, 35).contains("used in none") {
         stage.press("j");
