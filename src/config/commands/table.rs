@@ -120,7 +120,8 @@ pub const ALIASES: &[Alias] = &[
     alias("remember", "memory add"),
     alias("label", "message label last")
         .takes("[MESSAGE] [NAME…]")
-        .does("Label a message; without MESSAGE (a turn number, an id, or last), the last message."),
+        .does("Label a message; without MESSAGE (a turn number, an id, or last), the last message.")
+        .such_as("label 3 the fix"),
     alias("lanes", "lane list"),
     alias("read", "message read"),
     alias("history", "message list"),

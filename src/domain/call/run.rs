@@ -8,6 +8,7 @@ use super::usage::Usage;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::base::named_enum::named_enum;
+use crate::domain::code::symbols::is_zero;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::ContextPlan;
 use serde::{Deserialize, Serialize};
@@ -102,10 +103,6 @@ pub struct RunCard {
     pub uses: Option<UseCount>,
     /// Milliseconds since 1970.
     pub at: i64,
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl RunCard {

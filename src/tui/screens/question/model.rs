@@ -90,6 +90,6 @@ impl Question {
 
     /// Whether the question is whether to leave the tour.
     pub(crate) fn only_leaves_the_tour(&self) -> bool {
-        self.choices.iter().all(|(.., act)| *act == Act::LeaveTour)
+        self.choices.iter().any(|(.., act)| *act == Act::LeaveTour)
     }
 }
