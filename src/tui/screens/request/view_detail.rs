@@ -46,10 +46,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     }
     rows.extend(unused(overlay, row, room));
     if overlay.selection.is_empty() {
-        rows.extend(match row.included() {
-            true => removal(view, overlay, room),
-            false => preview_of_action(view, overlay, room),
-        });
+        rows.extend(preview_of_action(view, overlay, room));
     }
     if breaks_at(view, overlay, row) {
         let words = "The cache breaks here: everything above is the same as in the last request on this branch.";
@@ -302,6 +299,9 @@ fn size_after(view: &ViewContext<'_>, found: &ActPreview, figures: &PlanFigures)
 fn preview_of_action(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let preview = &overlay.preview;
     let Some(previewed) = &preview.action else { return Vec::new() };
+    if overlay.selection.is_empty() && overlay.selected().is_some_and(|(row, _)| row.included()) {
+        return removal(view, overlay, room);
+    }
     let key = view.key_in(previewed.action, When::Overlay);
     match &preview.outcome {
         None => TextRows::plain(&format!("Previewing {key}"), room, Ink::Dim),
