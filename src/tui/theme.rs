@@ -91,12 +91,13 @@ glyphs! {
     rule: Glyph = "─", "-", "A horizontal rule.";
     joins: (Glyph, Glyph) = ("┬", "┴"), ("+", "+"), "Where a vertical line meets a rule above it, and one below it.";
     under: Glyph = "└", "`-", "The line under a message.";
-    full: Glyph = "▇", "#", "A full cell of the meter.";
+    full: Glyph = "█", "#", "A full cell of the meter.";
     empty: Glyph = "░", ".", "An empty cell of the meter.";
     dot: Glyph = "·", "-", "Separates facts on a line.";
     about: Glyph = "≈", "~", "Approximately.";
     differs: Glyph = "≠", "#", "Unequal.";
     becomes: Glyph = "→", "->", "One number becomes another.";
+    minus: Glyph = "−", "-", "Less.";
     within: Glyph = "±", "+-", "Plus or minus.";
     ellipsis: Glyph = "…", "...", "Truncated text.";
     unread: Glyph = "•", "*", "Unread.";

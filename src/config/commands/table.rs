@@ -5,7 +5,7 @@
 use super::EXAMPLE_PREFIX;
 use super::args::Args;
 use crate::config::keys::actions::Action;
-use crate::config::keys::groups::{ActionGroup, short_clause};
+use crate::config::keys::groups::{ActionGroup, in_menus};
 use clap::{Arg, Command};
 use std::sync::LazyLock;
 
@@ -54,9 +54,9 @@ impl Row {
         group.map_or(ActionGroup::Session, |(group, _)| *group)
     }
 
-    /// Returns the description for the menus.
-    pub fn short(&self) -> &str {
-        short_clause(&self.sentence)
+    /// Returns the description for the menus, which cut it at their width.
+    pub fn in_menus(&self) -> &str {
+        in_menus(&self.sentence)
     }
 }
 
@@ -113,25 +113,32 @@ pub const ALIASES: &[Alias] = &[
     joined("title", "session rename").does("Rename the current session."),
     alias("retitle", "session retitle"),
     alias("search", "session search"),
-    joined("note", "pin --note").such_as("note We use PostgreSQL 16."),
-    alias("once", "exclude --once"),
+    joined("note", "pin --note")
+        .does("Pin a note: every request includes its text until you unpin it.")
+        .such_as("note We use PostgreSQL 16."),
+    alias("once", "exclude --once").does("Exclude items from the next request only.").such_as("once 3"),
     alias("remember", "memory add"),
     alias("label", "message label last")
         .takes("[MESSAGE] [NAME…]")
-        .does("Label a message; without MESSAGE (a turn number, an id, or last), the last message."),
+        .does("Label a message; without MESSAGE (a turn number, an id, or last), the last message.")
+        .such_as("label 3 the fix"),
     alias("lanes", "lane list"),
     alias("read", "message read"),
     alias("history", "message list"),
     alias("show", "message show"),
     alias("remove", "message remove"),
     alias("retry", "regenerate"),
-    alias("request", "plan --request"),
+    alias("request", "plan --request")
+        .does("Print the exact body of the next request, byte for byte; nothing is sent.")
+        .such_as("request Why?"),
     alias("why", "plans why"),
     alias("summarize", "compress"),
     alias("summary make", "compress"),
     alias("state set", "state edit"),
     alias("state rebuild", "context rebuild"),
-    alias("forget", "doctor --forget"),
+    alias("forget", "doctor --forget")
+        .does("Forget a quirk that was learned from a server's error: its name in the report of /doctor, or `all`.")
+        .such_as("forget all"),
     alias("exit", "quit"),
 ];
 

@@ -47,6 +47,21 @@ fn every_example_means_the_same_on_the_command_line_and_after_a_slash() {
 }
 
 #[test]
+fn short_names_have_examples_of_their_own_and_say_what_a_set_flag_does() {
+    for alias in ALIASES {
+        let Some(row) = all().iter().find(|row| row.name == alias.name) else {
+            assert!(Action::from_name(alias.means).is_some(), "/{}", alias.name);
+            continue;
+        };
+        assert!(row.example.starts_with(alias.name), "/{}: {}", row.name, row.example);
+        let target = rows().iter().find(|target| target.name == alias.means.split(" --").next().unwrap());
+        let same = target.is_some_and(|target| target.sentence == row.sentence);
+        assert!(!(alias.means.contains("--") && same), "/{}: {}", row.name, row.sentence);
+        assert!(parse_slash_line(&row.example).starts_with("Some("), "{}", row.example);
+    }
+}
+
+#[test]
 fn every_command_has_a_row_with_description_and_example() {
     fn count(command: &clap::Command) -> usize {
         let own = usize::from(!command.is_subcommand_required_set());

@@ -29,7 +29,12 @@ named_enum! {
 }
 
 impl Action {
-    /// Returns the description for the menus.
+    /// Returns the description for the menus, which cut it at their width.
+    pub fn in_menus(self) -> &'static str {
+        in_menus(self.sentence())
+    }
+
+    /// Returns the description for the hint of the keys that may follow, whose columns are narrow.
     pub fn short(self) -> &'static str {
         short_clause(self.sentence())
     }
@@ -53,8 +58,13 @@ fn third_person(verb: &str) -> String {
     }
 }
 
+/// Returns a description for the menus: the whole text without its last full stop.
+pub(in crate::config) fn in_menus(sentence: &str) -> &str {
+    sentence.strip_suffix('.').unwrap_or(sentence)
+}
+
 /// Returns a description's first clause; of a longer one than five words, as many phrases as have at most five.
-pub(in crate::config) fn short_clause(sentence: &str) -> &str {
+fn short_clause(sentence: &str) -> &str {
     let clause = first_clause(sentence).trim_end();
     let starts: Vec<usize> =
         clause.split(' ').scan(0, |at, word| Some(std::mem::replace(at, *at + word.len() + 1))).collect();

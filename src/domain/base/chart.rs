@@ -53,6 +53,13 @@ pub fn cell(eighths: u32, ascii: bool) -> char {
     if ascii { PLAIN[at] } else { FINE[at] }
 }
 
+/// Returns the character of a cell that is filled to this many eighths from the left; none if it is empty.
+pub fn part_of_cell(eighths: usize, ascii: bool) -> Option<char> {
+    const FINE: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+    const PLAIN: [char; 8] = [':', ':', ':', ':', '|', '|', '|', '#'];
+    eighths.checked_sub(1).and_then(|at| if ascii { PLAIN.get(at) } else { FINE.get(at) }).copied()
+}
+
 /// The character of a column with an unknown value.
 pub const UNKNOWN: char = '?';
 /// The character of a column with value 0.

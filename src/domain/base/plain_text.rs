@@ -4,9 +4,9 @@
 use crate::domain::conversation::message::{NodeHead, Role};
 use std::borrow::Cow;
 
-/// Returns the beginning of a message: without Markdown marks for a message by a model, verbatim for others.
+/// Returns the beginning of a message without Markdown marks; that of a tool's result verbatim.
 pub fn beginning(head: &NodeHead) -> Cow<'_, str> {
-    if head.role == Role::Assistant { line(&head.preview) } else { Cow::Borrowed(&head.preview) }
+    if head.role == Role::Tool { Cow::Borrowed(&head.preview) } else { line(&head.preview) }
 }
 
 /// Returns a line without the Markdown marks of headings, lists, quotes, emphasis, code, and links, but with their
@@ -17,10 +17,15 @@ pub fn line(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(bare.len());
-    let mut rest = bare;
+    let (mut rest, mut in_fence) = (bare, false);
     while let Some(at) = rest.find(['*', '`', '[', '_']) {
         out.push_str(&rest[..at]);
+        let is_fence = rest[at..].starts_with("```");
         rest = read_mark(&mut out, &rest[at..]);
+        if is_fence && !in_fence {
+            rest = without_language(rest);
+        }
+        in_fence ^= is_fence;
     }
     out.push_str(rest);
     Cow::Owned(out)
@@ -40,6 +45,16 @@ fn without_block_marks(text: &str) -> &str {
     }
     let Some(code) = rest.strip_prefix("```") else { return rest };
     code.split_once(' ').map_or("", |(_, code)| code)
+}
+
+/// Returns the text after an opening fence without the language that the fence names.
+fn without_language(text: &str) -> &str {
+    let is_name =
+        |name: &str| name.len() <= 20 && name.chars().all(|c| c.is_ascii_alphanumeric() || "+#-_.".contains(c));
+    match text.split_once(' ') {
+        Some((name, code)) if !name.is_empty() && is_name(name) => code,
+        _ => text,
+    }
 }
 
 /// Reads the mark, if it is one, at the beginning of `rest`, appends its contents to `out`, and returns the unread
@@ -96,6 +111,7 @@ mod tests {
             ("- see [the book](https://example.org/a) now", "see the book now"),
             ("> * quoted", "quoted"),
             ("```rust fn main() {}", "fn main() {}"),
+            ("Read this: ```rust fn main() {} ``` and that", "Read this: fn main() {}  and that"),
             ("2 * 3 = 6, snake_case stays", "2 * 3 = 6, snake_case stays"),
             ("_so_ it is", "so it is"),
             ("*.rs in src/**/*.rs, __init__.py", "*.rs in src/**/*.rs, __init__.py"),

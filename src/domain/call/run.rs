@@ -8,6 +8,7 @@ use super::usage::Usage;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::base::named_enum::named_enum;
+use crate::domain::code::symbols::is_zero;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::ContextPlan;
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,9 @@ pub struct RunCard {
     pub items: u32,
     /// Tokens of those items.
     pub attached: u32,
+    /// Number of items in the request that a person marked (see [`ContextPlan::marked`]).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub marked: u32,
     /// The usage that the server reported.
     pub usage: Usage,
     /// Set if the server read far less than was sent.
@@ -119,6 +123,7 @@ impl RunCard {
             est_total: plan.est_total,
             items,
             attached,
+            marked: plan.marked(),
             at,
             ..Self::blank(id, session, branch)
         }

@@ -439,6 +439,12 @@ impl ContextPlan {
         let attached = self.included().filter(|row| row.section().is_some_and(Section::is_attached)).filter(by_mode);
         attached.fold((0, 0), |(count, tokens), row| (count + 1, tokens + row.tokens))
     }
+
+    /// Returns the number of included items that a person pinned, leased, or included once.
+    pub fn marked(&self) -> u32 {
+        let marked = self.included().filter(|row| row.pin.is_some() && row.reason.decided_by() == DecidedBy::Person);
+        u32::try_from(marked.count()).unwrap_or(u32::MAX)
+    }
 }
 
 #[cfg(test)]

@@ -48,10 +48,28 @@ impl Skipped {
             [only] => Some(format!("a call has used the mark ({only})")),
             all => Some(format!("calls have used the marks ({})", first_of(all))),
         };
-        let stranding = Some(&self.stranding).filter(|all| !all.is_empty()).map(|all| first_of(all));
+        let stranding = by_reason(&self.stranding);
+        let stranding = Some(&stranding).filter(|all| !all.is_empty()).map(|all| first_of(all));
         let parts: Vec<String> = stranding.into_iter().chain(used).collect();
         Some(parts.join("; ")).filter(|clause| !clause.is_empty())
     }
+}
+
+/// Joins skipped operations with the same reason: `main has later messages (forked b; renamed c)`.
+fn by_reason(stranding: &[String]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for text in stranding {
+        let (reason, what) = text.strip_suffix(')').and_then(|text| text.split_once(" (")).unwrap_or((text, ""));
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, all)) => all.push(what.to_owned()),
+            None => reasons.push((reason, vec![what.to_owned()])),
+        }
+    }
+    let named = |(reason, all): (&str, Vec<String>)| match all.as_slice() {
+        [what] if what.is_empty() => reason.to_owned(),
+        all => format!("{reason} ({})", first_of(all)),
+    };
+    reasons.into_iter().map(named).collect()
 }
 
 /// Returns a text with its first letter in lower case.
@@ -187,6 +205,12 @@ mod tests {
         let clause = "c has later messages (forked b); a call has used the mark (excluded)";
         assert_eq!(both.sentence("undone", "pinned"), format!("Not undone: {clause}. Undone instead: pinned."));
         assert_eq!(both.nothing_left("redo"), format!("Not redone: {clause}. There is nothing else to redo."));
+        let same = texts(&["main has later messages (forked b)", "main has later messages (forked c)", "no"]);
+        let same = Skipped { stranding: same, ..Skipped::default() }.nothing_left("undo");
+        assert_eq!(
+            same,
+            "Not undone: main has later messages (forked b; forked c); no. There is nothing else to undo."
+        );
         let many = Skipped { used_up: texts(&["a", "b", "c", "d", "e"]), ..Skipped::default() };
         assert!(many.nothing_left("undo").contains("calls have used the marks (a; b; c; and 2 more)."));
     }

@@ -385,7 +385,7 @@ impl<'a> Blocks<'a> {
 
 /// Width of the bar before a row of code, if there is room for it.
 const CODE_BAR_WIDTH: usize = 2;
-/// Indentation of the continuation rows of a long line of code.
+/// How much deeper than its statement the continuation rows of a long line of code are.
 const CODE_INDENT: usize = 4;
 
 /// The rows of one sanitized line of code.
@@ -393,12 +393,14 @@ pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle,
     let place = fence.push(line);
     let bar = bar(look, room);
     let room = room - bar.width();
+    let own = line.len() - line.trim_start_matches(' ').len();
+    let indent = (own + CODE_INDENT).min((room / 2).max(CODE_INDENT));
     let mut from = 0;
     let mut rows = Vec::new();
-    for (nth, row) in wrap::rows(line, room, CODE_INDENT).into_iter().enumerate() {
+    for (nth, row) in wrap::rows(line, room, indent).into_iter().enumerate() {
         let mut out = bar.clone();
         if nth > 0 {
-            out.push_safe(Ink::Border, &" ".repeat(wrap::usable_indent(room, CODE_INDENT)));
+            out.push_safe(Ink::Border, &" ".repeat(wrap::usable_indent(room, indent)));
         }
         out.push_safe(Ink::Code, &row);
         if let Some(at) = line[from..].find(row.as_str()) {

@@ -317,6 +317,15 @@ mod tests {
     }
 
     #[test]
+    fn a_wrapped_line_of_code_hangs_deeper_than_its_statement() {
+        let text = "```rust\nfn f() {\n        let total = first_value + second_value + third;\n}\n```";
+        let rows = plain(text, 40);
+        let at = rows.iter().position(|row| row.contains("let total")).unwrap();
+        let indent = |row: &str| row.trim_start_matches('│').len() - row.trim_start_matches('│').trim_start().len();
+        assert!(indent(&rows[at + 1]) == indent(&rows[at]) + 4, "{rows:#?}");
+    }
+
+    #[test]
     fn code_and_strong_text_have_their_inks() {
         let rows = TextRows::all("- **Alarm.** Count `late` apart, 2 * 3 * 4", 22, Ink::Text);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();

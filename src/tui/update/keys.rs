@@ -7,6 +7,7 @@ use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord, Key, Step};
 use crate::tui::model::typed_line::text_input;
 use crate::tui::msg::{Cmd, Input};
+use crate::tui::screens::question::model::Question;
 use crate::tui::screens::screen::Screen;
 
 /// Handles a key, a paste, or the mouse.
@@ -46,6 +47,9 @@ fn takes_text(model: &Model) -> bool {
 
 fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
     model.input.sequence.clear();
+    if model.layers.top::<Question>().is_some_and(Question::only_leaves_the_tour) {
+        model.layers.pop();
+    }
     if let Some(screen) = model.layers.last_mut() {
         screen.paste(text).finish(model, out);
         return;
@@ -56,6 +60,10 @@ fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
 }
 
 fn type_in(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
+    if model.layers.top::<Question>().is_some_and(|question| question.lets_through(chord)) {
+        model.layers.pop();
+        model.focus = Focus::Composer;
+    }
     if let Some(screen) = model.layers.last_mut() {
         screen.type_in(chord).finish(model, out);
     } else if model.focus == Focus::Composer {

@@ -145,7 +145,8 @@ fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, boo
         (true, false) => left,
         (true, true) => branches::rows(model).clamp(1, left / 3) + 1,
     };
-    areas.branches = (rows > 0).then_some(Rect { height: rows, ..side });
+    // The last row stays blank above the next request.
+    areas.branches = (rows > 0).then_some(Rect { height: rows.saturating_sub(u16::from(context)), ..side });
     areas.tools = (tools > 0).then_some(Rect { y: side.bottom() - tools, height: tools, ..side });
     areas.context = areas.context.or(context.then_some(Rect { y: side.y + rows, height: left - rows, ..side }));
 }

@@ -927,6 +927,8 @@ fn constant_texts_are_not_counted_as_attached() {
     client.say(branch, "and now?");
     let counted: Vec<(u32, bool)> = client.runs().iter().map(|run| (run.items, run.attached > 0)).collect();
     assert_eq!(counted, [(0, false); 3]);
+    let marked: Vec<u32> = client.runs().iter().map(|run| run.marked).collect();
+    assert_eq!(marked.iter().filter(|marked| **marked == 1).count(), 1, "the pin went with the last one: {marked:?}");
 }
 
 /// No budget helps a message that is larger than the model's window, so none is suggested.

@@ -108,6 +108,21 @@ fn variants_are_shown_and_one_is_applied() {
     assert!(stage.model.layers.is_empty());
 }
 
+/// A difference in tokens is explained although no item is added, removed, or changed; the budget stays in the table.
+#[test]
+fn a_difference_of_the_overhead_is_explained() {
+    let mut stage = fixture::opened();
+    stage.press("f7");
+    let mut all = WhatIf::clone(&found("words"));
+    let figures = all.alternatives[2].result.as_mut().unwrap();
+    (figures.est, figures.changed) = (5_210, 0);
+    stage.reply(asked, PlanAnswer::WhatIf(Arc::new(all)));
+    stage.press("j j j");
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("the other items and their overhead change by −3 tokens"), "{screen}");
+    assert!(screen.contains(" budget ") && screen.contains("8,000"), "{screen}");
+}
+
 /// The sentence about the budget is told once, and a difference from a plan that does not exist is no zero.
 #[test]
 fn plans_that_do_not_fit_are_told_briefly() {

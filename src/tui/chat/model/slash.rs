@@ -112,6 +112,14 @@ pub fn choices(line: &str, recent: &RecentCommands) -> Vec<&'static Row> {
     found.into_iter().map(|(_, row)| row).collect()
 }
 
+/// The index of the choice that Enter takes if no choice was selected with the arrows: the first one, if its name begins
+/// with the line. A choice that only resembles the line is not what the person typed.
+pub fn continued(line: &str, recent: &RecentCommands) -> Option<usize> {
+    let typed = line.strip_prefix('/')?;
+    let first = choices(line, recent).into_iter().next()?;
+    first.name.get(..typed.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(typed)).then_some(0)
+}
+
 /// All commands, each once.
 pub fn commands() -> &'static [Row] {
     table::rows()
@@ -125,6 +133,11 @@ pub fn names() -> &'static [Row] {
 /// The short names of commands, each with its full command.
 pub fn short_names() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::ALIASES.iter().map(|alias| (alias.name, alias.means))
+}
+
+/// The row of the command that the line begins with, if any.
+pub fn known(line: &str) -> Option<&'static Row> {
+    line.strip_prefix('/').and_then(table::row_of)
 }
 
 /// The row of the command whose arguments are being typed, if any.
@@ -190,10 +203,23 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_have_at_most_five_words() {
-        let words = |row: &Row| row.short().split_whitespace().count();
-        let long: Vec<_> = table::all().iter().filter(|row| !(1..=5).contains(&words(row))).collect();
-        assert!(long.is_empty(), "{:#?}", long.iter().map(|row| (&row.name, row.short())).collect::<Vec<_>>());
+    fn menus_have_whole_descriptions() {
+        let text = |name: &str| table::all().iter().find(|row| row.name == name).unwrap().in_menus();
+        assert_eq!(text("rules"), "Manage the rules that allow, ask about, or deny tool calls");
+        assert!(text("race").starts_with("Send a message on several branches at once,"), "{}", text("race"));
+        for row in table::all() {
+            assert_eq!(format!("{}.", row.in_menus()), row.sentence);
+        }
+    }
+
+    #[test]
+    fn only_a_name_that_begins_with_the_line_is_taken_without_the_arrows() {
+        for line in ["/", "/bud", "/Bud", "/quit", "/context w"] {
+            assert_eq!(continued(line, &RecentCommands::default()), Some(0), "{line}");
+        }
+        for line in ["/quitt", "/modee", "/hm", "/budget 1"] {
+            assert_eq!(continued(line, &RecentCommands::default()), None, "{line}");
+        }
     }
 
     #[test]

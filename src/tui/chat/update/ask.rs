@@ -137,18 +137,27 @@ pub(crate) fn complete(model: &mut Model) -> bool {
         return false;
     }
     let list = slash::choices(model.composer.first_line(), &model.input.recent_commands);
-    let Some(choice) = list.get(model.composer.choice).or(list.first()) else { return false };
+    let Some(choice) = list.get(model.composer.choice.unwrap_or(0)).or(list.first()) else { return false };
     let space = if choice.words.is_empty() { "" } else { " " };
     model.composer.set(&format!("/{}{space}", choice.name), DraftKind::Message);
     true
 }
 
-/// Handles Enter on a command line. Returns the selected completion if a person chose it or the line is not a command,
-/// otherwise the line; None while the completion needs arguments.
+/// Handles Enter on a command line. Returns the selected completion if a person chose it, or if it begins with the line,
+/// which is no command; otherwise the line. None while the completion needs arguments, and if the command is unknown:
+/// then the line stays.
 fn command_line(model: &mut Model) -> Option<SlashLine> {
     let line = model.composer.first_line().to_owned();
-    let chosen = slash::choices(&line, &model.input.recent_commands).get(model.composer.choice).copied();
-    match chosen.filter(|_| model.composer.choice > 0 || read::read(&line).is_err()) {
+    let error = read::read(&line).err();
+    let first = slash::continued(&line, &model.input.recent_commands);
+    let chosen = model.composer.choice.filter(|at| Some(*at) != first).or(first.filter(|_| error.is_some()));
+    let chosen = chosen.and_then(|at| slash::choices(&line, &model.input.recent_commands).get(at).copied());
+    if let (None, Some(error), None) = (chosen, error, slash::known(&line)) {
+        model.composer.close_list();
+        model.status.say(Severity::Trouble, error, model.now);
+        return None;
+    }
+    match chosen {
         Some(row) if !row.words.is_empty() => {
             complete(model);
             None

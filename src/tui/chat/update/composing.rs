@@ -14,7 +14,7 @@ use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// How long after a change a draft is saved, in milliseconds.
-const SAVE_DELAY_MS: u64 = 1_000;
+const SAVE_DELAY_MS: u64 = 250;
 /// How many earlier messages are loaded.
 const MAX_EARLIER: usize = 50;
 /// A draft with more bytes than this is not saved across restarts.

@@ -19,8 +19,10 @@ pub(crate) fn edit<T>(model: &mut Model, change: impl FnOnce(&mut TextArea<'stat
 pub(crate) fn recall(model: &mut Model, up: bool, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     if model.composer.listing() {
         let count = slash::choices(model.composer.first_line(), &model.input.recent_commands).len();
-        let at = model.composer.choice;
-        model.composer.choice = if up { at.saturating_sub(1) } else { (at + 1).min(count.saturating_sub(1)) };
+        let first = slash::continued(model.composer.first_line(), &model.input.recent_commands);
+        let at = model.composer.choice.or(first);
+        let next = if up { at.map(|at| at.saturating_sub(1)) } else { Some(at.map_or(0, |at| at + 1)) };
+        model.composer.choice = next.map(|at| at.min(count.saturating_sub(1)));
         return;
     }
     let walks = chord.is_none() || model.composer.recalling() || model.composer.is_empty();

@@ -7,6 +7,7 @@ use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::screens::request::model::fixed;
 use crate::tui::text::wrap;
 use crate::tui::view::MAX_HINTS;
 use crate::tui::view::prelude::*;
@@ -116,6 +117,8 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
     parts.extend(queued(view));
     parts.extend(files(view));
     parts.extend(summary(view));
+    let blocked = session.branch().is_some_and(|branch| model.plan.blocked(branch.id).is_some());
+    parts.extend(blocked.then(|| (Ink::Danger, "the request does not fit".to_owned())));
     parts.extend(super::next_request::mark_warnings(view).map(|text| (Ink::Warn, text)));
     let mut line = Line::new();
     for (at, (ink, text)) in parts.iter().enumerate() {
@@ -211,7 +214,7 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
         (Focus::Context, _) if view.model.panel_row().is_some_and(|row| row.verdict == Verdict::Suggested) => {
             &[(A::Pin, "pin"), (A::Dismiss, "dismiss"), (A::Fork, "fork"), (A::Open, "open"), (A::Leave, "type")]
         }
-        (Focus::Context, _) if view.model.panel_row().is_some() => &[
+        (Focus::Context, _) if view.model.panel_row().is_some_and(|row| fixed(row).is_none()) => &[
             (A::Pin, "pin"),
             (A::Exclude, "leave out"),
             (A::IncludeOnce, "include once"),
@@ -322,8 +325,9 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     if rows == 0 {
         return;
     }
-    let cursor = view.model.composer.choice;
-    let chosen = list.iter().position(|row| matches!(row, Listed::Command(at, _) if *at == cursor)).unwrap_or(0);
+    let (line, recent) = (view.model.composer.first_line(), &view.model.input.recent_commands);
+    let cursor = view.model.composer.choice.or_else(|| slash::continued(line, recent));
+    let chosen = list.iter().position(|row| matches!(row, Listed::Command(at, _) if Some(*at) == cursor)).unwrap_or(0);
     let from = (chosen + 1).saturating_sub(usize::from(rows));
     let until = list.len().min(from + usize::from(rows));
     // A heading without its commands is left out.
@@ -355,7 +359,7 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
             Listed::Command(at, row) => (*at, *row),
         };
         paint::line(view.theme, &command(view, row, (widest, usize::from(place.width)), usage.is_some()), place, buf);
-        if at == cursor && usage.is_none() {
+        if Some(at) == cursor && usage.is_none() {
             paint::select(view.theme, place, buf);
         }
     }
@@ -369,7 +373,7 @@ fn command(view: &ViewContext<'_>, row: &CommandRow, (widest, width): (usize, us
     let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &text);
     let pad = (widest + 2).saturating_sub(line.width()).max(2);
     let room = width.saturating_sub(line.width() + pad);
-    let does = if whole { row.sentence.as_str() } else { row.short() };
+    let does = if whole { row.sentence.as_str() } else { row.in_menus() };
     line.push(Ink::Dim, &format!("{}{}", " ".repeat(pad), text::fit(does, room, ellipsis)));
     line
 }

@@ -3,10 +3,11 @@
 //! Not for: the contents of the request (`next_request`), or the mode, which is shown at the composer.
 
 use super::next_request;
-use crate::domain::base::chart::filled;
+use crate::domain::base::chart::{filled, part_of_cell};
 use crate::domain::conversation::Lane;
 use crate::domain::conversation::lane_use;
 use crate::domain::planning::Planned;
+use crate::tui::theme::Glyphs;
 use crate::tui::view::prelude::*;
 
 /// Width of the small meter.
@@ -69,6 +70,15 @@ fn facts(view: &ViewContext<'_>, room: usize) -> Line {
     line
 }
 
+/// The used and the free part of the small meter, exact to an eighth of a cell.
+fn small_meter(glyphs: &Glyphs, used: u32, of: u32) -> (String, String) {
+    let eighths = filled(u64::from(used), u64::from(of), METER * 8);
+    let (whole, rest) = (eighths / 8, eighths % 8);
+    let part = part_of_cell(rest, glyphs.ascii).map_or_else(String::new, String::from);
+    let free = METER - whole - usize::from(rest > 0);
+    (glyphs.full.repeat(whole) + &part, glyphs.empty.repeat(free))
+}
+
 /// The facts in display order, each with its importance. A demo is always mentioned.
 fn all_facts(view: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
     let model = view.model;
@@ -91,16 +101,31 @@ fn all_facts(view: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
                 facts.push((0, Line::of(Ink::Text, &text)));
             }
             if !model.context_in_view() {
-                let glyphs = &view.theme.glyphs;
-                let used = filled(u64::from(plan.est_total), u64::from(plan.budget.total()), METER);
                 let ink = next_request::meter_ink(plan.est_total, &plan.budget);
                 let line = Line::of(ink, &format!("{} ", next_request::total(plan)));
-                let line = line.with(ink, &glyphs.full.repeat(used));
-                facts.push((3, line.with(Ink::MeterFree, &glyphs.empty.repeat(METER - used))));
+                let (used, free) = small_meter(&view.theme.glyphs, plan.est_total, plan.budget.total());
+                facts.push((3, line.with(ink, &used).with(Ink::MeterFree, &free)));
             }
         }
         Some(Planned::Blocked(_)) => facts.push((5, Line::of(Ink::Danger, "does not fit"))),
         None => {}
     }
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::theme::Theme;
+
+    #[test]
+    fn the_small_meter_shows_eighths_of_a_cell() {
+        let of = |ascii: bool, used: u32| {
+            let (used, free) = small_meter(&Theme::built_in("dark", ascii).glyphs, used, 10_000);
+            format!("{used}{free}")
+        };
+        let shown = [0, 50, 900, 1_250, 5_000, 9_999, 10_000].map(|used| of(false, used));
+        assert_eq!(shown, ["░░░░░░░░", "▏░░░░░░░", "▊░░░░░░░", "█░░░░░░░", "████░░░░", "███████▉", "████████"]);
+        assert_eq!([50, 900, 1_250].map(|used| of(true, used)), [":.......", "|.......", "#......."]);
+    }
 }

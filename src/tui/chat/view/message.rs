@@ -286,7 +286,8 @@ impl BlockBuilder<'_> {
     fn foot(&self, at: usize, head: &NodeHead) -> Vec<Line> {
         let mut rows = Vec::new();
         if head.role == Role::User
-            && let Some(run) = self.session.run_of_user(head.id).filter(|run| run.items > 0 || run.edited)
+            && let Some(run) =
+                self.session.run_of_user(head.id).filter(|run| run.items > 0 || run.marked > 0 || run.edited)
         {
             rows.push(self.attached(run));
         }
@@ -318,13 +319,16 @@ impl BlockBuilder<'_> {
         vec![self.unfinished(at, if is_stopped { "stopped" } else { "no answer to this result yet" })]
     }
 
-    /// `✕ stopped · c continue · R regenerate`; the keys only below the last message.
+    /// `✕ stopped · c continue · R regenerate`, only below the last message; the commands `/continue · /regenerate` while
+    /// the keys would be typed.
     fn unfinished(&self, at: usize, what: &str) -> Line {
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
         if at + 1 == self.model.conversation.path.len() {
-            let key = |action| self.model.keys.key_of(action).unwrap_or_default();
+            let has_focus = self.model.focus == Focus::Conversation;
+            let key = |action| self.model.keys.key_of(action).filter(|_| has_focus);
             for (action, word) in [(Action::Continue, "continue"), (Action::Regenerate, "regenerate")] {
-                let hint = format!("{}{} {word}", self.dot(), key(action));
+                let act = key(action).map_or_else(|| format!("/{}", action.name()), |key| format!("{key} {word}"));
+                let hint = format!("{}{act}", self.dot());
                 // A hint that does not fit is left out, and so are those after it.
                 if line.width() + text::width(&hint) > usize::from(self.width) {
                     break;
@@ -346,7 +350,8 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// The items that the mode added to the request: `└ Light added 5 items, 612 tokens · Ctrl+O shows the request`
+    /// The items that the mode added to the request, and the number of items that a person marked:
+    /// `└ Light added 5 items, 612 tokens · 1 marked item · Ctrl+O shows the request`
     fn attached(&self, run: &RunCard) -> Line {
         let dot = self.dot();
         let key = self.model.keys.key_of(Action::NextRequest).unwrap_or_default();
@@ -358,6 +363,7 @@ impl BlockBuilder<'_> {
             let (items, tokens) = (text::counted(u64::from(run.items), "item"), text::short(u64::from(run.attached)));
             facts.push(format!("{} added {items}, {tokens} tokens", run.mode.title()));
         }
+        facts.extend((run.marked > 0).then(|| text::counted(u64::from(run.marked), "marked item")));
         Line::of(Ink::Dim, &format!("{} {}{dot}{key} shows the request", self.theme.glyphs.under, facts.join(&dot)))
     }
 

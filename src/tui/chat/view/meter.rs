@@ -1,6 +1,6 @@
 //! The meter: a bar whose filled cells are the used share of the budget, distributed among the sections of the request,
-//! and a legend that names each part by its color and sign. A part that is too small for a cell appears only in the
-//! legend. The budget's safety margin and the tokens that do not fit are separate parts.
+//! and a legend that names each part by its color and sign. A part that is too small for a cell has one all the same if
+//! there are enough cells; otherwise it appears only in the legend. The budget's safety margin and the tokens that do not fit are separate parts.
 //!
 //! ```text
 //! █████████████▌░░░░░░░░░░░░  65%
@@ -10,7 +10,7 @@
 //! Not for: the rest of the panel (`next_request`).
 
 use crate::domain::base::chart::{filled, shares};
-use crate::domain::planning::plan::{Blocked, Budget};
+use crate::domain::planning::plan::{Blocked, Budget, Reason};
 use crate::domain::planning::{ContextPlan, Row, Section};
 use crate::tui::view::prelude::*;
 
@@ -31,7 +31,8 @@ pub(crate) enum Part {
 }
 
 /// The appearance of a part. Any two parts may be adjacent, so each pair of ink and colored sign is unique, even in
-/// themes where inks share a color.
+/// themes where inks share a color. With colors, every used part is solid; only free space has a texture. Parts that
+/// share a color differ by an eighth of the height.
 struct Look {
     name: &'static str,
     ink: Ink,
@@ -48,22 +49,22 @@ impl Part {
         use Section as S;
         let look = |name, ink, [colored, plain, ascii]: [&'static str; 3]| Look { name, ink, colored, plain, ascii };
         match self {
-            Self::Section(S::System) => look("Instructions", Ink::Model, ["█", "█", "S"]),
-            Self::Section(S::Personality) => look("Personality", Ink::Model, ["▓", "▜", "P"]),
-            Self::Section(S::Guidelines) => look("Guidelines", Ink::Heading, ["▓", "▓", "G"]),
-            Self::Section(S::State) => look("State block", Ink::Tool, ["▓", "▞", "s"]),
+            Self::Section(S::System) => look("Instructions", Ink::Model, ["█", "█", "I"]),
+            Self::Section(S::Personality) => look("Personality", Ink::Model, ["▇", "▜", "P"]),
+            Self::Section(S::Guidelines) => look("Guidelines", Ink::Heading, ["█", "▓", "G"]),
+            Self::Section(S::State) => look("State block", Ink::Tool, ["▇", "▞", "S"]),
             Self::Section(S::StickyPins) => look("Pins", Ink::Pinned, ["█", "◆", "#"]),
-            Self::Section(S::SessionSummary) => look("Summaries", Ink::Pinned, ["▓", "▙", "E"]),
-            Self::Section(S::LaneSummary) => look("Lane summary", Ink::Model, ["▒", "▟", "L"]),
-            Self::Section(S::Orientation) => look("Rules, code map", Ink::Name, ["▓", "▛", "O"]),
-            Self::Section(S::Retrieved) => look("Found", Ink::Tool, ["█", "▒", "r"]),
-            Self::Section(S::LeasedPins) => look("Leases", Ink::Leased, ["▒", "◇", "~"]),
-            Self::Section(S::Recent) => look("Recent turns", Ink::MeterLow, ["█", "▆", "t"]),
-            Self::Section(S::QuotedReply) => look("Quoted reply", Ink::Tool, ["▒", "▌", "q"]),
-            Self::Section(S::UserMessage) => look("Your message", Ink::You, ["▓", "▐", "y"]),
-            Self::Section(S::DuringTurn) => look("Added this turn", Ink::You, ["▒", "▗", "d"]),
-            Self::Framing => look("Message overhead", Ink::Dim, ["▒", "▖", ","]),
-            Self::Tools => look("Tool definitions", Ink::Dim, ["█", "▚", "T"]),
+            Self::Section(S::SessionSummary) => look("Summaries", Ink::Pinned, ["▇", "▙", "M"]),
+            Self::Section(S::LaneSummary) => look("Lane summary", Ink::Model, ["▆", "▟", "L"]),
+            Self::Section(S::Orientation) => look("Rules, code map", Ink::Name, ["▇", "▛", "C"]),
+            Self::Section(S::Retrieved) => look("Found", Ink::Tool, ["█", "▒", "F"]),
+            Self::Section(S::LeasedPins) => look("Leases", Ink::Leased, ["▆", "◇", "~"]),
+            Self::Section(S::Recent) => look("Recent turns", Ink::MeterLow, ["█", "▆", "R"]),
+            Self::Section(S::QuotedReply) => look("Quoted reply", Ink::Tool, ["▆", "▌", "Q"]),
+            Self::Section(S::UserMessage) => look("Your message", Ink::You, ["▇", "▐", "Y"]),
+            Self::Section(S::DuringTurn) => look("Added this turn", Ink::You, ["▆", "▗", "A"]),
+            Self::Framing => look("Message overhead", Ink::Dim, ["▆", "▖", ","]),
+            Self::Tools => look("Tool definitions", Ink::Dim, ["▇", "▚", "T"]),
             Self::Over => look("Does not fit", Ink::Danger, ["!", "!", "!"]),
             Self::Free => look("Free", Ink::MeterFree, ["░", "░", "."]),
             Self::Margin => look("Safety margin", Ink::MeterFree, ["╱", "╱", "/"]),
@@ -143,7 +144,7 @@ fn cells(parts: &[(Part, u32)], (used, of): (u32, u32), width: usize) -> Vec<usi
     let size =
         |part: Part, tokens: u64| if matches!(part, Part::Over | Part::Free | Part::Margin) { 0 } else { tokens };
     let sizes: Vec<u64> = drawn.iter().map(|(part, tokens)| size(*part, *tokens)).collect();
-    let mut cells = shares(&sizes, taken);
+    let mut cells = with_small_parts(&sizes, shares(&sizes, taken));
     let [free, margin] = unused_cells(&drawn, width - taken);
     for ((part, _), cells) in drawn.iter().zip(&mut cells) {
         match part {
@@ -151,6 +152,18 @@ fn cells(parts: &[(Part, u32)], (used, of): (u32, u32), width: usize) -> Vec<usi
             Part::Free => *cells = free,
             Part::Margin => *cells = margin,
             Part::Section(_) | Part::Framing | Part::Tools => {}
+        }
+    }
+    cells
+}
+
+/// Gives each part without a cell one cell of the widest part, as long as that keeps more than one.
+fn with_small_parts(sizes: &[u64], mut cells: Vec<usize>) -> Vec<usize> {
+    for at in 0..cells.len() {
+        let widest = (0..cells.len()).max_by_key(|at| cells[*at]).filter(|widest| cells[*widest] > 1);
+        if let Some(widest) = widest.filter(|_| sizes[at] > 0 && cells[at] == 0) {
+            cells[widest] -= 1;
+            cells[at] = 1;
         }
     }
     cells
@@ -174,8 +187,8 @@ pub(crate) fn bar(view: &ViewContext<'_>, parts: &[(Part, u32)], (used, of): (u3
 }
 
 /// A line of the legend: the part's sign and name, and its tokens.
-pub(crate) fn line(view: &ViewContext<'_>, part: Part, count: usize, tokens: u32) -> (Line, Line) {
-    let name = name(view, part);
+pub(crate) fn line(view: &ViewContext<'_>, (part, tokens): (Part, u32), count: usize, rows: &[Row]) -> (Line, Line) {
+    let name = name(view, part, rows);
     let label = if count > 0 { format!(" {name} {count}") } else { format!(" {name}") };
     let ink = match part {
         Part::Section(_) => Ink::Text,
@@ -186,9 +199,20 @@ pub(crate) fn line(view: &ViewContext<'_>, part: Part, count: usize, tokens: u32
     (line, Line::of(ink, &text::short(u64::from(tokens))))
 }
 
-/// The part's name, as shown everywhere. Where the conversation has no lanes, the summary of the path is no lane's.
-pub(crate) fn name(view: &ViewContext<'_>, part: Part) -> &'static str {
-    if part == Part::Section(Section::LaneSummary) && !has_lanes(view) { "Summary" } else { part.look().name }
+/// The part's name, as shown everywhere. Where the conversation has no lanes, the summary of the path is no lane's; items
+/// that are included once are in the section of the leases.
+pub(crate) fn name(view: &ViewContext<'_>, part: Part, rows: &[Row]) -> &'static str {
+    if part == Part::Section(Section::LaneSummary) && !has_lanes(view) {
+        return "Summary";
+    }
+    let own: Vec<&Row> =
+        rows.iter().filter(|row| row.included() && row.section() == Some(Section::LeasedPins)).collect();
+    let once = own.iter().filter(|row| row.reason == Reason::IncludedOnce).count();
+    match once {
+        1.. if part == Part::Section(Section::LeasedPins) && once == own.len() => "Included once",
+        1.. if part == Part::Section(Section::LeasedPins) => "Leases, included once",
+        _ => part.look().name,
+    }
 }
 
 /// Whether a message of the path belongs to a lane.
@@ -218,8 +242,18 @@ mod tests {
         let ascii: BTreeSet<_> = all.iter().map(|part| part.look().ascii).collect();
         assert_eq!((plain.len(), ascii.len()), (all.len(), all.len()));
         assert!(ascii.iter().all(|sign| sign.len() == 1 && sign.is_ascii()));
+        let letters: BTreeSet<_> = ascii.iter().map(|sign| sign.to_lowercase()).collect();
+        assert_eq!(letters.len(), all.len(), "no two signs are the same letter");
         let colored = all.iter().map(|part| part.look().colored);
         assert!(plain.into_iter().chain(colored).all(|sign| text::width(sign) == 1), "each takes one column");
+    }
+
+    #[test]
+    fn with_colors_every_used_part_is_solid() {
+        let used = all().into_iter().filter(|part| !matches!(part, Part::Over | Part::Free | Part::Margin));
+        for part in used {
+            assert!(matches!(part.look().colored, "█" | "▇" | "▆"), "{}", part.look().name);
+        }
     }
 
     #[test]
@@ -270,9 +304,11 @@ mod tests {
             prop_assert_eq!(taken == 0, used == 0);
             prop_assert_eq!(cells[16] == 0, free == 0 && used + u64::from(margin) > 0, "free tokens are visible");
             prop_assert!(margin > 0 || cells[17] == 0);
+            let some = parts[..16].iter().filter(|(_, tokens)| *tokens > 0).count();
             for ((_, tokens), cells) in parts[..16].iter().zip(&cells) {
                 let exact = u64::from(*tokens) * taken as u64;
-                prop_assert!((*cells as u64 * used).abs_diff(exact) < used.max(1), "{tokens}: {cells} of {taken}");
+                prop_assert!(*cells as u64 * used < exact + used.max(1), "{tokens}: {cells} of {taken}");
+                prop_assert!(some > taken || (*cells > 0) == (*tokens > 0), "{tokens}: {cells} of {taken}");
             }
         }
 

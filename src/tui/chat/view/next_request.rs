@@ -67,9 +67,14 @@ fn rows(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer
     let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let (width, page, focused) = (usize::from(area.width), usize::from(area.height), view.focused(Focus::Context));
     let items = items(plan);
-    let (groups, tail) = (groups(view, plan, &items), tail(view, plan, width));
-    // With the focus, all items are listed, and the panel scrolls.
-    let spare = if focused { usize::MAX } else { page.saturating_sub(groups.len() + tail.len()) };
+    let (groups, mut tail, warnings) =
+        (groups(view, plan, &items), tail(view, plan, width), warnings(view, plan, width));
+    // With the focus, all items are listed, and the panel scrolls. Warnings are dropped last.
+    let least = groups.len() + warnings.len();
+    if !focused {
+        tail.truncate(page.saturating_sub(least));
+    }
+    let spare = if focused { usize::MAX } else { page.saturating_sub(least + tail.len()) };
     let shown = share(&groups.iter().map(|group| group.items.len()).collect::<Vec<_>>(), spare);
     let mut all: Vec<(Pair, Option<usize>)> = Vec::new();
     for (group, shown) in groups.into_iter().zip(shown) {
@@ -82,7 +87,10 @@ fn rows(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer
             all.push(((Line::of(Ink::Dim, &text), Line::new()), None));
         }
     }
-    all.extend(tail.into_iter().map(|pair| (pair, None)));
+    if !focused {
+        all.truncate(page.saturating_sub(warnings.len()));
+    }
+    all.extend(tail.into_iter().chain(warnings).map(|pair| (pair, None)));
     let selected = focused.then(|| view.model.next_request.index(&items));
     let line = all.iter().position(|(_, at)| at.is_some() && *at == selected);
     let from = line.map_or(0, |line| paint::first_row(line, all.len(), page));
@@ -114,7 +122,7 @@ fn groups(view: &ViewContext<'_>, plan: &ContextPlan, items: &[PanelItem<'_>]) -
     };
     let one = |(part, tokens): (Part, u32)| {
         let items = if let Part::Section(section) = part { of(PanelPart::Section(section)) } else { 0..0 };
-        Group { line: meter::line(view, part, items.len(), tokens), items }
+        Group { line: meter::line(view, (part, tokens), items.len(), &plan.rows), items }
     };
     let parts = meter::parts(plan).into_iter().filter(|(part, _)| !matches!(part, Part::Free | Part::Margin));
     let mut all: Vec<Group> = parts.map(one).collect();
@@ -196,21 +204,23 @@ pub(crate) fn is_forced_out(row: &Row) -> bool {
     matches!(row.verdict, Verdict::Out { .. }) && row.reason.decided_by() == DecidedBy::Limit
 }
 
-/// The rows below the items: the safety margin, priority levels, the cached prefix, and warnings.
+/// The rows below the items: the safety margin, priority levels, and the cached prefix.
 fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
-    let mut rows = vec![meter::line(view, Part::Margin, 0, plan.budget.safety)];
+    let mut rows = vec![meter::line(view, (Part::Margin, plan.budget.safety), 0, &[])];
     rows.extend(levels(plan));
     rows.extend(cached(view, width));
+    rows
+}
+
+/// The rows of the warnings, at the end.
+fn warnings(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     let said = empty::says_not_trusted(view);
     let others = plan
         .warnings
         .iter()
         .filter(|warning| !(warning.is_about_decision() || said && matches!(warning, Warning::RulesUntrusted { .. })));
-    let warnings = others.map(Warning::sentence).chain(unmet(view));
-    for text in warnings {
-        rows.extend(TextRows::plain(&text, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
-    }
-    rows
+    let texts = others.map(Warning::sentence).chain(unmet(view));
+    texts.flat_map(|text| TextRows::plain(&text, width, Ink::Warn)).map(|line| (line, Line::new())).collect()
 }
 
 /// Use of the priority levels, `permanent level  449 of 2k`; empty if the policy has none.
@@ -232,13 +242,18 @@ pub(crate) fn mark_warnings(view: &ViewContext<'_>) -> impl Iterator<Item = Stri
 /// ones. Items whose content another item already sends do not count, nor do inactive marks, which a warning of the plan
 /// names.
 fn unmet(view: &ViewContext<'_>) -> Option<String> {
-    let plan = view.model.plan.plan(view.model.branch()?.id)?;
+    let branch = view.model.branch()?.id;
+    let rows: Vec<&Row> = match (view.model.plan.plan(branch), view.model.plan.blocked(branch)) {
+        (Some(plan), _) => plan.rows.iter().collect(),
+        (None, Some(blocked)) => blocked.rows.iter().chain(&blocked.left_out).collect(),
+        (None, None) => return None,
+    };
     let is_missing = |row: &&Row| {
         matches!(row.verdict, Verdict::Out { .. }) && !matches!(row.reason, Reason::Duplicate | Reason::OffPath)
     };
     let mut whys = BTreeSet::new();
     let mut counts_by_kind = [("pin", 0_u64), ("lease", 0), ("include", 0)];
-    for row in plan.rows.iter().filter(is_missing) {
+    for row in rows.into_iter().filter(is_missing) {
         let Some(mark) = row.pin.filter(|mark| !matches!(mark, MarkKind::Exclude | MarkKind::ExcludeOnce)) else {
             continue;
         };
@@ -304,7 +319,7 @@ fn full(view: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer)
     let size = (blocked.needed, blocked.budget.total());
     meter::bar(view, &parts, size, Rect { width: room, height: 1, ..area }, buf);
     paint::right(view.theme, &Line::of(Ink::Danger, &percent), Rect { height: 1, ..area }, buf);
-    let legend: Vec<Pair> = parts.iter().map(|(part, tokens)| meter::line(view, *part, 0, *tokens)).collect();
+    let legend: Vec<Pair> = parts.iter().map(|part| meter::line(view, *part, 0, &blocked.rows)).collect();
     for ((label, value), place) in legend.iter().zip(area.rows().skip(1)) {
         paint::pair(view.theme, label, value, place, buf);
     }
@@ -312,6 +327,7 @@ fn full(view: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer)
     let area = Rect { y: area.y + used, height: area.height - used, ..area };
     let mut rows = TextRows::plain("Too large for the budget.", width, Ink::Danger);
     rows.extend(TextRows::plain(&blocked.sentence(), width, Ink::Text));
+    rows.extend(unmet(view).iter().flat_map(|text| TextRows::plain(text, width, Ink::Warn)));
     rows.push(Line::new());
     for choice in &blocked.choices {
         rows.extend(TextRows::all(&format!("- {}", choice.sentence()), width, Ink::Text));

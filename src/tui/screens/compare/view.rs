@@ -44,7 +44,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
     if body.width >= MIN_WIDTH_BESIDE {
         let half = body.width / 2 - 2;
         let left = Rect { width: half, ..body };
-        let right = Rect { x: body.x + half + 3, width: body.width - half - 3, ..body };
+        let right = Rect { x: body.x + half + 3, ..left };
         column(view, screen, compared, (0, Shape::Beside), cache, left, buf);
         paint::left_rule(view.theme, right, buf);
         column(view, screen, compared, (1, Shape::Beside), cache, right, buf);

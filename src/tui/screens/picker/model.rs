@@ -185,7 +185,7 @@ impl Picker {
         let names = Action::ALL.iter().map(|action| action.name().len());
         let wide = names.chain(commands.clone().map(|row| row.name.len())).max().unwrap_or(0) + 1;
         let entry = |action: &Action| Entry {
-            label: format!("{:<wide$}  {}", slashed(*action), action.short()),
+            label: format!("{:<wide$}  {}", slashed(*action), action.in_menus()),
             detail: keys.key_of(*action).unwrap_or_default(),
             choice: Choice::Action(*action),
         };
@@ -203,7 +203,7 @@ impl Picker {
         let mut entries: Vec<Entry> = recent.iter().chain(&others).map(entry).collect();
         picker.headings.push((entries.len(), "Commands"));
         entries.extend(commands.map(|row| Entry {
-            label: format!("{:<wide$}  {}", format!("/{}", row.name), row.short()),
+            label: format!("{:<wide$}  {}", format!("/{}", row.name), row.in_menus()),
             detail: String::new(),
             choice: Choice::Command(row),
         }));
@@ -447,9 +447,9 @@ mod tests {
                     let choice = &picker.entries[picker.shown[at]].choice;
                     let (expected, short, name) = if let Choice::Action(action) = choice {
                         let group = if recent.contains(action) { "Recent" } else { action.group().title() };
-                        (group, action.short(), action.name())
+                        (group, action.in_menus(), action.name())
                     } else if let Choice::Command(row) = choice {
-                        ("Commands", row.short(), row.name.as_str())
+                        ("Commands", row.in_menus(), row.name.as_str())
                     } else {
                         panic!("{choice:?}");
                     };

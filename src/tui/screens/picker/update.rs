@@ -188,7 +188,7 @@ fn model_entry(profile: &str, info: &ModelInfo, current: bool) -> Entry {
 fn model_columns(profile: &str, info: &ModelInfo) -> Columns {
     let answer = info.max_output.map_or(String::new(), |most| short(u64::from(most)));
     let [input, output] = match &info.price {
-        None => [String::new(), String::new()],
+        None => ["unknown".to_owned(), "unknown".to_owned()],
         Some(price) if price.input <= 0.0 && price.output <= 0.0 => ["free".to_owned(), "free".to_owned()],
         Some(price) => [price.input, price.output].map(|price| format!("${}", dollars(price))),
     };

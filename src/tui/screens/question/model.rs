@@ -5,7 +5,7 @@ use crate::domain::base::{BranchId, Hash, NodeId, RunId, SessionId};
 use crate::domain::conversation::Atom;
 use crate::domain::planning::Draft;
 use crate::domain::tool::{Rule, RuleScope};
-use crate::tui::model::keys::Action;
+use crate::tui::model::keys::{Action, Chord};
 use crate::tui::model::list::Scroll;
 
 /// The effect of a choice.
@@ -76,5 +76,17 @@ impl Question {
     /// Creates a question; the first choice is selected.
     pub fn new(title: impl Into<String>, words: Vec<String>, choices: Vec<(char, String, Act)>) -> Self {
         Self { title: title.into(), words, choices, cursor: 0, scroll: Scroll::default() }
+    }
+
+    /// Whether a typed key is meant for the composer below: the question whether to leave the tour appears at Esc, which
+    /// a person may press while typing.
+    pub(crate) fn lets_through(&self, chord: Chord) -> bool {
+        let is_choice = |typed: char| self.choices.iter().any(|(key, ..)| *key == typed);
+        self.only_leaves_the_tour() && chord.typed().is_some_and(|typed| !is_choice(typed))
+    }
+
+    /// Whether the question is whether to leave the tour.
+    pub(crate) fn only_leaves_the_tour(&self) -> bool {
+        self.choices.iter().any(|(.., act)| *act == Act::LeaveTour)
     }
 }

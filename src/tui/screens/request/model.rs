@@ -30,8 +30,6 @@ pub enum Entry {
     Framing(u32),
     /// Separator before the suggested pins, with their number.
     Suggested(usize),
-    /// Separator before the rows that no answer used, with their number and tokens.
-    Unused(usize, u64),
     /// Separator before the rows that are left out, with the number and tokens of their items (see [`RowCounts::out`]).
     Excluded(u64, u64),
     /// Heading of rows of one kind or with one reason, with their number and tokens.
@@ -54,7 +52,6 @@ impl Entry {
             | Self::Tool(_)
             | Self::Framing(_)
             | Self::Suggested(_)
-            | Self::Unused(..)
             | Self::Excluded(..)
             | Self::Group(..) => None,
         }
@@ -232,7 +229,6 @@ impl RequestScreen {
             entries.push(Entry::Suggested(suggested.len()));
             self.push_rows(rows, &suggested, entries);
         }
-        self.push_unused(rows, indices, entries);
         let mut out = of(|verdict| matches!(verdict, Verdict::Out { .. }));
         out.retain(|at| self.counts.cards_of(&rows[*at]) == 0);
         if !out.is_empty() {

@@ -47,7 +47,7 @@ impl RequestScreen {
     }
 
     /// The action to preview: including the selected items that are left out; without a selection, the remedy of the
-    /// row under the cursor.
+    /// row under the cursor, or of an included row the action that leaves it out or removes its mark.
     pub fn action_to_preview(&self) -> Option<PreviewedAction> {
         let rows = self.content.as_ref()?.rows();
         let include = |atoms: Vec<Atom>| PreviewedAction {
@@ -66,8 +66,19 @@ impl RequestScreen {
         }
         let entry = *self.entries.get(self.cursor)?;
         let (row, item) = self.selected()?;
-        if item.is_some() || row.included() || self.fixed(entry).is_some() {
+        if item.is_some() || self.fixed(entry).is_some() {
             return None;
+        }
+        if row.included() {
+            let (kind, action) = match row.pin {
+                Some(kind @ MarkKind::Sticky) => (kind, Action::Pin),
+                Some(kind @ MarkKind::Leased { .. }) => (kind, Action::Lease),
+                Some(kind @ MarkKind::IncludeOnce) => (kind, Action::IncludeOnce),
+                Some(MarkKind::Ephemeral | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => {
+                    (MarkKind::Exclude, Action::Exclude)
+                }
+            };
+            return Some(PreviewedAction { atoms: vec![row.atom], kind, toggle: true, action });
         }
         let (kind, toggle) = match &row.verdict {
             Verdict::Out { remedy, .. } => remedy.as_ref()?.mark()?,

@@ -8,7 +8,7 @@ use super::view_row::{self, breaks_at};
 use super::view_sent;
 use crate::domain::base::plain_text;
 use crate::domain::planning::plan::Blocked;
-use crate::domain::planning::{ContextPlan, Form, Item, Planned};
+use crate::domain::planning::{ContextPlan, Form, Item, Planned, Row, RowKind};
 use crate::domain::tool::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{next_request, notice};
@@ -147,6 +147,14 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
         let words: Vec<_> = act.into_iter().chain(others).collect();
         return view.keys_line(When::Overlay, &words, width);
     }
+    // Where marks have no effect, only the keys that act on any row.
+    let entry = overlay.entries.get(overlay.cursor);
+    if overlay.selection.is_empty() && entry.is_some_and(|entry| overlay.fixed(*entry).is_some()) {
+        let range = overlay.selected().is_some_and(|(row, _)| row.kind == RowKind::Range);
+        let open = range.then_some((Action::Open, "list the turns"));
+        let words: Vec<_> = open.into_iter().chain([words[4]]).chain(others).collect();
+        return view.keys_line(When::Overlay, &words, width);
+    }
     let words: Vec<_> = words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss).collect();
     view.keys_line(When::Overlay, &words, width)
 }
@@ -245,24 +253,31 @@ fn warnings(view: &ViewContext<'_>, overlay: &RequestScreen, plan: &ContextPlan,
     (!warnings.is_empty()).then(|| paint::cut(view.theme, Ink::Warn, &warnings.join(" "), room))
 }
 
-/// The budget next to the model's context.
+/// The budget next to the model's context, in the longest form that fits: whose budget it is and the tokens reserved for
+/// the answer stay longest.
 fn budget(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let size = |n: u32| text::short(u64::from(n));
     let budget = &plan.budget;
     let part = |rank: u8, words: String| (rank, Line::of(Ink::Dim, &words));
     let (shown, window) = (size(budget.total()), size(budget.context_window));
-    let mut parts = vec![part(0, format!("budget {shown} of this model's {window} context"))];
-    if !budget.is_capped() && budget.reserved_output > 0 {
-        parts.push(part(1, format!(", {} reserved for the answer", size(budget.reserved_output))));
+    let own = view.model.branch().is_some_and(|branch| branch.overrides.budget.is_some());
+    let name = if own { "your budget" } else { "budget" };
+    let mut rest = Vec::new();
+    if budget.reserved_output > 0 {
+        rest.push(part(1, format!(", {} reserved for the answer", size(budget.reserved_output))));
     }
-    parts.push(part(2, format!(", safety margin {}", size(budget.safety))));
+    rest.push(part(2, format!(", safety margin {}", size(budget.safety))));
     if budget.results > 0 {
-        parts.push(part(3, format!(", {} for this turn's results", size(budget.results))));
+        rest.push(part(3, format!(", {} for this turn's results", size(budget.results))));
     }
     if budget.cap.is_some() {
         let key = |action| view.key_in(action, When::Overlay);
-        parts.push(part(0, format!("; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp))));
+        rest.push(part(4, format!("; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp))));
     }
+    let wide = part(0, format!("{name} {shown} of this model's {window} context"));
+    let needed = wide.1.width() + rest.iter().map(|(_, part)| part.width()).sum::<usize>();
+    let first = if needed <= room { wide } else { part(0, format!("{name} {shown} of {window}")) };
+    let parts = std::iter::once(first).chain(rest).collect();
     Line::of_parts(parts, room).fit(room, view.theme.glyphs.ellipsis)
 }
 
@@ -277,18 +292,15 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
     let from = paint::first_row(overlay.cursor, overlay.entries.len(), page);
     for ((at, entry), place) in overlay.entries.iter().enumerate().skip(from).zip(area.rows()) {
         match *entry {
-            Entry::Section(section, tokens) => heading(view, Part::Section(section), tokens, place, buf),
+            Entry::Section(section, tokens) => heading(view, (Part::Section(section), rows), tokens, place, buf),
             Entry::Tools(tokens) => tools(view, overlay, tokens, place, buf),
             Entry::Tool(tool) => {
                 if let Some(tool) = plan_of(content).and_then(|plan| plan.tool_costs.get(tool)) {
                     one_tool(view, tool, place, buf);
                 }
             }
-            Entry::Framing(tokens) => heading(view, Part::Framing, tokens, place, buf),
+            Entry::Framing(tokens) => heading(view, (Part::Framing, rows), tokens, place, buf),
             Entry::Suggested(count) => border(view, &format!("Suggested pins {count}"), place, buf),
-            Entry::Unused(count, tokens) => {
-                border(view, &format!("Never used {count}, {} a call", text::short_tokens(tokens)), place, buf);
-            }
             Entry::Excluded(count, tokens) => {
                 let all = overlay.counts.out;
                 let of = if count < all { format!(" of {}", text::number(all)) } else { String::new() };
@@ -326,10 +338,10 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
 }
 
 /// The heading of a part of the request, with its tokens.
-fn heading(view: &ViewContext<'_>, part: Part, tokens: u32, area: Rect, buf: &mut Buffer) {
+fn heading(view: &ViewContext<'_>, (part, rows): (Part, &[Row]), tokens: u32, area: Rect, buf: &mut Buffer) {
     // A message that is not typed yet has no tokens; `0` would look like a real count.
     let value = if tokens > 0 { Line::of(Ink::Heading, &text::short(u64::from(tokens))) } else { Line::new() };
-    paint::pair(view.theme, &Line::of(Ink::Heading, meter::name(view, part)), &value, area, buf);
+    paint::pair(view.theme, &Line::of(Ink::Heading, meter::name(view, part, rows)), &value, area, buf);
 }
 
 fn border(view: &ViewContext<'_>, words: &str, area: Rect, buf: &mut Buffer) {
@@ -352,7 +364,7 @@ fn tools(view: &ViewContext<'_>, overlay: &RequestScreen, tokens: u32, area: Rec
     let off_words = if off > 0 { format!(", {} disabled", text::number(off as u64)) } else { String::new() };
     let words = format!("  {}{off_words}", text::number((costs.len() - off) as u64));
     let fold = if overlay.tools_opened { view.theme.glyphs.opened } else { view.theme.glyphs.folded };
-    let mut label = Line::of(Ink::Heading, meter::name(view, Part::Tools));
+    let mut label = Line::of(Ink::Heading, meter::name(view, Part::Tools, &[]));
     if !costs.is_empty() {
         label.push(Ink::Dim, &format!(" {fold}{words}"));
     }

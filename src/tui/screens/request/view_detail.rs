@@ -44,7 +44,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     } else {
         rows.extend(remedy(view, overlay, row, room));
     }
-    rows.extend(unused(view, overlay, row, room));
+    rows.extend(unused(overlay, row, room));
     if overlay.selection.is_empty() {
         rows.extend(preview_of_action(view, overlay, room));
     }
@@ -164,8 +164,9 @@ fn selection(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Ve
 /// The action that includes a row that is left out. The preview adds what it would change.
 fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Verdict::Out { needed, remedy } = &row.verdict else { return Vec::new() };
-    // The remedies of a request that does not fit are shown above, and a preview without effect names the key itself.
-    if matches!(overlay.content, Some(Content::Blocked(_))) || has_no_effect(overlay) {
+    // The remedies of a request that does not fit are shown above, and a preview without effect, or after which no
+    // request would fit, names the key itself.
+    if matches!(overlay.content, Some(Content::Blocked(_))) || has_no_effect(overlay) || fits_nowhere(overlay) {
         return Vec::new();
     }
     let mut rows = Vec::new();
@@ -187,6 +188,11 @@ fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
         rows.extend(TextRows::plain(&words, room, Ink::Text));
     }
     rows
+}
+
+/// Whether no request would fit after the previewed action of the row under the cursor.
+fn fits_nowhere(overlay: &RequestScreen) -> bool {
+    overlay.selection.is_empty() && matches!(&overlay.preview.outcome, Some(Ok(found)) if found.result.is_err())
 }
 
 /// Whether the previewed action of the row under the cursor would change nothing.
@@ -222,18 +228,80 @@ fn choices(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<
     rows
 }
 
-/// A note that no answer used a row, and the key that excludes it.
-fn unused(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
+/// A note that no answer used a row.
+fn unused(overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Some(item) = overlay.unused_row(row) else { return Vec::new() };
-    let (action, does) = if item.pinned { (Action::Pin, "unpins it") } else { (Action::Exclude, "leaves it out") };
-    let words = format!("Item {}. {} {does}.", item.to_text(), view.key_in(action, When::Overlay));
-    TextRows::plain(&words, room, Ink::Text)
+    TextRows::plain(&format!("Item {}.", item.to_text()), room, Ink::Text)
+}
+
+/// The action that would leave out the included row under the cursor, or remove its mark, and what that would change:
+/// `x leaves it out and removes 381 tokens.`
+fn removal(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
+    let preview = &overlay.preview;
+    let Some(previewed) = &preview.action else { return Vec::new() };
+    let does = match previewed.kind {
+        MarkKind::Sticky => "unpins it",
+        MarkKind::Leased { .. } => "ends its lease",
+        MarkKind::IncludeOnce => "no longer includes it once",
+        MarkKind::Exclude | MarkKind::ExcludeOnce | MarkKind::Ephemeral => "leaves it out",
+    };
+    let start = format!("{} {does}", view.key_in(previewed.action, When::Overlay));
+    let (found, figures) = match &preview.outcome {
+        None => return TextRows::plain(&format!("{start}."), room, Ink::Text),
+        Some(Err(why)) => return TextRows::plain(&format!("{start}. No preview: {why}"), room, Ink::Text),
+        Some(Ok(found)) => match &found.result {
+            Err(why) => {
+                return TextRows::plain(&format!("{start}, but no request would fit: {why}"), room, Ink::Danger);
+            }
+            Ok(figures) => (found, figures),
+        },
+    };
+    let [(more, more_tokens), (less, less_tokens)] = figures.sums;
+    let tokens = |n: u32| text::counted(u64::from(n), "token");
+    let removes = (less > 0).then(|| format!("removes {}", tokens(less_tokens)));
+    let adds = (more > 0).then(|| format!("adds {}", tokens(more_tokens)));
+    let others = others(view, found, figures).map(|by| format!("changes others by {by}"));
+    let effects: Vec<String> = removes.into_iter().chain(adds).chain(others).collect();
+    let effects = match effects.as_slice() {
+        [] => "; the next request stays the same".to_owned(),
+        [one] => format!(" and {one}"),
+        [first @ .., last] => format!(", {} and {last}", first.join(", ")),
+    };
+    let mut rows = TextRows::plain(&format!("{start}{effects}."), room, Ink::Text);
+    if more > 0 || less > 0 || figures.changed > 0 {
+        rows.push(Line::of(Ink::Dim, &size_after(view, found, figures)));
+    }
+    if less > 1 {
+        rows.extend(named(view, view.theme.glyphs.out, &figures.lost, less, room));
+    }
+    rows.extend(changed(view, figures, room));
+    rows.extend(named(view, "+", &figures.gained, more, room));
+    rows
+}
+
+/// By how many tokens an act changes the items that it neither adds nor removes; None if it does not.
+fn others(view: &ViewContext<'_>, found: &ActPreview, figures: &PlanFigures) -> Option<String> {
+    let [(_, more), (_, less)] = figures.sums;
+    match i64::from(figures.est) + i64::from(less) - i64::from(more) - i64::from(found.est) {
+        0 => None,
+        by => Some(format!("{}{}", if by < 0 { view.theme.glyphs.minus } else { "+" }, text::short(by.unsigned_abs()))),
+    }
+}
+
+/// The size of the request before and after an act: `4.2k → 3.9k of 28k`.
+fn size_after(view: &ViewContext<'_>, found: &ActPreview, figures: &PlanFigures) -> String {
+    let number = |n: u32| text::short(u64::from(n));
+    let becomes = view.theme.glyphs.becomes;
+    format!("{} {becomes} {} of {}", number(found.est), number(figures.est), number(figures.budget.total()))
 }
 
 /// The preview of the action on the selected items.
 fn preview_of_action(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let preview = &overlay.preview;
     let Some(previewed) = &preview.action else { return Vec::new() };
+    if overlay.selection.is_empty() && overlay.selected().is_some_and(|(row, _)| row.included()) {
+        return removal(view, overlay, room);
+    }
     let key = view.key_in(previewed.action, When::Overlay);
     match &preview.outcome {
         None => TextRows::plain(&format!("Previewing {key}"), room, Ink::Dim),
@@ -271,17 +339,10 @@ fn outcome(view: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
         _ => format!("{start}Adds {}", text::counted(u64::from(more_tokens), "token")),
     };
     let removes = if less == 0 { ", removes nothing".to_owned() } else { format!(", removes {}", number(less_tokens)) };
-    let without = i64::from(figures.est) + i64::from(less_tokens) - i64::from(more_tokens);
-    let others = match without - i64::from(found.est) {
-        0 => String::new(),
-        by => format!(", changes others by {}{}", if by < 0 { "-" } else { "+" }, text::short(by.unsigned_abs())),
-    };
+    let others = others(view, found, figures).map_or_else(String::new, |by| format!(", changes others by {by}"));
     let ink = if less == 0 && figures.changed == 0 { Ink::Good } else { Ink::Warn };
     let mut rows = TextRows::plain(&format!("{brings}{removes}{others}:"), room, ink);
-    let becomes = view.theme.glyphs.becomes;
-    let budget = number(figures.budget.total());
-    let whole = format!("{} {becomes} {} of {budget}", number(found.est), number(figures.est));
-    rows.extend(TextRows::plain(&whole, room, Ink::Dim));
+    rows.extend(TextRows::plain(&size_after(view, found, figures), room, Ink::Dim));
     rows.extend(named(view, view.theme.glyphs.out, &figures.lost, less, room));
     rows.extend(changed(view, figures, room));
     if more > 1 {

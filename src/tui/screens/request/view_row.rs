@@ -139,10 +139,13 @@ fn why(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) 
         (DecidedBy::Limit, false) => Ink::Warn,
         (DecidedBy::Limit, true) | (DecidedBy::Program, _) => Ink::Dim,
     };
-    let used = overlay.use_of(row).map_or_else(Line::new, |item| {
-        let (ink, words) = if item.by.is_empty() { (Ink::Dim, "not used") } else { (Ink::Good, "used") };
-        Line::of(ink, &format!(" {} {words}", glyphs.dot))
-    });
+    let used = match (overlay.use_of(row), overlay.unused_row(row)) {
+        (Some(item), _) if item.by.is_empty() => Some((Ink::Dim, "not used")),
+        (Some(_), _) => Some((Ink::Good, "used")),
+        (None, Some(_)) => Some((Ink::Dim, "never used")),
+        (None, None) => None,
+    };
+    let used = used.map_or_else(Line::new, |(ink, words)| Line::of(ink, &format!(" {} {words}", glyphs.dot)));
     let left = room.saturating_sub(used.width());
     if left < LEAST.min(text::width(&why)) {
         return Line::of(ink, &text::fit(&why, room, glyphs.ellipsis));

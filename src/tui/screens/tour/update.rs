@@ -68,9 +68,12 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
         out.push(Cmd::Tour(false));
         return true;
     }
-    let choices =
-        vec![('l', "leave the tour".to_owned(), Act::LeaveTour), ('s', "continue the tour".to_owned(), Act::Close)];
-    let words = vec!["Your own conversation is unchanged; the tour saves nothing.".to_owned()];
+    let choices = vec![('q', "leave the tour".to_owned(), Act::LeaveTour)];
+    let key = model.keys.key(Action::Leave);
+    let words = vec![
+        "Your own conversation is unchanged; the tour saves nothing.".to_owned(),
+        format!("{key} continues the tour, and so does typing."),
+    ];
     model.layers.push(Question::new("Leave the tour?", words, choices));
     true
 }

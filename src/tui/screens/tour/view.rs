@@ -3,6 +3,7 @@
 
 use super::model::{Part, Tour, shape};
 use super::model_steps::STEPS;
+use crate::tui::model::focus::Focus;
 use crate::tui::view::prelude::*;
 
 /// Least height of the tour in rows: a title, a row for the last done part, and two rows for the instruction.
@@ -37,7 +38,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     paint::line(view.theme, &place, Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..top }, buf);
     let leave = Line::of(Ink::Accent, &format!(" {}", view.key(Action::Leave))).with(Ink::Dim, " leaves the tour ");
     let edge = Rect { width: area.width.saturating_sub(1), ..top };
-    if place.width() + leave.width() + 4 <= usize::from(area.width) {
+    let leaves = view.model.layers.is_empty() && view.model.focus == Focus::Composer;
+    if leaves && place.width() + leave.width() + 4 <= usize::from(area.width) {
         paint::right(view.theme, &leave, edge, buf);
     }
     let inside = Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(2), height: area.height - 1 };
@@ -74,9 +76,8 @@ fn instruction(view: &ViewContext<'_>, part: &Part) -> String {
 
 fn farewell(view: &ViewContext<'_>, tour: &Tour) -> String {
     let leave = view.key(Action::Leave);
-    let same = tour.first.as_ref().filter(|first| first.shape == shape(view.model)).map_or_else(String::new, |first| {
-        format!(": the message of step 2 gives the same request again, byte for byte ({})", first.digest.short())
-    });
+    let is_same = tour.first.as_ref().is_some_and(|first| first.shape == shape(view.model));
+    let same = if is_same { ": the message of step 2 gives the same request again, byte for byte" } else { "" };
     format!("Everything is undone{same}. {leave} returns to your own conversation; the tour saves nothing.")
 }
 

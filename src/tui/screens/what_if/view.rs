@@ -4,9 +4,9 @@
 //! ┌ What if ────────────────────────────────────────────────────────┐
 //! │                     tokens    change     cost     added   removed │
 //! │ current              5,213            $0.0009                     │
-//! │ mode Off             3,001    -2,212  $0.0005         0        -4 │   narrow screens have fewer columns
+//! │ mode Off             3,001    −2,212  $0.0005         0        −4 │   narrow screens have fewer columns
 //! │ mode Off: removes 4 items ────────────────────────────────────── │
-//! │ - turn 12  Why does login fail …                             312 │
+//! │ − turn 12  Why does login fail …                             312 │
 //! └ Enter applies it  Esc leaves ───────────────────────────────────┘
 //! ```
 //! Not for: planning (the engine) or applying settings (`update`).
@@ -54,8 +54,19 @@ impl Columns {
             sides: width >= 34,
             change: width >= 58,
             cost: priced && width >= 70,
-            cached: width >= 77,
-            room: width >= 106,
+            room: width >= 77,
+            cached: width >= 90,
+        }
+    }
+
+    /// The width of the columns of the added and the removed items.
+    fn side(self) -> usize {
+        if !self.change {
+            5
+        } else if self.cached {
+            10
+        } else {
+            8
         }
     }
 }
@@ -127,10 +138,10 @@ fn header(columns: Columns) -> Line {
             words = format!("{words}{title:>width$}");
         }
     }
-    words.push_str(match (columns.change, columns.sides) {
-        (true, _) => "     added   removed ",
-        (false, true) => "    +    - ",
-        (false, false) => " ",
+    words.push_str(&match (columns.change, columns.sides) {
+        (true, _) => format!("{:>side$}{:>side$} ", "added", "removed", side = columns.side()),
+        (false, true) => "    +    - ".to_owned(),
+        (false, false) => " ".to_owned(),
     });
     Line::of(Ink::Dim, &words)
 }
@@ -157,7 +168,7 @@ fn one(
         let change = match compared {
             Compared::Itself => String::new(),
             Compared::Unknown => UNKNOWN.to_owned(),
-            Compared::With(before) => signed(before, known.est),
+            Compared::With(before) => signed(view, before, known.est),
         };
         value.push(Ink::Dim, &format!("{change:>CHANGE$}"));
     }
@@ -180,21 +191,21 @@ fn one(
     let (more, less) = match compared {
         Compared::Itself => Default::default(),
         Compared::Unknown => (UNKNOWN.to_owned(), UNKNOWN.to_owned()),
-        Compared::With(_) => (side("+", gained), side("-", lost)),
+        Compared::With(_) => (side("+", gained), side(view.theme.glyphs.minus, lost)),
     };
-    let width = if columns.change { 10 } else { 5 };
+    let width = columns.side();
     value.push(ink(gained, Ink::Good), &format!("{more:>width$}"));
     value.push(ink(lost, Ink::Excluded), &format!("{less:>width$}"));
     value.push(Ink::Text, " ");
     paint::pair(view.theme, &label, &value, row, buf);
 }
 
-/// The signed difference: `+1,204`, `-88`, `0`
-fn signed(before: u32, now: u32) -> String {
+/// The signed difference: `+1,204`, `−88`, `0`
+fn signed(view: &ViewContext<'_>, before: u32, now: u32) -> String {
     let apart = text::number(u64::from(before.abs_diff(now)));
     match now.cmp(&before) {
         std::cmp::Ordering::Greater => format!("+{apart}"),
-        std::cmp::Ordering::Less => format!("-{apart}"),
+        std::cmp::Ordering::Less => format!("{}{apart}", view.theme.glyphs.minus),
         std::cmp::Ordering::Equal => "0".to_owned(),
     }
 }
@@ -215,7 +226,7 @@ fn detail(
     };
     let present = screen.line(0).and_then(|(_, result)| result.as_ref().ok());
     let words = match present.filter(|_| screen.cursor > 0) {
-        Some(present) => describe_variant(title, known, present),
+        Some(present) => describe_variant(view, title, known, present),
         None => describe_current(known),
     };
     let mut head = TextRows::plain(&words, width, Ink::Heading);
@@ -224,7 +235,7 @@ fn detail(
     let used = u16::try_from(head.len()).unwrap_or(room.height);
     let rest = Rect { y: room.y + used, height: room.height - used, ..room };
     let gained = known.gained.iter().map(|item| (item, "+", Ink::Good));
-    let lost = known.lost.iter().map(|item| (item, "-", Ink::Excluded));
+    let lost = known.lost.iter().map(|item| (item, view.theme.glyphs.minus, Ink::Excluded));
     let items: Vec<_> = gained.chain(lost).filter(|_| screen.cursor > 0).collect();
     let page = usize::from(rest.height);
     let from = screen.scroll.min(items.len().saturating_sub(page));
@@ -250,15 +261,16 @@ fn describe_current(known: &PlanFigures) -> String {
     format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another row.")
 }
 
-/// Describes a variant: `mode Off: adds nothing, removes 4 items of 2,212 tokens; 2 changed by -88 tokens.`
-fn describe_variant(title: &str, known: &PlanFigures, present: &PlanFigures) -> String {
+/// Describes a variant: `mode Off: adds nothing, removes 4 items of 2,212 tokens; 2 changed by −88 tokens.`
+fn describe_variant(view: &ViewContext<'_>, title: &str, known: &PlanFigures, present: &PlanFigures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),
         _ => format!("{} ({})", text::counted(u64::from(count), "item"), text::counted(u64::from(tokens), "token")),
     };
     let without = (known.est + known.sums[1].1).saturating_sub(known.sums[0].1);
-    let other = match (known.changed, signed(present.est, without)) {
-        (0, _) => String::new(),
+    let other = match (known.changed, signed(view, present.est, without)) {
+        (0, by) if by == "0" => String::new(),
+        (0, by) => format!("; the other items and their overhead change by {by} tokens"),
         (n, by) if by == "0" => format!("; {n} moved"),
         (n, by) => format!("; {n} changed by {by} tokens"),
     };

@@ -13,6 +13,20 @@ use pleach::tui::msg::{Done, Msg};
 use uuid::Uuid;
 
 #[test]
+fn a_blank_row_separates_many_branches_from_the_next_request() {
+    let nodes = fixture::story();
+    let name = |n: u128| fixture::branch(BranchId(Uuid::from_u128(900 + n)), &format!("b{n}"), nodes.last(), None);
+    for count in 1..30 {
+        let branches = std::iter::once(fixture::branch(MAIN, "main", nodes.last(), None)).chain((0..count).map(name));
+        let mut stage = fixture::open(nodes.clone(), fixture::view(&nodes, branches.collect()));
+        let screen = stage.screen(120, 35);
+        let side: Vec<&str> = screen.lines().filter_map(|line| line.rsplit('│').next()).collect();
+        let title = side.iter().position(|row| row.contains("Next request")).expect(&screen);
+        assert_eq!(side[title - 1].trim(), "", "{count} more branches: {screen}");
+    }
+}
+
+#[test]
 fn versions_are_browsed_with_one_key() {
     let mut nodes = fixture::story();
     // Three versions of the fifth message. The second has two answers.

@@ -165,6 +165,25 @@ fn commands_match_the_command_line() {
 }
 
 #[test]
+fn an_unknown_command_stays_and_runs_no_similar_one() {
+    for (line, similar) in [("/quitt", "Did you mean /quit?"), ("/modee", "Did you mean /mode?")] {
+        let mut stage = fixture::opened();
+        let sent = stage.sent.len();
+        stage.type_text(line).press("enter");
+        let screen = stage.screen(120, 35);
+        assert!(screen.contains(&format!("Unknown command {line}. {similar}")), "{screen}");
+        assert_eq!((stage.model.composer.first_line(), stage.sent.len()), (line, sent));
+        assert!(!stage.model.quit, "{line}");
+        stage.press("backspace enter");
+        assert_ne!(stage.model.composer.first_line(), &line[..line.len() - 1], "a whole name runs");
+    }
+    let mut stage = fixture::opened();
+    stage.type_text("/modee").press("down enter");
+    let first = stage.model.composer.first_line().to_owned();
+    assert!(first.starts_with('/') && first.ends_with(' '), "a command that was chosen with the arrows: {first:?}");
+}
+
+#[test]
 fn refused_command_is_cleared_and_recalled_from_the_history() {
     let mut stage = fixture::opened();
     for line in [

@@ -20,9 +20,11 @@ fn drafts_are_saved_after_a_pause_and_deleted_when_empty() {
     let mut stage = fixture::opened();
     stage.wait(5_000);
     assert_eq!(kept(&stage), [""; 0], "nothing typed, nothing saved");
-    stage.type_text("half a thou").wait(500);
+    stage.type_text("half a thou").wait(200);
     assert_eq!(kept(&stage), [""; 0]);
-    stage.wait(600).wait(5_000);
+    stage.wait(50);
+    assert_eq!(kept(&stage), ["half a thou"], "soon enough that a killed program loses little");
+    stage.wait(5_000);
     assert_eq!(kept(&stage), ["half a thou"], "saved once");
     stage.press("ctrl-c").wait(1_100);
     assert_eq!(kept(&stage), ["half a thou", ""]);

@@ -236,8 +236,10 @@ fn a_turn_stopped_after_a_tool_call_continues() {
         view.traces.push(fixture::trace(&nodes[2], Some(status)));
         let mut stage = fixture::open(nodes, view);
         let screen = stage.screen(100, 30);
+        assert!(screen.contains(&format!("✕ {words} · /continue · /regenerate")), "a letter would be typed: {screen}");
+        let screen = stage.press("tab").screen(100, 30);
         assert!(screen.contains(&format!("✕ {words} · c continue · R regenerate")), "{screen}");
-        stage.press("tab c");
+        stage.press("c");
         assert_eq!(ask(&stage).0.kind, DraftKind::Continue(node_id(3)));
         stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "".into(), after: None }));
         assert!(!stage.screen(100, 30).contains(words), "the turn goes on");

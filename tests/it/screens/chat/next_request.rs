@@ -8,7 +8,7 @@ use pleach::domain::base::{Failure, FailureKind, Hash};
 use pleach::domain::call::PromptCost;
 use pleach::domain::conversation::{Atom, MarkKind, Node};
 use pleach::domain::planning::plan::{BlockedRemedy, Reason, Warning};
-use pleach::domain::planning::{Blocked, ContextPlan, Milli, Row, RowKind, Section, Task};
+use pleach::domain::planning::{Blocked, ContextPlan, Milli, Row, RowKind, Section, Task, Verdict};
 use pleach::engine::api::{
     Act, BranchRequest, Event, ItemName, PlanAnswer, PlanRequest, Planned, Request, TurnEvent, TurnRequest,
 };
@@ -140,6 +140,37 @@ fn first_choice_of_a_request_that_is_too_large_changes_nothing() {
     let sent = stage.sent.len();
     stage.press("enter");
     assert!(stage.model.layers.is_empty() && stage.sent.len() == sent, "Enter closes the question");
+}
+
+/// A lease that is left out is named beside the reason that nothing is sent, in the panel and above the composer.
+#[test]
+fn marks_are_named_while_the_request_does_not_fit() {
+    let mut stage = fixture::opened();
+    let mut blocked = too_large();
+    let mut lease = fixture::plan(&fixture::story()).rows.pop().unwrap();
+    lease.pin = Some(MarkKind::leased(3));
+    lease.verdict = Verdict::Out { needed: 900, remedy: None };
+    lease.reason = Reason::Budget { free: 0 };
+    blocked.left_out.push(lease);
+    stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: Planned::Blocked(Arc::new(blocked)) });
+    let screen = stage.screen(120, 35);
+    assert_eq!(screen.matches("1 lease left out: over budget").count(), 2, "{screen}");
+    assert!(screen.contains("the request does not fit"), "{screen}");
+}
+
+/// On a low screen, the panel drops figures before warnings.
+#[test]
+fn warnings_stay_in_a_low_panel() {
+    let mut stage = fixture::opened();
+    let mut plan = fixture::plan(&fixture::story());
+    plan.warnings = vec![Warning::WindowAssumed { tokens: 8_192 }];
+    let words: String = plan.warnings[0].sentence().split(' ').take(3).collect::<Vec<_>>().join(" ");
+    stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: fixture::planned(plan) });
+    for height in 14..40 {
+        let screen = stage.screen(120, height);
+        let has_panel = screen.contains("Next request") && screen.contains("Instructions");
+        assert!(!has_panel || screen.contains(&words), "{height}: {screen}");
+    }
 }
 
 #[test]

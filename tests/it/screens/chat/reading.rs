@@ -208,6 +208,15 @@ fn key_press_does_not_wrap_ten_thousand_messages() {
 }
 
 #[test]
+fn a_pin_that_went_along_has_a_line_under_the_question() {
+    let nodes = fixture::story();
+    let mut view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", Some(&nodes[5]), None)]);
+    view.runs = vec![RunCard { items: 0, attached: 0, marked: 1, ..fixture::run(2, &nodes[4], &nodes[5]) }];
+    let screen = fixture::open(nodes, view).screen(120, 35);
+    assert!(screen.contains("└ 1 marked item · Ctrl+O shows the request"), "{screen}");
+}
+
+#[test]
 fn label_of_a_cut_answer_names_why_it_ended() {
     let cases = [
         (Some("length"), "cut off: the answer reached the output limit"),
@@ -221,7 +230,7 @@ fn label_of_a_cut_answer_names_why_it_ended() {
         let (finish_reason, status) = (reason.map(str::to_owned), RunStatus::Truncated);
         view.runs.push(RunCard { finish_reason, status, ..fixture::run(2, &nodes[4], &nodes[5]) });
         let mut stage = fixture::open(nodes, view);
-        let whole = [words.to_owned(), format!("{words} · c continue"), format!("{words} · c continue · R regenerate")];
+        let whole = [words.to_owned(), format!("{words} · /continue"), format!("{words} · /continue · /regenerate")];
         for width in 60..130 {
             let screen = stage.screen(width, 35);
             let line = screen.lines().find_map(|line| line.split_once("✕ cut off")).expect("the label").1;

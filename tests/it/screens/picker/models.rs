@@ -30,6 +30,19 @@ fn the_list_of_models_says_what_they_support() {
     pictures("models", &mut stage);
 }
 
+#[test]
+fn an_unknown_price_is_not_blank() {
+    let mut stage = fixture::opened_with_themes();
+    stage.press("f4");
+    let model = ModelInfo { price: None, ..fixture::settings().model };
+    stage.reply(
+        |request| matches!(request, Request::Program(ProgramRequest::Models { .. })),
+        ProgramAnswer::Models(vec![("openai".into(), Ok(vec![model]))]),
+    );
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("unknown  unknown"), "{screen}");
+}
+
 /// The branch's model is in the list, marked and selected, although its server lists none; the title counts only models.
 #[test]
 fn the_list_of_models_has_the_model_in_use_although_no_server_lists_it() {

@@ -15,12 +15,12 @@ use pleach::domain::code::{CodeRef, Kind, Parts};
 use pleach::domain::conversation::{Atom, MarkKind};
 use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::{
-    ActPreview, Budget, ChangedItem, ContextPlan, Mode, MovedItem, PlanFigures, RowKind, Verdict,
+    ActPreview, Budget, ChangedItem, ContextPlan, Mode, MovedItem, PlanFigures, Row, RowKind, Section, Verdict,
 };
 use pleach::domain::tool::ToolCost;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallAnswer, CallRequest, DraftKind, Event, ItemName, PlanAnswer, PlanRequest, Planned,
-    Request, ServerAct, ToolRequest, TurnEvent,
+    Request, ServerAct, SessionEvent, ToolRequest, TurnEvent,
 };
 use pleach::tui::screens::request::model::RequestScreen;
 use pleach::tui::screens::tools::model::ToolsScreen;
@@ -55,7 +55,10 @@ fn the_budget_is_named_as_it_was_set() {
     stage.reply(|request| matches!(request, Request::Plan(PlanRequest::Replan { .. })), planned);
     let panel = stage.screen(140, 40);
     let screen = stage.press("ctrl-o").screen(140, 40);
-    assert!(screen.contains("budget 1,200 of this model's 33k context, safety margin 150"), "{screen}");
+    assert!(
+        screen.contains("budget 1,200 of this model's 33k context, 4,096 reserved for the answer, safety margin 150"),
+        "{screen}"
+    );
     for screen in [panel, screen] {
         assert!(screen.contains(" of 1,200") && !screen.contains("1,050"), "{screen}");
     }
@@ -97,13 +100,14 @@ fn never_used_items_are_marked() {
     let asked = |request: &Request| matches!(request, Request::Call(CallRequest::Ledger { .. }));
     stage.reply(asked, CallAnswer::Ledger(Box::new(ledger)));
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("Never used 1, 340 tokens a call"), "{screen}");
+    assert_eq!(screen.matches("Never log tokens.").count(), 1, "listed once: {screen}");
+    assert!(screen.contains("never used"), "{screen}");
     while !stage.screen(120, 35).contains("used in none") {
         stage.press("j");
     }
     pictures("overlay_unused", &mut stage);
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("sent in 7 turns") && screen.contains("p unpins it"), "{screen}");
+    assert!(screen.contains("sent in 7 turns") && screen.contains("p unpins it."), "{screen}");
 }
 
 fn out() -> Atom {
@@ -201,6 +205,103 @@ fn effects_of_including_a_row_are_previewed() {
     stage.event(Event::Answer { ticket, result: Err(moved_on) });
     stage.wait(1_000);
     assert_eq!(previews_requested(&stage).len(), 3, "a stale answer is requested again");
+}
+
+#[test]
+fn effects_of_leaving_out_an_included_row_are_previewed() {
+    let answered = |stage: &mut Stage, change: fn(&mut ActPreview)| {
+        let mut found = preview(lost()[..1].to_vec());
+        let figures = found.result.as_mut().unwrap();
+        (figures.gained, figures.sums[0]) = (Vec::new(), (0, 0));
+        (figures.changed, figures.changes, figures.est) = (0, Vec::new(), 5_213 - 402);
+        change(&mut found);
+        stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), PlanAnswer::Preview(found));
+        stage.screen(120, 35)
+    };
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o j j").wait(200);
+    let last = |stage: &Stage| previews_requested(stage).pop();
+    let Some(Request::Plan(PlanRequest::Preview { items, act, .. })) = last(&stage) else { panic!() };
+    assert_eq!(items, [ItemName::Atom(plan().rows[2].atom)]);
+    assert_eq!(act, Act::Set { kind: MarkKind::Sticky, toggle: true }, "a pinned note is unpinned");
+    assert!(stage.screen(120, 35).contains("p unpins it."), "{}", stage.screen(120, 35));
+    let screen = answered(&mut stage, |_| {});
+    assert!(screen.contains("p unpins it and removes 402 tokens.") && screen.contains("5,213 → 4,811"), "{screen}");
+    stage.press("j").wait(200);
+    let Some(Request::Plan(PlanRequest::Preview { act, .. })) = last(&stage) else { panic!() };
+    assert_eq!(act, Act::Set { kind: MarkKind::Exclude, toggle: true }, "a turn is left out");
+    let screen = answered(&mut stage, |found| {
+        let figures = found.result.as_mut().unwrap();
+        figures.sums[1] = (0, 0);
+        figures.est = found.est;
+    });
+    assert!(screen.contains("x leaves it out; the next request stays the same."), "{screen}");
+}
+
+#[test]
+fn a_row_after_which_nothing_fits_has_one_sentence() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o G").wait(200);
+    let mut found = preview(Vec::new());
+    found.result = Err(Failure::new(FailureKind::Blocked, "Required items are 9 tokens too large."));
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), PlanAnswer::Preview(found));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("no request would fit") && !screen.contains("in the next request."), "{screen}");
+}
+
+#[test]
+fn the_footer_names_only_keys_that_act_on_the_row() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o");
+    let foot = |stage: &mut Stage| stage.screen(120, 35).lines().last().unwrap().to_owned();
+    let text = foot(&mut stage);
+    assert!(text.contains("filter") && !text.contains("pin") && !text.contains("leave out"), "{text}");
+    stage.press("j j");
+    let text = foot(&mut stage);
+    assert!(text.contains("p pin") && text.contains("x leave out"), "{text}");
+}
+
+#[test]
+fn the_budget_says_whose_it_is_and_what_the_answer_keeps() {
+    let mut stage = fixture::opened();
+    let mut branch = stage.model.branch().unwrap().clone();
+    branch.overrides.budget = Some(4_000);
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(branch))));
+    let mut other = plan();
+    other.id = Hash::of(b"another plan");
+    (other.budget.cap, other.budget.prompt, other.budget.safety) = (Some(4_000), 3_500, 500);
+    let generation = stage.model.plan.generation;
+    stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(other) });
+    stage.press("ctrl-o");
+    for width in [80, 120] {
+        let screen = stage.screen(width, 35);
+        assert!(screen.contains("your budget 4,000 of") && screen.contains("reserved for the answer"), "{screen}");
+    }
+}
+
+#[test]
+fn items_that_are_included_once_are_not_called_leases() {
+    let mut stage = fixture::opened();
+    let shown = |stage: &mut Stage, name: &[u8], second: Option<Reason>| {
+        let mut other = plan();
+        other.id = Hash::of(name);
+        let place = |row: &mut Row, reason: Reason| {
+            (row.verdict, row.reason) = (Verdict::In { section: Section::LeasedPins }, reason);
+        };
+        place(&mut other.rows[3], Reason::IncludedOnce);
+        if let Some(reason) = second {
+            place(&mut other.rows[2], reason);
+        }
+        let generation = stage.model.plan.generation;
+        stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(other) });
+        stage.screen(120, 35)
+    };
+    let panel = shown(&mut stage, b"once", None);
+    assert!(panel.contains("Included once") && !panel.contains("Leases"), "{panel}");
+    let both = shown(&mut stage, b"both", Some(Reason::Ephemeral));
+    assert!(both.contains("Leases, included once"), "{both}");
+    stage.press("ctrl-o");
+    assert!(stage.screen(120, 35).contains("Leases, included once"));
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub struct Composer {
     /// The text, and the text as it is saved.
     whole: Option<[Arc<str>; 2]>,
     /// Index of the selected completion.
-    pub choice: usize,
+    pub choice: Option<usize>,
     /// Whether Esc closed the list of commands.
     closed: bool,
     /// The session whose earlier messages are loaded or requested.
@@ -69,7 +69,7 @@ impl Default for Composer {
             cleared_before: Vec::new(),
             cleared: Vec::new(),
             whole: None,
-            choice: 0,
+            choice: None,
             closed: false,
             seeded: None,
             saved_drafts: HashMap::new(),
@@ -109,7 +109,7 @@ impl Composer {
     /// The text area, for changing the text. Clears the data derived from the old text.
     pub fn edit(&mut self) -> &mut TextArea<'static> {
         self.whole = None;
-        self.choice = 0;
+        self.choice = None;
         self.closed = false;
         self.awaits_history = false;
         self.history.leave();
