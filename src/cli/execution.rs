@@ -8,7 +8,7 @@ use super::stop::Stop;
 use crate::config::commands::args::{Args, Global};
 use crate::config::load::Config;
 use crate::domain::base::{BranchId, Failure, Safe};
-use crate::domain::call::bundle::{Bundle, BundleReport, RecordedCall, WrittenBundle};
+use crate::domain::call::bundle::{Bundle, BundleReport, CheckedCall, WrittenBundle};
 use crate::domain::conversation::{IncomingPieces, Transcript};
 use crate::domain::planning::blocked::UNSENT;
 use crate::engine::api::{Answer, BranchAnswer, Request, SessionRequest, SessionView, TurnRequest};
@@ -41,7 +41,7 @@ pub struct BundleFormat {
     /// Checks the bundle with this name.
     pub verify: fn(&mut dyn BufRead, &str) -> Result<BundleReport, Failure>,
     /// Finds a call in the bundle with this name, and checks the bundle.
-    pub recorded: fn(&mut dyn BufRead, &str, &str) -> Result<(RecordedCall, BundleReport), Failure>,
+    pub recorded: fn(&mut dyn BufRead, &str, &str) -> Result<CheckedCall, Failure>,
 }
 
 /// Everything that a running command uses.

@@ -8,8 +8,12 @@ use serde_json::{Map, Value, json};
 
 /// Writes all records in order, and then a line for each branch, which other readers skip.
 pub(super) fn write(transcript: &Transcript) -> String {
-    let lines = messages(transcript).chain(branches(transcript));
-    lines.map(|line| format!("{}\n", Value::Object(line))).collect()
+    let mut text = String::new();
+    for line in messages(transcript).chain(branches(transcript)) {
+        text.push_str(&Value::Object(line).to_string());
+        text.push('\n');
+    }
+    text
 }
 
 /// Returns the line of each message.

@@ -4,13 +4,16 @@
 use super::notes::Notes;
 use crate::domain::base::record_chain::{ChainReader, heading};
 use crate::domain::base::{Failure, Hash};
-use crate::domain::call::bundle::{BundleCounts, BundleReport, RecordKind, RecordedCall, VERSION};
+use crate::domain::call::bundle::{BundleCounts, BundleReport, CheckedCall, RecordKind, RecordedCall, VERSION};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read as _};
 
 /// The maximum size of a record in bytes.
 const MAX_RECORD: u64 = 512 << 20;
+
+/// A record: its kind and its fields.
+type Record = (RecordKind, Map<String, Value>);
 
 /// Checks every record of a bundle: its hash, its place, and that the records it names are there.
 ///
@@ -26,7 +29,7 @@ pub fn verify(input: &mut dyn BufRead, name: &str) -> Result<BundleReport, Failu
 ///
 /// # Errors
 /// Fails if the file can't be read, is not a bundle, or contains no such call.
-pub fn recorded(input: &mut dyn BufRead, name: &str, call: &str) -> Result<(RecordedCall, BundleReport), Failure> {
+pub fn recorded(input: &mut dyn BufRead, name: &str, call: &str) -> Result<CheckedCall, Failure> {
     let mut file = BundleFile::new(input, name);
     let mut answers: HashMap<String, String> = HashMap::new();
     let mut found: Option<(RecordedCall, Option<String>)> = None;
@@ -112,7 +115,7 @@ impl<'a> BundleFile<'a> {
     }
 
     /// Reads and checks lines up to the next readable record.
-    fn next(&mut self) -> Result<Option<(RecordKind, Map<String, Value>)>, Failure> {
+    fn next(&mut self) -> Result<Option<Record>, Failure> {
         loop {
             let mut line = Vec::new();
             let read = (&mut *self.input).take(MAX_RECORD).read_until(b'\n', &mut line);
@@ -140,7 +143,7 @@ impl<'a> BundleFile<'a> {
     }
 
     /// Checks a line. Returns its record if it can be read.
-    fn record(&mut self, line: &[u8]) -> Result<Option<(RecordKind, Map<String, Value>)>, Failure> {
+    fn record(&mut self, line: &[u8]) -> Result<Option<Record>, Failure> {
         self.report.records += 1;
         let fields = serde_json::from_slice::<Map<String, Value>>(line).ok();
         let checked = self.chain.check(line);

@@ -164,3 +164,6 @@ pub struct RecordedCall {
     /// The text of the recorded answer.
     pub answer: Option<String>,
 }
+
+/// A call, and the result of checking the bundle that contains it.
+pub type CheckedCall = (RecordedCall, BundleReport);
