@@ -239,7 +239,7 @@ fn beyond_the_sure_ones_only_good_matches_are_sent() {
     let names = ["retry_request", "ModelOptions", "sync_all", "validate"];
     let hits: Vec<Hit> = names
         .iter()
-        .zip([1.0, 0.5, 0.61, 0.59])
+        .zip([1.0, 0.4, 0.46, 0.44])
         .map(|(name, score)| {
             let (id, parts) = (index.defined(name)[0], crate::domain::code::symbols::Parts::default());
             Hit { id, score, parts, matched: Vec::new() }

@@ -18,7 +18,7 @@ const LONGEST_LINE: usize = 240;
 /// Maximum number of near misses reported.
 const MAX_NEAR: usize = 12;
 /// The share of the best score that a touchpoint beyond the sure ones must have.
-const MIN_OF_BEST: f32 = 0.6;
+const MIN_OF_BEST: f32 = 0.45;
 
 /// Texts of files by their paths relative to the root.
 pub trait Sources {

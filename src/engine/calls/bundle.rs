@@ -11,7 +11,7 @@ use crate::engine::jobs::CancelToken;
 use crate::engine::sessions::library::{exported, public_id, records_of};
 use crate::engine::sessions::lookup::named_session;
 use crate::engine::sessions::session::Session;
-use crate::engine::tools::trace_records::LOOKED;
+use crate::engine::tools::trace_records::MOST_SEARCHED;
 use crate::store::Store;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -50,7 +50,7 @@ pub(crate) fn collect_bundle(
         transcript: records_of(store, &session, only.as_ref())?,
         keys,
         branch: only.map(|branch| branch.name),
-        tool_calls: store.traces(id, LOOKED)?.into_iter().filter(|trace| ids.contains(&trace.run)).collect(),
+        tool_calls: store.traces(id, MOST_SEARCHED)?.into_iter().filter(|trace| ids.contains(&trace.run)).collect(),
         ..Bundle::default()
     };
     let mut known = HashSet::new();

@@ -297,7 +297,7 @@ fn pointers(session: &Session) -> Vec<BranchPointer> {
 }
 
 /// Returns the id of a node for export: its external id, or else its own.
-fn public_id(head: &NodeHead) -> String {
+pub(crate) fn public_id(head: &NodeHead) -> String {
     head.external_id.clone().unwrap_or_else(|| head.id.to_string())
 }
 
