@@ -69,10 +69,10 @@ fn read_mark<'a>(out: &mut String, rest: &'a str) -> &'a str {
     let (mark, after) = rest.split_at(run);
     let word = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace());
     let before = word(out.chars().last());
-    // Underscores inside a word and double ones are part of a name; a star between spaces is a character, and a star
+    // Underscores inside a word and double ones are part of a name; a mark between spaces is a character, and a star
     // before `.` or `/` is part of a file name pattern.
     let inside = first == '_' && (run == 2 || before && after.chars().next().is_some_and(char::is_alphanumeric));
-    let alone = !before && !word(after.chars().next());
+    let alone = run < 3 && !before && !word(after.chars().next());
     let pattern = first == '*' && after.starts_with(['.', '/']);
     if first == '[' || inside || alone || pattern {
         out.push_str(mark);
