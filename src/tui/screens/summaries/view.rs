@@ -211,7 +211,7 @@ fn sent_now(view: &ViewContext<'_>, draft: &SummaryDraft) -> Option<String> {
     };
     let count = plan.rows.iter().filter(is_sent).count();
     (count > 0).then(|| {
-        format!("The next request sends {count} of these turns in full; if you accept, it sends the summary instead.")
+        format!("The next request sends {count} of these turns in full; if you accept, the summary.")
     })
 }
 
