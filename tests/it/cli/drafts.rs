@@ -202,11 +202,11 @@ fn acceptance_says_what_it_changes_in_the_next_request() {
     home.ok(&["undo"]);
     home.ok(&["context", "window", "0"]);
     let text = home.ok(&["compress", "--up-to", "3", "--accept"]);
-    assert!(text.contains("\nThe summary adds ") && text.contains("\n  - turn      turn 1: Step 1"), "{text}");
+    assert!(text.contains("\nThe summary adds ") && text.contains("\n  - turn      turn 2: Step 2"), "{text}");
     home.ok(&["undo"]);
     let next = home.json(&["compress", "--up-to", "3", "--accept"])["next"].clone();
     assert_eq!(next["est_total"], home.json(&["plan"])["est_total"], "{next}");
     let items = |name: &str| next[name].as_array().unwrap().clone();
     assert!(items("gained").iter().any(|item| item["kind"] == "summary"), "{next}");
-    assert!(items("lost").iter().any(|item| item["turn"] == 1), "{next}");
+    assert!(items("lost").iter().any(|item| item["turn"] == 2), "{next}");
 }

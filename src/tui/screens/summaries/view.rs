@@ -210,9 +210,7 @@ fn sent_now(view: &ViewContext<'_>, draft: &SummaryDraft) -> Option<String> {
         row.kind == RowKind::Turn && row.included() && covers && row.pin.is_none()
     };
     let count = plan.rows.iter().filter(is_sent).count();
-    (count > 0).then(|| {
-        format!("The next request sends {count} of these turns in full; if you accept, it sends the summary instead.")
-    })
+    (count > 0).then(|| format!("The next request sends {count} of these turns in full; if you accept, the summary."))
 }
 
 /// Compares the tokens: `4,310 → 512 tokens (estimated), 8.4 times shorter`
