@@ -287,7 +287,7 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
             Entry::Framing(tokens) => heading(view, Part::Framing, tokens, place, buf),
             Entry::Suggested(count) => border(view, &format!("Suggested pins {count}"), place, buf),
             Entry::Unused(count, tokens) => {
-                border(view, &format!("Never used {count}, {} a call", text::short_tokens(tokens)), place, buf);
+                border(view, &format!("Not used {count}, {} a call", text::short_tokens(tokens)), place, buf);
             }
             Entry::Excluded(count, tokens) => {
                 let all = overlay.counts.out;

@@ -8,8 +8,8 @@ use crate::screens::fixture::{self, MAIN, node_id};
 use crate::screens::pictures::pictures;
 use pleach::domain::base::{Failure, FailureKind, Hash};
 use pleach::domain::call::{
-    Certainty, CodeCandidate, CodeOutcome, CodeSet, Gate, Ledger, PassReason, SkipReason, Totals, UnusedItem, UseCount,
-    UseTotals,
+    Certainty, CodeCandidate, CodeOutcome, CodeSet, Gate, Ledger, PassReason, SkipReason, Totals, UnusedItem,
+    UnusedTurns, UseCount, UseTotals,
 };
 use pleach::domain::code::{CodeRef, Kind, Parts};
 use pleach::domain::conversation::{Atom, MarkKind};
@@ -83,7 +83,7 @@ fn never_used_items_are_marked() {
         kind: RowKind::Note,
         title: note.title,
         pinned: true,
-        turns: 7,
+        unused: UnusedTurns { turns: 7, used_before: false },
         tokens: note.tokens,
     };
     let ledger = Ledger {
@@ -97,7 +97,7 @@ fn never_used_items_are_marked() {
     let asked = |request: &Request| matches!(request, Request::Call(CallRequest::Ledger { .. }));
     stage.reply(asked, CallAnswer::Ledger(Box::new(ledger)));
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("Never used 1, 340 tokens a call"), "{screen}");
+    assert!(screen.contains("Not used 1, 340 tokens a call"), "{screen}");
     while !stage.screen(120, 35).contains("used in none") {
         stage.press("j");
     }
