@@ -120,7 +120,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
             Way::Done
         }
         Command::Race { text, arm, limits } => race_of(model, text, arm, (*limits).into(), out),
-        Command::Replay(Replay { dry_run: true, .. }) => Way::Print,
+        Command::Replay(Replay { dry_run: true, .. } | Replay { request: true, .. }) => Way::Print,
         Command::Replay(Replay { run, without, .. }) => {
             let call = (args.global.profile.clone(), args.global.model.clone());
             replay(model, run, without.clone(), call, out)
