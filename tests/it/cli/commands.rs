@@ -541,7 +541,8 @@ fn usage_errors_name_the_usage_and_an_example() {
 #[test]
 fn state_show_says_what_requests_mask() {
     let home = Home::new("");
-    home.ok(&["session", "new"]);
+    home.ok(&["add", "user", "Deploy it."]);
+    home.ok(&["add", "assistant", "Done."]);
     home.ok(&["state", "edit", "Goal: deploy"]);
     assert_eq!(home.run(&["state", "show"]).err, "");
     let key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD";
@@ -567,7 +568,7 @@ fn a_printed_replay_sends_nothing() {
     let dry = home.json(&["replay", "2", "--without", "1", "--dry-run"]);
     assert_eq!((dry["bytes"].as_u64(), &dry["same"]), (Some(body.len() as u64), &Value::Bool(false)));
     assert!(home.ok(&["replay", "2", "--request"]).contains("\"one\""));
-    failed(&home.run(&["replay", "2", "--without", "9", "--request"]), 1, &["That item was not in the call."]);
+    failed(&home.run(&["replay", "2", "--without", "nothing", "--request"]), 1, &["That item was not in the call."]);
     assert_eq!((server.requests().len(), home.json(&["branch", "list"])), (asked, branches));
     home.ok(&["replay", "2", "--without", "1"]);
     assert_eq!(String::from_utf8_lossy(&server.requests()[asked].body), body);
