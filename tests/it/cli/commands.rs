@@ -545,7 +545,7 @@ fn state_show_says_what_requests_mask() {
     home.ok(&["add", "assistant", "Done."]);
     home.ok(&["state", "edit", "Goal: deploy"]);
     assert_eq!(home.run(&["state", "show"]).err, "");
-    let key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD";
+    let key = "AKIAQ7PZ3RTM5WXY2KDN";
     home.ok(&["state", "edit", &format!("Goal: deploy with {key}")]);
     let shown = home.run(&["state", "show"]);
     assert!(shown.out.contains(key), "{}", shown.out);
