@@ -147,7 +147,7 @@ impl Run<'_, '_> {
                 plan::plan(self, text, *request, (edit.as_deref(), regenerate.as_deref()))
             }
             Some(Command::Plans(command)) => plan::plans(self, command),
-            Some(Command::Replay(args)) if args.dry_run => plan::replay(self, &args.run, args.request),
+            Some(Command::Replay(args)) if args.dry_run || args.request => plan::replay(self, args),
             Some(Command::Replay(args)) => race::replay(self, &args.run, args.without.as_deref()),
             Some(Command::Race { text, arm, limits }) => race::race(self, text, arm, (*limits).into()),
             Some(Command::Aside { text, keep }) => aside::aside(self, text, *keep),

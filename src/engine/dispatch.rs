@@ -273,7 +273,7 @@ impl Core {
             CallRequest::StoredPlan { id } => stored_plan(&self.store, &id),
             CallRequest::SentRequest { branch, run } => self.sent_request(branch, run),
             CallRequest::SentText { run, atom } => self.sent_text(run, &atom),
-            CallRequest::ReplayDryRun { run } => replay_dry(&self.store, &run),
+            CallRequest::ReplayDryRun { run, without } => replay_dry(&self.store, &run, without.as_ref()),
             CallRequest::Replay { run, profile, model, without } => {
                 self.replay(&run, (profile, model), without.as_ref())
             }

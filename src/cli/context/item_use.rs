@@ -48,7 +48,8 @@ pub(crate) fn shape(totals: &UseTotals) -> Value {
             "id": item.atom.key(),
             "kind": item.kind.name(),
             "title": item.title,
-            "turns": item.turns,
+            "turns": item.unused.turns,
+            "used_before": item.unused.used_before,
             "tokens": item.tokens,
             "command": command(item),
         })

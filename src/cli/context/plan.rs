@@ -9,7 +9,7 @@ use crate::cli::conversation::settings;
 use crate::cli::output::{column, number, time};
 use crate::cli::stop::Stop;
 use crate::cli::{pick, shape, shape_code};
-use crate::config::commands::calls::{ContextCommand, Plans};
+use crate::config::commands::calls::{ContextCommand, Plans, Replay};
 use crate::config::commands::setting::Setting;
 use crate::domain::base::money::money;
 use crate::domain::base::{Failure, FailureKind, Hash};
@@ -19,7 +19,9 @@ use crate::domain::planning::level_use::level_uses;
 use crate::domain::planning::row_counts::RowCounts;
 use crate::domain::planning::{Budget, ContextPlan, LevelUse, Mode, Row, RowKind, Section, Verdict};
 use crate::domain::summary::SummaryAuthor;
-use crate::engine::api::{Answer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, Planned, SessionView};
+use crate::engine::api::{
+    Answer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, ItemName, Planned, SessionView,
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -285,22 +287,28 @@ fn show(run: &mut Run<'_, '_>, id: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// `replay RUN --dry-run`.
-pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(), Stop> {
+/// `replay RUN --dry-run` and `replay RUN --request`.
+pub(crate) fn replay(run: &mut Run<'_, '_>, args: &Replay) -> Result<(), Stop> {
     let view = run.open(false)?;
-    let answer = run.call(CallRequest::ReplayDryRun { run: pick::call(&view, id)? })?;
+    let (id, changed) = (pick::call(&view, &args.run)?, args.without.is_some());
+    let without = args.without.clone().map(|text| ItemName::Named { text, message: false });
+    let answer = run.call(CallRequest::ReplayDryRun { run: id, without })?;
     let Answer::Call(CallAnswer::Replayed { run: card, request: rendered }) = answer else {
         return Err(unexpected(&answer));
     };
     let (digest, body) = (rendered.digest, &*rendered.body);
     let same = digest == card.request_digest;
-    if request {
+    if args.request {
         run.io.data(body);
         if run.io.out_tty {
             run.io.end_line(body);
         }
     }
-    let verdict = if same { "The same bytes as were sent" } else { "Different bytes than were sent" };
+    let verdict = match (changed, same) {
+        (true, _) => "Without the item",
+        (false, true) => "The same bytes as were sent",
+        (false, false) => "Different bytes than were sent",
+    };
     let words = format!("{verdict}: {}.", counted(body.len() as u64, "byte"));
     let value = json!({
         "run_id": card.id,
@@ -310,10 +318,10 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(
         "same": same,
         "bytes": body.len(),
     });
-    if !request {
+    if !args.request {
         run.io.either(&value, &words)?;
     }
-    if same {
+    if same || changed {
         return Ok(());
     }
     let what = "This call can no longer be repeated byte for byte.";

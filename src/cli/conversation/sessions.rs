@@ -8,6 +8,8 @@ use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::cli::{editor, pick, shape};
 use crate::config::commands::conversation::{BranchCommand, SessionCommand, StateCommand};
+use crate::domain::base::secrets;
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{SessionCard, StateVersion};
 use crate::engine::api::{BranchAnswer, BranchRequest, CallRequest, NameOrId, SessionAnswer, SessionRequest};
 use serde_json::{Value, json};
@@ -168,8 +170,12 @@ fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: boo
 
 /// Prints the state block in use, and an imported state block that is not adopted yet.
 fn show_state(run: &mut Run<'_, '_>, state: Option<&StateVersion>, offered: Option<&StateVersion>) -> Result<(), Stop> {
+    let masked = state.map_or(0, |state| secrets::count(&state.text));
     if run.io.json {
         let mut value = json!(state);
+        if state.is_some() {
+            value["masked"] = masked.into();
+        }
         if let Some(offered) = offered {
             // The imported state block is printed even if the branch has none of its own.
             if value.is_null() {
@@ -183,6 +189,9 @@ fn show_state(run: &mut Run<'_, '_>, state: Option<&StateVersion>, offered: Opti
         Some(state) => {
             run.io.words(&state.text);
             run.io.end_line(&state.text);
+            if masked > 0 {
+                run.io.note(&format!("requests contain this text with {} masked", counted(masked as u64, "secret")));
+            }
         }
         None => run.io.say("This branch has no state block yet."),
     }

@@ -16,8 +16,8 @@ const AFTER_HELP: &str = "\
 Without a command, pleach opens the workbench; with --plain, a line-by-line conversation.
 
 -s and -b take an id, a unique prefix of an id, or a name. The default is the session and branch used last.
-MESSAGE and ITEM take a turn number, a message id, a unique prefix of an id, the id from an import, or `last`. Commands \
-that mark items also take a range of turns: 2..4.
+MESSAGE and ITEM take a turn number, a message id, a unique prefix of an id, the id from an import (`id:7` if it is a \
+number), or `last`. Commands that mark items also take a range of turns: 2..4.
 RUN takes a turn number (its newest call), `last`, or a unique prefix of an id.
 TEXT can be `-` for standard input; otherwise, piped input follows the words of a message or text.
 --json prints one JSON value (an array for lists) with invisible characters escaped.

@@ -170,11 +170,11 @@ pub struct Replay {
     /// Send nothing: render the request again and compare the result with the bytes that were sent.
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the rendered body, byte for byte.
-    #[arg(long, requires = "dry_run")]
+    /// Send nothing, and print the rendered body, byte for byte.
+    #[arg(long)]
     pub request: bool,
     /// Leave out this item: an id from `plans show RUN --json`, or a message id.
-    #[arg(long, value_name = "ITEM", conflicts_with = "dry_run")]
+    #[arg(long, value_name = "ITEM")]
     pub without: Option<String>,
     /// Read the call from this bundle: check its request, and print the recorded answer. Sends nothing.
     #[arg(long, value_name = "FILE", conflicts_with = "without")]

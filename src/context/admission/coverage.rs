@@ -8,7 +8,7 @@ use crate::domain::planning::{Block, Budget, Gap, PlanInput, Row, RowKind, Summa
 use std::collections::{HashMap, HashSet};
 
 /// The remedy for a summary that would not change the request.
-const LIST: (&str, &str) = ("capsules", "lists the summaries in use");
+pub(super) const LIST: (&str, &str) = ("capsules", "lists the summaries in use");
 
 /// The summaries of a plan, and the turns that they replace.
 #[derive(Clone, Default)]

@@ -10,7 +10,7 @@
 
 use super::admit::AllowanceUse;
 use super::choose::SESSION_LEVEL;
-use super::coverage::SummaryCoverage;
+use super::coverage::{LIST, SummaryCoverage};
 use super::sequence::{OfferTexts, SentCandidate, Sequence};
 use crate::domain::base::Hash;
 use crate::domain::conversation::Atom;
@@ -390,14 +390,19 @@ impl<'a> OfferDecision<'a> {
         omitted
     }
 
-    /// Returns the row of the heading if no candidate is sent and one of them lacked room: what was found does not fit.
+    /// Returns the row of the heading if no candidate is sent and one of them lacked room, with the reason of the best of
+    /// those that lacked room or that a summary replaces: what was found does not fit, or is in the summary.
     fn omitted_heading(&self, heading: &Block) -> Option<OmittedItem> {
         let is_limit = |reason: &&Reason| matches!(reason, Reason::Allowance { .. } | Reason::Budget { .. });
-        let reason = match self.groups.iter().filter_map(|group| self.out[group[0]].as_ref()).find(is_limit)? {
+        let mut reasons = self.groups.iter().filter_map(|group| self.out[group[0]].as_ref());
+        let limit = reasons.clone().find(is_limit)?;
+        let reason = match reasons.find(|one| *one == limit || matches!(one, Reason::Superseded { .. }))? {
             Reason::Budget { .. } => Reason::Budget { free: 0 },
             reason => reason.clone(),
         };
-        let remedy = ("budget-up".to_owned(), "raises the budget".to_owned());
+        let replaced = matches!(reason, Reason::Superseded { .. });
+        let (action, does) = if replaced { LIST } else { ("budget-up", "raises the budget") };
+        let remedy = (action.to_owned(), does.to_owned());
         let heading = numbered(heading, self.texts.items.last().copied().unwrap_or_default());
         Some(OmittedItem { tokens: 0, ..OmittedItem::of(&heading, reason, remedy) })
     }
@@ -420,6 +425,26 @@ mod tests {
     use super::*;
     use crate::context::admission::laws_tests::{Found, input, offered};
     use crate::domain::planning::policy::PolicySpec;
+
+    /// The heading of a search of which nothing is sent has the reason of the best candidate that was decided on room or
+    /// on a summary.
+    #[test]
+    fn the_heading_names_the_summary_that_replaces_what_was_found() {
+        let input = input(&[[1; 3]], PolicySpec::default(), 100);
+        let offer = offered(&input, &[(None, 5, 0), (None, 10, 4)], OfferLimit::Room);
+        let (summary, room) = (Reason::Superseded { by: Hash([9; 32]), turns: None }, Reason::Budget { free: 3 });
+        let heading = |out: [Option<&Reason>; 2]| {
+            let out = out.map(Option::<&Reason>::cloned).into();
+            let decided = OfferDecision { out, ..OfferDecision::new(&offer, 0) };
+            let omitted = decided.omitted(&|_| false);
+            omitted.into_iter().find(|item| item.kind == RowKind::Search).map(|item| (item.reason, item.remedy.0))
+        };
+        let named = |reason: &Reason, action: &str| Some((reason.clone(), action.to_owned()));
+        assert_eq!(heading([Some(&summary), Some(&room)]), named(&summary, "capsules"));
+        assert_eq!(heading([Some(&room), Some(&summary)]), named(&Reason::Budget { free: 0 }, "budget-up"));
+        assert_eq!(heading([Some(&Reason::Duplicate), Some(&summary)]), None);
+        assert_eq!(heading([Some(&Reason::Duplicate); 2]), None);
+    }
 
     /// The heading takes 3 tokens and what follows the last card 2; the third number is the additional tokens of a card
     /// if the previous card is not sent.

@@ -298,12 +298,19 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
         Some(Row {
             tokens: message.tokens,
             title: message.title.clone(),
-            source: turn.source.clone(),
+            source: source_of(turn, message),
             pin: admitted.marks.message(message.key).map(|mark| mark.kind),
             ..Row::new(Atom::Message { node: message.key }, RowKind::Message, verdict, reason)
         })
     };
     turn.messages.iter().filter_map(row).collect()
+}
+
+/// Returns the source of a message of a turn. The source of the turn names its first message.
+fn source_of(turn: &TurnInput, message: &MessageInput) -> Source {
+    let is_first = turn.source.message == message.node;
+    let external_id = turn.source.external_id.clone().filter(|_| is_first);
+    Source { message: message.node, external_id, ..turn.source.clone() }
 }
 
 /// Makes a row for each message that a person left out of a turn that is sent. An episode is left out with its results.
@@ -331,7 +338,7 @@ fn left_out_messages(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<us
             rows.push(Row {
                 tokens: message.tokens,
                 title: format!("{name}{of}: {}", message.title),
-                source: turn.source.clone(),
+                source: source_of(turn, message),
                 pin: Some(mark.kind),
                 ..Row::new(mark.target, RowKind::Message, verdict, Reason::UserExcluded { once })
             });

@@ -36,6 +36,9 @@ pub enum SummaryError {
     /// Every turn is pinned, excluded, or empty.
     #[error("every turn there is pinned, excluded, or empty, and such turns are never summarized")]
     AllStay,
+    /// Every turn that could be summarized is in another lane.
+    #[error("the turns there are in another lane, and each lane is summarized separately")]
+    OtherLane,
     /// The path has no such closed turn.
     #[error("there is no finished turn {number}; the last finished turn is {last}")]
     NoSuchTurn {

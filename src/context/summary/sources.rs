@@ -38,7 +38,12 @@ pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) ->
     let last = range.iter().rposition(|turn| turn.stays.is_none() && turn.number > 0);
     let Some(last) = last else {
         let none = range.iter().all(|turn| turn.number == 0);
-        return Err(if none { SummaryError::NothingOld { kept: KEEP_NEWEST } } else { SummaryError::AllStay });
+        let elsewhere = range.iter().any(|turn| turn.number > 0 && turn.stays == Some(KeepReason::OtherLane));
+        return Err(match (none, elsewhere) {
+            (true, _) => SummaryError::NothingOld { kept: KEEP_NEWEST },
+            (false, true) => SummaryError::OtherLane,
+            (false, false) => SummaryError::AllStay,
+        });
     };
     let to = turns[last].number;
     if let Some(already) = already.filter(|already| to <= *already) {
@@ -84,6 +89,9 @@ mod tests {
         assert_eq!(choose(&path(&[None; 12]), None, Some(7)), Err(SummaryError::NothingNew { turn: 7 }));
         assert_eq!(choose(&path(&[None; 3]), Some(4), None), Err(SummaryError::NoSuchTurn { number: 4, last: 3 }));
         assert_eq!(choose(&path(&[Some(KeepReason::Pinned); 3]), Some(3), None), Err(SummaryError::AllStay));
+        let elsewhere = [KeepReason::Pinned, KeepReason::OtherLane, KeepReason::OtherLane].map(Some);
+        assert_eq!(choose(&path(&elsewhere), Some(3), None), Err(SummaryError::OtherLane));
+        assert_eq!(choose(&path(&elsewhere), Some(1), None), Err(SummaryError::AllStay));
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use super::run::RunCard;
 use super::tokens::{counted, grouped};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::named_enum::named_enum;
-use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
 use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::domain::planning::policy::Section;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,9 @@ use std::collections::BTreeMap;
 
 /// Version of the rule for finding evidence. Incremented whenever the rule finds different evidence.
 pub const RULE: u32 = 1;
-/// Minimum number of turns in which an item was sent and not used before it is reported.
+/// Minimum number of turns in which an item was sent before it is reported if no answer ever used it.
+pub const MIN_NEVER_USED_TURNS: u32 = 3;
+/// Minimum number of turns in which an item was sent since an answer last used it before it is reported.
 pub const MIN_UNUSED_TURNS: u32 = 5;
 
 named_enum! {
@@ -132,7 +134,22 @@ impl UseCount {
     }
 }
 
-/// An item that was sent repeatedly and never used.
+/// The turns in which an item was sent and that did not use it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct UnusedTurns {
+    /// Number of turns in which it was sent since it was last used.
+    pub turns: u32,
+    /// Whether an earlier turn used it.
+    pub used_before: bool,
+}
+
+impl UnusedTurns {
+    fn is_reported(self) -> bool {
+        self.turns >= if self.used_before { MIN_UNUSED_TURNS } else { MIN_NEVER_USED_TURNS }
+    }
+}
+
+/// An item that was sent repeatedly and not used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnusedItem {
     pub atom: Atom,
@@ -141,17 +158,22 @@ pub struct UnusedItem {
     pub title: String,
     /// Whether it is pinned permanently instead of leased.
     pub pinned: bool,
-    /// Number of turns in which it was sent since it was last used.
-    pub turns: u32,
+    pub unused: UnusedTurns,
     /// Estimated tokens that each call would save without it.
     pub tokens: u32,
 }
 
 impl UnusedItem {
-    /// Returns the report as text: `sent in 7 turns, used in none; leaving it out saves about 310 tokens a call`.
+    /// Returns the report as text: `sent in 7 turns, used in none; leaving it out saves about 310 tokens a call`, or
+    /// `not used in its last 7 turns; …` if an earlier turn used it.
     pub fn to_text(&self) -> String {
-        let tokens = grouped(u64::from(self.tokens));
-        format!("sent in {} turns, used in none; leaving it out saves about {tokens} tokens a call", self.turns)
+        let (turns, tokens) = (self.unused.turns, grouped(u64::from(self.tokens)));
+        let since = if self.unused.used_before {
+            format!("not used in its last {turns} turns")
+        } else {
+            format!("sent in {turns} turns, used in none")
+        };
+        format!("{since}; leaving it out saves about {tokens} tokens a call")
     }
 }
 
@@ -166,7 +188,7 @@ pub struct UseTotals {
     pub by_section: Vec<(Section, UseCount)>,
     /// By policy, with the number of its calls, sorted by name.
     pub by_policy: Vec<(String, u32, UseCount)>,
-    /// Items of the next request that were never used, largest first.
+    /// Items that were sent repeatedly and not used, largest first.
     pub unused: Vec<UnusedItem>,
 }
 
@@ -192,50 +214,59 @@ impl UseTotals {
     }
 }
 
-/// Returns, for each item by its key, the number of turns in which it was sent since an answer last used it. `calls`
-/// are newest first. The calls of a turn count as one: an item that one of them used was used in the turn.
-pub fn unused_turns<'a>(calls: impl Iterator<Item = (&'a RunCard, &'a CallUses)>) -> BTreeMap<Hash, u32> {
+/// Returns, for each item by its key, the turns in which it was sent since an answer last used it. `calls` are newest
+/// first. The calls of a turn count as one: an item that one of them used was used in the turn.
+pub fn unused_turns<'a>(calls: impl Iterator<Item = (&'a RunCard, &'a CallUses)>) -> BTreeMap<Hash, UnusedTurns> {
     let calls: Vec<_> = calls.collect();
-    let (mut turns, mut used): (BTreeMap<Hash, u32>, BTreeMap<Hash, bool>) = (BTreeMap::new(), BTreeMap::new());
+    let mut unused: BTreeMap<Hash, UnusedTurns> = BTreeMap::new();
     for turn in calls.chunk_by(|(a, _), (b, _)| a.user.is_some() && a.user == b.user) {
         let mut used_in_turn: BTreeMap<Hash, bool> = BTreeMap::new();
         for item in turn.iter().flat_map(|(_, uses)| &uses.items) {
             *used_in_turn.entry(item.item).or_default() |= !item.by.is_empty();
         }
         for (item, is_used) in used_in_turn {
-            let used_later = used.entry(item).or_default();
-            *used_later |= is_used;
-            if !*used_later {
-                *turns.entry(item).or_default() += 1;
-            }
+            let known = unused.entry(item).or_default();
+            known.used_before |= is_used;
+            known.turns += u32::from(!known.used_before);
         }
     }
-    turns
+    unused
 }
 
-/// Returns the rows of the next request that were sent repeatedly and never used. Only attached items are reported,
-/// since the policy chooses the turns of the window.
-pub fn unused<'a>(rows: impl Iterator<Item = &'a Row>, turns: &BTreeMap<Hash, u32>) -> Vec<UnusedItem> {
-    let attached = |row: &&Row| counts(row) && row.section().is_some_and(Section::is_attached);
-    // Accepted summaries and quoted messages cannot be left out by marks.
-    let can_be_left_out = |row: &&Row| !matches!(row.kind, RowKind::Summary | RowKind::Quote);
-    let mut found: Vec<UnusedItem> = rows
-        .filter(attached)
-        .filter(can_be_left_out)
-        .filter_map(|row| {
-            let turns = turns.get(&row.atom.key()).copied().filter(|turns| *turns >= MIN_UNUSED_TURNS)?;
-            Some(UnusedItem {
+/// Returns the items that were sent repeatedly and not used: rows of the `next` request, and rows of the `last` one that
+/// the program attached and that no mark leaves out, since a code search attaches none before a question is typed. The
+/// turns of the window and the state are not reported, since the policy chooses them.
+pub fn unused<'a>(
+    next: impl Iterator<Item = &'a Row>,
+    last: impl Iterator<Item = &'a Row>,
+    marks: &[Mark],
+    unused_turns: &BTreeMap<Hash, UnusedTurns>,
+) -> Vec<UnusedItem> {
+    let is_excluded = |row: &Row| marks.iter().any(|mark| mark.target == row.atom && mark.kind.excludes());
+    let attached_again = last.filter(|row| row.pin.is_none() && !is_excluded(row));
+    let mut found: Vec<UnusedItem> = Vec::new();
+    for row in next.chain(attached_again).filter(|row| may_be_left_out(row)) {
+        let unused = unused_turns.get(&row.atom.key()).copied().unwrap_or_default();
+        if unused.is_reported() && found.iter().all(|item| item.atom != row.atom) {
+            found.push(UnusedItem {
                 atom: row.atom,
                 kind: row.kind,
                 title: row.title.clone(),
                 pinned: row.pin == Some(MarkKind::Sticky),
-                turns,
+                unused,
                 tokens: row.tokens,
-            })
-        })
-        .collect();
+            });
+        }
+    }
     found.sort_by_key(|item| std::cmp::Reverse(item.tokens));
     found
+}
+
+/// Returns whether an answer can show that it used a row, and a mark can leave it out. Accepted summaries and quoted
+/// messages cannot be left out by marks.
+fn may_be_left_out(row: &Row) -> bool {
+    let attached = row.section().is_some_and(|section| section.is_attached() || section == Section::Orientation);
+    counts(row) && attached && !matches!(row.kind, RowKind::Summary | RowKind::Quote)
 }
 
 #[cfg(test)]

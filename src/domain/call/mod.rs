@@ -23,7 +23,7 @@ pub mod usage;
 pub use bundle::{Bundle, BundleCounts, BundleReport, BundledCall, RecordedCall};
 pub use code_set::{CodeCandidate, CodeOutcome, CodeSet};
 pub use embedding::{Embed, EmbedError, Purpose};
-pub use item_use::{CallUses, ItemUse, UnusedItem, UseCount, UseKind, UseTotals};
+pub use item_use::{CallUses, ItemUse, UnusedItem, UnusedTurns, UseCount, UseKind, UseTotals};
 pub use ledger::{CallCost, Ledger, Sum, Totals};
 pub use meter::{Calibration, CalibrationEntry, PromptCost, Sample, ShortRead};
 pub use model::{Backend, Dialect, ModelInfo, Price, Profile, Quirk, Supports};

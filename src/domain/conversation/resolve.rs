@@ -15,15 +15,33 @@ const SHORTEST_ID: usize = 4;
 /// The word that names the branch's last message.
 pub const LAST: &str = "last";
 
+/// Precedes the id that a message was imported with. Needed where that id is also the number of a turn.
+const IMPORTED: &str = "id:";
+
+/// Returns the external id that `text` names explicitly: `7` for `id:7`.
+pub fn imported(text: &str) -> Option<&str> {
+    text.trim().strip_prefix(IMPORTED).filter(|id| !id.is_empty())
+}
+
 /// Returns the message named by `text`, which is searched on the branch's `path` first and then in the whole session.
-/// `text` is a whole id, key, or external id; `last`; the number of a turn of the path, from 1, which names the turn's
-/// user message; or an unambiguous prefix of an id or key.
+/// `text` is `last`; the number of a turn of the path, from 1, which names the turn's user message; a whole id, key, or
+/// external id; `id:` and an external id; or an unambiguous prefix of an id or key.
 pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
     let text = text.trim();
     let wanted = text.to_lowercase();
+    if let Some(slot) = path.last().filter(|_| wanted == LAST) {
+        return Ok(*slot);
+    }
+    if let Some(slot) = numbered(tree, path, &wanted)? {
+        return Ok(slot);
+    }
+    let outside = imported(text);
     let exact = |slot: &Slot| {
         let head = tree.head(*slot);
-        head.external_id.as_deref() == Some(text) || head.id.to_string() == wanted || head.key.to_string() == wanted
+        let of_import = head.external_id.as_deref();
+        of_import.is_some_and(|id| id == text || Some(id) == outside)
+            || head.id.to_string() == wanted
+            || head.key.to_string() == wanted
     };
     let begins = |slot: &Slot| {
         let head = tree.head(*slot);
@@ -34,12 +52,6 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
         if let Some(slot) = at_most_one(slots.iter().copied().filter(&exact), text)? {
             return Ok(slot);
         }
-    }
-    if let Some(slot) = path.last().filter(|_| wanted == LAST) {
-        return Ok(*slot);
-    }
-    if let Some(slot) = numbered(tree, path, &wanted)? {
-        return Ok(slot);
     }
     for slots in [path, &all] {
         if let Some(slot) = at_most_one(slots.iter().copied().filter(|slot| !wanted.is_empty() && begins(slot)), text)?
@@ -90,8 +102,13 @@ fn numbered(tree: &Tree, path: &[Slot], text: &str) -> Result<Option<Slot>, Fail
     }
     let turns = path.iter().filter(|slot| tree.head(**slot).role == Role::User).count();
     let known = if turns == 0 { "it has no turns yet".to_owned() } else { format!("the last one is {turns}") };
-    Err(Failure::user(format!("There is no turn {number} on this branch; {known}."))
-        .todo("`pleach message list` lists the turns and ids."))
+    let slots = 0..u32::try_from(tree.len()).unwrap_or(u32::MAX);
+    let todo = if slots.into_iter().any(|slot| tree.head(slot).external_id.as_deref() == Some(text)) {
+        format!("`{IMPORTED}{text}` names the message that was imported with the id {text}.")
+    } else {
+        "`pleach message list` lists the turns and ids.".to_owned()
+    };
+    Err(Failure::user(format!("There is no turn {number} on this branch; {known}.")).todo(todo))
 }
 
 /// Returns the call that `text` names by the number of its turn on the branch's `path`, or by `last`: the newest of
@@ -192,11 +209,14 @@ mod tests {
     use crate::domain::conversation::message::NodeHead;
     use crate::domain::conversation::tree::tests::head;
 
-    /// Three turns of a question and an answer. The second question was imported with the id `12`.
+    /// Three turns of a question and an answer. The second and third were imported with ids.
     fn three_turns() -> (Tree, Vec<Slot>) {
         let role = |n: u128| if n % 2 == 1 { Role::User } else { Role::Assistant };
         let mut heads: Vec<NodeHead> = (1..=6).map(|n| head(n, (n > 1).then(|| n - 1), role(n))).collect();
-        heads[2].external_id = Some("12".to_owned());
+        heads[2].external_id = Some("3".to_owned());
+        heads[3].external_id = Some("12".to_owned());
+        heads[4].external_id = Some("a3".to_owned());
+        heads[5].external_id = Some("2024".to_owned());
         let tree = Tree::build(heads);
         let path = tree.path(5);
         (tree, path)
@@ -208,7 +228,8 @@ mod tests {
         let found = |text: &str| message(&tree, &path, text).unwrap();
         let id = tree.head(3).id.to_string();
         assert_eq!((found("1"), found("2"), found("3"), found(" 3 ")), (0, 2, 4, 4), "the question of the turn");
-        assert_eq!((found("last"), found("12"), found(&id), found(&id.to_uppercase())), (5, 2, 3, 3));
+        assert_eq!((found("last"), found(&id), found(&id.to_uppercase())), (5, 3, 3));
+        assert_eq!((found("id:3"), found("id:12"), found("a3"), found("2024")), (2, 3, 4, 5), "the id of the import");
         assert_eq!(
             (end(&tree, &path, "2").unwrap(), end(&tree, &path, &id).unwrap()),
             (3, 3),
@@ -289,6 +310,10 @@ mod tests {
         let refused = |text: &str| message(&tree, &path, text).unwrap_err().what;
         assert_eq!(refused("4"), "There is no turn 4 on this branch; the last one is 3.");
         assert_eq!(refused("0"), "There is no turn 0 on this branch; the last one is 3.");
+        let (what, todo) = message(&tree, &path, "12").map_err(|failure| (failure.what, failure.todo)).unwrap_err();
+        assert_eq!(what, "There is no turn 12 on this branch; the last one is 3.");
+        assert!(todo.contains("`id:12` names"), "the number of a turn is never an id");
+        assert!(refused("id:9").contains("no message") && refused("id:").contains("no message"));
         assert!(refused("0000").contains("matches 6 messages"));
         assert!(refused("nobody").contains("no message") && refused("").contains("no message"));
         assert!(message(&tree, &[], "last").is_err());

@@ -73,6 +73,8 @@ pub enum Reason {
     Pending,
     /// In: a person included it for this call.
     IncludedOnce,
+    /// In: a note that a person undid or redid a change of files, which earlier messages do not say.
+    FilesReverted,
     /// In: the message replied to.
     Replied,
     /// In: a request to the model to continue a truncated answer.
@@ -286,6 +288,7 @@ impl Reason {
             Self::WorkingLevel => "In the working level.".into(),
             Self::Pending => "Your message answers this question.".into(),
             Self::IncludedOnce => "You included this in the next request.".into(),
+            Self::FilesReverted => "You undid or redid a change of files; the model is told once.".into(),
             Self::Replied => "Your message replies to this.".into(),
             Self::GoOn => "Asks the model to continue the truncated answer.".into(),
             Self::Retrieved { rank } => format!("Found by the search for your message: rank {rank}."),

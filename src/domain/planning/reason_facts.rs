@@ -118,6 +118,7 @@ impl Reason {
             Self::IncludedOnce => {
                 Facts::sent("included_once", "required").label("included once").decided_by(Person).cause(Mark)
             }
+            Self::FilesReverted => Facts::sent("files_reverted", "required").decided_by(Person).cause(Kind(You)),
             Self::Replied => Facts::sent("replied", "required").decided_by(Person).cause(Kind(You)),
             Self::GoOn => Facts::sent("go_on", "required").cause(Kind(Turn)),
             Self::Retrieved { .. } => Facts::sent("retrieved", "retrieved").label("found").cause(Room),

@@ -6,7 +6,7 @@ use crate::context::activation::ItemChange;
 use crate::domain::base::{BranchId, Failure};
 use crate::domain::code::CodeRef;
 use crate::domain::conversation::{
-    Actor, Atom, Branch, Change, ItemState, LeaseTurns, Mark, MarkKind, Subject, Transition,
+    Actor, Atom, Branch, Change, ItemState, LeaseTurns, Mark, MarkKind, Role, Slot, Subject, Transition,
 };
 use crate::engine::api::{Act, ItemName};
 use crate::engine::sessions::lookup;
@@ -143,6 +143,15 @@ pub(crate) fn excluded_message(session: &Session, branch: &Branch, item: &ItemNa
         |target: &Atom| matches!(target, Atom::Message { node } | Atom::Episode { call: node, .. } if *node == key);
     let mark = branch.marks.iter().find(|mark| mark.kind.excludes() && is_on(&mark.target));
     mark.filter(|_| concerns).map(|mark| mark.target)
+}
+
+/// Returns the message that a row of it stands for; `None` for the row of a retrieved message, which stands for its whole
+/// turn. The row of instructions, of a hidden message, or of a message with its own mark stands for the message.
+pub(crate) fn message_of_row(session: &Session, branch: &Branch, slot: Slot) -> Option<Atom> {
+    let head = session.tree.head(slot);
+    let message = Atom::Message { node: head.key };
+    let own = head.hidden || head.role == Role::System || branch.marks.iter().any(|mark| mark.target == message);
+    own.then_some(message)
 }
 
 /// Returns how many messages of a turn have an exclusion of their own; 0 if the atom is not a turn.

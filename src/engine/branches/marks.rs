@@ -3,7 +3,7 @@
 //! Not for: undoing (`undo`), the state block (`state_block`), or turns (`turns::live`).
 
 use super::fork::ensure_name_free;
-use super::mark_state::{MarkUpdate, excluded_in, excluded_message, noted, pin_on};
+use super::mark_state::{MarkUpdate, excluded_in, excluded_message, message_of_row, noted, pin_on};
 use super::undo::store_anchor_for_head;
 use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId};
 use crate::domain::call::tokens::counted;
@@ -173,11 +173,11 @@ impl Core {
                     Ok((Atom::Message { node: session.tree.head(slot).key }, None))
                 }
                 Ok(slot) => Ok((turn_at(session, branch, slot), None)),
-                // The row of a retrieved message names the message, and its remedy includes the whole turn.
                 Err(failure) => match self.item_by_row_id(branch, text)? {
                     Some(Atom::Message { node }) if !*message => {
                         let slot = session.tree.by_key(node).ok_or(failure)?;
-                        Ok((turn_at(session, branch, slot), None))
+                        let message = message_of_row(session, branch, slot);
+                        Ok((message.unwrap_or_else(|| turn_at(session, branch, slot)), None))
                     }
                     Some(atom) => self.target(branch, &ItemName::Atom(atom)),
                     None => Err(failure),

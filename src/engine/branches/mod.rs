@@ -3,6 +3,7 @@
 
 pub(super) mod compare;
 pub(super) mod editable;
+mod file_notes;
 pub(super) mod fork;
 pub(super) mod mark_state;
 pub(super) mod marks;

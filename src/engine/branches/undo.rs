@@ -2,6 +2,7 @@
 //! and skips marks that calls have used up.
 //! Not for: making operations (`marks`), or which operations are skipped because of later messages (`undo_skips`).
 
+use super::file_notes;
 use super::undo_skips::{Skipped, uncapitalized};
 use crate::domain::base::{BranchId, Failure, FailureKind, Fields, Hash, NodeId};
 use crate::domain::conversation::{Actor, Atom, Branch, Change, Mark, Operation};
@@ -101,6 +102,9 @@ impl Core {
             writes.push(Write::SetValue { key: left.clone(), value: serde_json::to_string(&now).ok() });
             writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
         }
+        let branch = self.sessions.current()?.current;
+        let note = file_notes::change(&self.sessions.branch(branch)?, changes, undone);
+        writes.extend(note.iter().flat_map(|note| self.writes_for(note, undone)));
         if let Err(failure) = revert_files(&self.setup, &self.store, op.session, changes) {
             return Ok(Some(failure));
         }
@@ -114,6 +118,9 @@ impl Core {
         }
         for change in changes {
             self.apply(change, !undone);
+        }
+        if let Some(note) = note {
+            self.apply(&note, !undone);
         }
         Ok(None)
     }

@@ -5,6 +5,7 @@ use crate::domain::base::{BranchId, Failure, NodeId, RunId};
 use crate::domain::call::{CallCost, Ledger, RunCard, Totals, UseTotals, item_use};
 use crate::domain::conversation::{Branch, Role};
 use crate::engine::api::{Answer, CallAnswer};
+use crate::engine::calls::replay::stored;
 use crate::engine::core::Core;
 use crate::engine::plans::state::Plans;
 use crate::engine::sessions::session::Session;
@@ -26,8 +27,8 @@ impl Core {
     }
 }
 
-/// Totals the uses of the items of the newest calls, and names the items of the branch's next request that were
-/// never used, if that request is planned.
+/// Totals the uses of the items of the newest calls, and names the items of the branch's next request (if that request
+/// is planned) and of its last call that were sent repeatedly and not used.
 fn use_totals(
     plans: &Plans,
     store: &Store,
@@ -48,9 +49,13 @@ fn use_totals(
     }
     let mut own = calls(session, branch, false);
     own.reverse();
+    // A plan of an old version may be unreadable; its items are then not reported.
+    let last = own.iter().find(|card| uses.contains_key(&card.id)).and_then(|card| stored(store, card).ok());
     let turns = item_use::unused_turns(own.into_iter().filter_map(|card| Some((card, uses.get(&card.id)?))));
     let next = plans.drawn.get(&branch.id).map(|drawn| drawn.solved.plan.clone());
-    totals.unused = next.map(|plan| item_use::unused(plan.included(), &turns)).unwrap_or_default();
+    let rows = next.iter().flat_map(|plan| plan.included());
+    let rows_of_last = last.iter().flat_map(|stored| stored.plan.included());
+    totals.unused = item_use::unused(rows, rows_of_last, &branch.marks, &turns);
     Ok(totals)
 }
 

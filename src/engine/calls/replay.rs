@@ -9,7 +9,7 @@ use crate::context::render::{Outline, checks, render};
 use crate::domain::base::{Failure, FailureKind, Hash, NodeId};
 use crate::domain::call::tokens::grouped;
 use crate::domain::call::{RunCard, Wire};
-use crate::domain::conversation::{Branch, Content, Overrides, Role};
+use crate::domain::conversation::{Branch, Content, Overrides, Role, resolve};
 use crate::domain::planning::plan::Reason;
 use crate::domain::planning::{Row, RowKind};
 use crate::engine::api::{Answer, CallAnswer, Draft, DraftKind, ItemName, ReplayedCall};
@@ -58,15 +58,10 @@ impl Core {
         if other {
             write_for(&mut stored, &rules);
         }
-        if run.edited && (other || without.is_some()) {
-            let what = "A request that was edited by hand can only be replayed unchanged.";
-            return Err(kept(Failure::user(what)).todo("Edit the next request instead."));
+        if run.edited && other {
+            return Err(kept(only_unchanged()));
         }
-        let left = without.map(|item| named(&stored.plan.rows, item)).transpose()?;
-        if let Some(row) = &left {
-            let made = variant::without_item(&stored.plan, &stored.request, row.atom);
-            stored.plan = made.ok_or_else(|| Failure::user("The question itself can't be left out."))?;
-        }
+        let left = without.map(|item| leave_out(&mut stored, &run, item)).transpose().map_err(kept)?;
         let session = self.sessions.of_branch(run.branch)?;
         let contents = if run.edited { Contents::default() } else { restored(&self.store, &stored, session, &run)? };
         let solved = self.setup.solved_again(stored, contents, other || left.is_some())?;
@@ -96,10 +91,11 @@ impl Core {
 }
 
 /// Renders a stored call again, from the store alone.
-pub(crate) fn replay_dry(store: &Store, prefix: &str) -> Result<Answer, Failure> {
+pub(crate) fn replay_dry(store: &Store, prefix: &str, without: Option<&ItemName>) -> Result<Answer, Failure> {
     let run = one_run(store, prefix)?;
     let session = Session::load(store, run.session)?;
-    let stored = stored(store, &run)?;
+    let mut stored = stored(store, &run)?;
+    without.map(|item| leave_out(&mut stored, &run, item)).transpose()?;
     let (wire, outline) = rendered_again(store, &session, &run, &stored)?;
     let request = Box::new(raw_request(&stored.plan, &wire, &outline));
     Ok(CallAnswer::Replayed { run: Box::new(run), request }.into())
@@ -260,6 +256,22 @@ fn restored_block(store: &Store, row: &Row, session: &Session, contents: &Conten
     }
 }
 
+/// Leaves an item out of a stored call, and returns its row.
+fn leave_out(stored: &mut Stored, run: &RunCard, item: &ItemName) -> Result<Row, Failure> {
+    if run.edited {
+        return Err(only_unchanged());
+    }
+    let row = named(&stored.plan.rows, item)?;
+    let made = variant::without_item(&stored.plan, &stored.request, row.atom);
+    stored.plan = made.ok_or_else(|| Failure::user("The question itself can't be left out."))?;
+    Ok(row)
+}
+
+fn only_unchanged() -> Failure {
+    Failure::user("A request that was edited by hand can only be replayed unchanged.")
+        .todo("Edit the next request instead.")
+}
+
 /// Rewrites a stored call for the model of other rules.
 fn write_for(stored: &mut Stored, rules: &Rules) {
     let tools = if rules.profile.dialect.tools { std::mem::take(&mut stored.request.tools) } else { Vec::new() };
@@ -303,7 +315,7 @@ fn named(rows: &[Row], item: &ItemName) -> Result<Row, Failure> {
     let fits = |row: &&Row| {
         let node = row.source.message.is_some_and(|node| starts(node.to_string()));
         let inside = row.items.iter().filter_map(|item| item.node).any(|node| starts(node.to_string()));
-        let outside = row.source.external_id.as_deref() == Some(text.as_str());
+        let outside = row.source.external_id.as_deref() == Some(resolve::imported(&text).unwrap_or(&text));
         node || inside || outside || starts(row.atom.key().to_string())
     };
     match included.filter(fits).collect::<Vec<_>>().as_slice() {

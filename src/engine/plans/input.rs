@@ -13,7 +13,7 @@ use crate::context::summary::survive;
 use crate::domain::base::secrets;
 use crate::domain::base::{Failure, Fields, Hash, Safe};
 use crate::domain::call::{Certainty, Encoding};
-use crate::domain::conversation::{Atom, Content, LeaseTurns, MarkKind, NodeHead, Part, Role};
+use crate::domain::conversation::{Actor, Atom, Content, LeaseTurns, MarkKind, NodeHead, Part, Role};
 use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{
     Basis, Block, Form, InactiveMark, MessageInput, OmittedItem, PlanInput, RowKind, Section, SendBarrier, Source,
@@ -339,6 +339,10 @@ impl<'a> InputAssembly<'a> {
                     let text = render_forms::fenced("Note kept for some turns", note);
                     let reason = Reason::Leased { left: turns.get(), engine: false };
                     self.block(Section::LeasedPins, RowKind::Card, text, &title, reason)
+                }
+                MarkKind::IncludeOnce if mark.by == Actor::Engine => {
+                    let text = render_forms::block("Note", note);
+                    self.block(Section::LeasedPins, RowKind::Note, text, &title, Reason::FilesReverted)
                 }
                 MarkKind::IncludeOnce => {
                     let text = render_forms::fenced("Text carried along from another branch", note);

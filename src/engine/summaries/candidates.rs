@@ -5,7 +5,7 @@ use crate::context::policy::levels;
 use crate::domain::base::{Failure, Hash, secrets};
 use crate::domain::conversation::{Actor, Atom, Branch, Mark, MarkKind, NodeHead, tree};
 use crate::domain::planning::{StateBlock, TurnSelection};
-use crate::domain::summary::{KeepReason, SourceTurn, Summary, SummaryKind};
+use crate::domain::summary::{KeepReason, SourceTurn, SummaryKind};
 use crate::engine::plans::input_builder::send_barrier;
 use crate::engine::plans::labels::state_text;
 use crate::engine::sessions::state::Sessions;
@@ -115,7 +115,7 @@ pub(crate) fn stays(branch: &Branch, heads: &[&NodeHead], empty: bool) -> Option
 /// Returns the reason why a mark keeps its turn from being summarized; the strongest reason is the smallest value. The
 /// program's own leases keep no turns: they end after a few turns, and a summary without their turns would not replace
 /// an earlier summary that covers them.
-pub(crate) fn keeps(mark: &Mark) -> Option<KeepReason> {
+fn keeps(mark: &Mark) -> Option<KeepReason> {
     match mark.kind {
         MarkKind::Leased { .. } if mark.by == Actor::Engine => None,
         MarkKind::Sticky => Some(KeepReason::Pinned),
@@ -130,11 +130,4 @@ fn on_node(target: &Atom, key: Hash) -> bool {
         Atom::Message { node } | Atom::Episode { call: node, .. } => *node == key,
         Atom::Turn { .. } | Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
     }
-}
-
-pub(crate) fn on_cover(summary: &Summary, target: &Atom) -> bool {
-    summary.covers.iter().any(|cover| match target {
-        Atom::Turn { user, .. } => *user == cover.user,
-        other => cover.nodes.iter().any(|(key, _)| on_node(other, *key)),
-    })
 }

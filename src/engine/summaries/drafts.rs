@@ -4,23 +4,19 @@
 //! A draft changes nothing until it is accepted. Accepting stores the summary and its use on the branch as one undoable
 //! operation. The turns remain as they are.
 
-use super::candidates::{Ready, keeps, on_cover};
+use super::candidates::Ready;
 use super::draft_text::PendingDraft;
 use super::state::{DraftInProgress, DraftResult};
 use super::writer::Job;
 use crate::context::summary::{keep, sources};
 use crate::domain::base::{BranchId, Failure, FailureKind};
 use crate::domain::call::Backend;
-use crate::domain::conversation::Branch;
-use crate::domain::summary::{
-    KeptSentence, SourceTurn, Summary, SummaryAuthor, SummaryDraft, SummaryKind, SummarySource,
-};
+use crate::domain::summary::{KeptSentence, SourceTurn, SummaryAuthor, SummaryDraft, SummaryKind, SummarySource};
 use crate::engine::api::{Answer, Event, SummaryAct, SummaryAnswer, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::auxiliary_call;
 use crate::engine::core::Core;
 use crate::engine::jobs::CancelToken;
 use crate::engine::plans::sources::summaries::LoadedSummary;
-use crate::engine::sessions::state::Sessions;
 use crate::engine::summaries::automatic::record_rejection;
 use crate::engine::summaries::candidates::{ready, summary_limit};
 use crate::engine::summaries::state::Summaries;
@@ -251,7 +247,11 @@ impl Core {
     pub(crate) fn accept(&mut self, id: BranchId, draft: u64) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let summary = self.summaries.waiting(id, draft)?.draft.summary.clone();
-        self.sessions.ensure_sources_unchanged(&branch, &summary)?;
+        if !self.sessions.sources_unchanged(&branch, &summary) {
+            return Err(Failure::new(FailureKind::Stale, "The conversation has changed since the draft was written.")
+                .kept("Nothing was changed.")
+                .todo("Draft the summary again."));
+        }
         let mut after = branch.summaries.clone();
         let old = self.sessions.in_use(&branch, summary.kind, &summary.lane).map(|summary| summary.id);
         after.retain(|id| Some(*id) != old && *id != summary.id);
@@ -339,18 +339,5 @@ impl Summaries {
         found.ok_or_else(|| {
             Failure::new(FailureKind::Stale, "That draft no longer exists.").todo("Draft the summary again.")
         })
-    }
-}
-
-impl Sessions {
-    /// Fails unless the messages that were read are unchanged, and none of them was pinned or excluded since.
-    fn ensure_sources_unchanged(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
-        let kept = branch.marks.iter().any(|mark| keeps(mark).is_some() && on_cover(summary, &mark.target));
-        if !kept && self.reads_the_same(branch, summary, &branch.marks) {
-            return Ok(());
-        }
-        Err(Failure::new(FailureKind::Stale, "The conversation has changed since the draft was written.")
-            .kept("Nothing was changed.")
-            .todo("Draft the summary again."))
     }
 }

@@ -236,8 +236,9 @@ pub(crate) fn delete_stored_draft(store: &Store, branch: BranchId, expect: Hash)
 }
 
 impl Sessions {
-    /// Whether the messages that a draft read are on the path, unchanged, and not excluded for longer than one call.
-    fn sources_unchanged(&self, branch: &Branch, summary: &Summary) -> bool {
+    /// Whether the messages that a draft read are on the path, unchanged, and not excluded for longer than one call. A
+    /// turn that was pinned since is sent beside the summary.
+    pub(super) fn sources_unchanged(&self, branch: &Branch, summary: &Summary) -> bool {
         let lasting = branch.marks.iter().filter(|mark| mark.kind != MarkKind::ExcludeOnce);
         self.reads_the_same(branch, summary, &lasting.cloned().collect::<Vec<Mark>>())
     }

@@ -537,6 +537,43 @@ fn usage_errors_name_the_usage_and_an_example() {
     assert!(help.out.contains("--turns") && version.out.starts_with("pleach "), "{} {}", help.out, version.out);
 }
 
+/// The state block is printed as it is stored; requests contain it without its secrets.
+#[test]
+fn state_show_says_what_requests_mask() {
+    let home = Home::new("");
+    home.ok(&["add", "user", "Deploy it."]);
+    home.ok(&["add", "assistant", "Done."]);
+    home.ok(&["state", "edit", "Goal: deploy"]);
+    assert_eq!(home.run(&["state", "show"]).err, "");
+    let key = "AKIAQ7PZ3RTM5WXY2KDN";
+    home.ok(&["state", "edit", &format!("Goal: deploy with {key}")]);
+    let shown = home.run(&["state", "show"]);
+    assert!(shown.out.contains(key), "{}", shown.out);
+    assert!(shown.err.contains("requests contain this text with 1 secret masked"), "{}", shown.err);
+    assert_eq!(home.json(&["state", "show"])["masked"], 1);
+    assert!(!home.ok(&["plan", "hi", "--request"]).contains(key));
+}
+
+/// A dry run and a printed body send nothing and make no branch, also without an item, and a replay sends that body.
+#[test]
+fn a_printed_replay_sends_nothing() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    for text in ["one", "two"] {
+        home.ok(&["ask", text]);
+    }
+    let (asked, branches) = (server.requests().len(), home.json(&["branch", "list"]));
+    let body = home.ok(&["replay", "2", "--without", "1", "--request"]);
+    assert!(body.contains("two\"") && !body.contains("\"one\""), "{body}");
+    let dry = home.json(&["replay", "2", "--without", "1", "--dry-run"]);
+    assert_eq!((dry["bytes"].as_u64(), &dry["same"]), (Some(body.len() as u64), &Value::Bool(false)));
+    assert!(home.ok(&["replay", "2", "--request"]).contains("\"one\""));
+    failed(&home.run(&["replay", "2", "--without", "nothing", "--request"]), 1, &["That item was not in the call."]);
+    assert_eq!((server.requests().len(), home.json(&["branch", "list"])), (asked, branches));
+    home.ok(&["replay", "2", "--without", "1"]);
+    assert_eq!(String::from_utf8_lossy(&server.requests()[asked].body), body);
+}
+
 #[test]
 fn calls_are_named_by_turn_and_items_by_range() {
     let server = server();

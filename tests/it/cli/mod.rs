@@ -8,6 +8,7 @@ mod drafts;
 mod exchange;
 mod folder;
 mod many_processes;
+mod named_items;
 mod new_user;
 mod remedies;
 mod statistics;

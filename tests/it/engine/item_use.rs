@@ -8,7 +8,7 @@ use crate::support::server::{Server, end, stream, words};
 use pleach::domain::base::{BranchId, RunId};
 use pleach::domain::call::{CallUses, Ledger, UseKind};
 use pleach::domain::code::CodeSettings;
-use pleach::domain::conversation::{MarkKind, Overrides};
+use pleach::domain::conversation::{Atom, MarkKind, Overrides};
 use pleach::domain::planning::{ContextPlan, Mode, RowKind, Section};
 use pleach::domain::tool::{Rule, Verdict};
 use pleach::engine::api::{
@@ -173,8 +173,17 @@ const CODE: &[(&str, &str)] = &[
 
 /// A client on a folder of code whose model makes one tool call and ends.
 fn coding(name: &str, args: &Value) -> (Client, BranchId) {
-    let model = Model::new([vec![Say::Call(name.into(), args.to_string())], text("Done.")]);
-    let mut bench = Bench::new(&model);
+    let (mut client, branch) =
+        client_on_code(&Model::new([vec![Say::Call(name.into(), args.to_string())], text("Done.")]));
+    client.whole_plan(branch, &message(QUESTION));
+    client.say(branch, QUESTION);
+    (client, branch)
+}
+
+const QUESTION: &str = "Why does retry_request give up so early?";
+
+fn client_on_code(model: &Arc<Model>) -> (Client, BranchId) {
+    let mut bench = Bench::new(model);
     for (name, text) in CODE {
         let path = bench.workspace.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -190,9 +199,27 @@ fn coding(name: &str, args: &Value) -> (Client, BranchId) {
     let branch = client.session();
     let overrides = Overrides { mode: Some(Mode::Heavy), ..Overrides::default() };
     client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
-    client.whole_plan(branch, &message("Why does retry_request give up so early?"));
-    client.say(branch, "Why does retry_request give up so early?");
     (client, branch)
+}
+
+/// The map of the code is in every request, and the code of a question only in the requests that follow a question.
+#[test]
+fn code_that_no_answer_used_is_reported() {
+    let (mut client, branch) = client_on_code(&Model::new([text("Well."), text("Good."), text("Fine.")]));
+    let reported = |client: &mut Client| {
+        client.whole_plan(branch, &message(QUESTION));
+        client.say(branch, QUESTION);
+        let unused = ledger(client, branch, false).uses.unused;
+        unused.into_iter().filter(|item| item.kind == RowKind::Code).collect::<Vec<_>>()
+    };
+    assert_eq!((reported(&mut client), reported(&mut client)), (vec![], vec![]));
+    let found = reported(&mut client);
+    assert!(found.iter().any(|item| item.atom == Atom::code_map()), "{found:?}");
+    assert!(found.iter().any(|item| item.title.contains("retry_request")), "{found:?}");
+    assert!(
+        found.iter().all(|item| item.unused.turns == 3 && !item.unused.used_before && item.tokens > 0),
+        "{found:?}"
+    );
 }
 
 #[test]

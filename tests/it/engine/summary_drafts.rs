@@ -232,16 +232,28 @@ fn excluded_turns_are_in_no_summary() {
     assert!(plan(&mut client, branch).warnings.iter().all(|w| !matches!(w, Warning::SummaryOlder { .. })));
 }
 
+/// A pin, a lease, and an exclusion from one request change nothing that a draft read: it can still be accepted, and the
+/// marked turn is sent beside it.
+#[test]
+fn a_mark_on_a_covered_turn_does_not_refuse_the_draft() {
+    for kind in [MarkKind::Sticky, MarkKind::leased(5), MarkKind::IncludeOnce, MarkKind::ExcludeOnce] {
+        let (_bench, mut client, branch) = bench(8);
+        let made = draft(&mut client, branch, Some(4));
+        mark(&mut client, branch, 2, kind);
+        act(&mut client, branch, SummaryAct::Accept { draft: made.number });
+        let now = plan(&mut client, branch);
+        let row = now.rows.iter().find(|row| row.source.turn == Some(2)).unwrap();
+        assert_eq!(row.included(), kind != MarkKind::ExcludeOnce, "{kind:?}: {row:?}");
+    }
+}
+
 #[test]
 fn outdated_draft_is_refused() {
     let (_bench, mut client, branch) = bench(8);
     let made = draft(&mut client, branch, Some(4));
-    mark(&mut client, branch, 2, MarkKind::Sticky);
+    mark(&mut client, branch, 2, MarkKind::Exclude);
     let stale = client.ask(Request::Summary { branch, act: SummaryAct::Accept { draft: made.number } }).unwrap_err();
     assert_eq!(stale.kind, FailureKind::Stale);
-    act(&mut client, branch, SummaryAct::Reject);
-    let gone = client.ask(Request::Summary { branch, act: SummaryAct::Accept { draft: made.number } }).unwrap_err();
-    assert_eq!(gone.kind, FailureKind::Stale);
     let refused =
         |client: &mut Client, up_to| client.ask(Request::Summary { branch, act: draft_request(up_to) }).unwrap_err();
     assert_eq!(refused(&mut client, Some(99)).kind, FailureKind::User);

@@ -550,7 +550,7 @@ impl Client {
 
     /// The digest of a stored call that is rendered again.
     pub(crate) fn replay(&mut self, run: &RunCard) -> Result<Hash, Failure> {
-        match self.ask(Request::Call(CallRequest::ReplayDryRun { run: run.id.to_string() }))? {
+        match self.ask(Request::Call(CallRequest::ReplayDryRun { run: run.id.to_string(), without: None }))? {
             Answer::Call(CallAnswer::Replayed { request, .. }) => Ok(request.digest),
             other => panic!("{other:?}"),
         }

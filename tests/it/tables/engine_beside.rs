@@ -167,7 +167,7 @@ fn races_and_repeated_calls() {
     let runs = talk.client.runs();
     for (at, run) in runs.iter().enumerate() {
         let id = run.id.to_string();
-        talk.ask(&format!("dry {at}"), Request::Call(C::ReplayDryRun { run: id.clone() }));
+        talk.ask(&format!("dry {at}"), Request::Call(C::ReplayDryRun { run: id.clone(), without: None }));
         talk.ask(&format!("plan {at}"), Request::Call(C::StoredPlan { id: run.plan.to_string()[..10].to_owned() }));
     }
     for (run, profile, without) in [

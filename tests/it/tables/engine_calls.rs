@@ -208,7 +208,7 @@ fn calls_compared_and_repeated() {
             );
         }
     }
-    calls.ask("again", Request::Call(CallRequest::ReplayDryRun { run: runs[4].id.to_string() }));
+    calls.ask("again", Request::Call(CallRequest::ReplayDryRun { run: runs[4].id.to_string(), without: None }));
     for whole in [false, true] {
         calls.ask("ledger", Request::Call(CallRequest::Ledger { branch, whole }));
     }

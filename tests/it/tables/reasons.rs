@@ -45,6 +45,7 @@ fn inclusion_reasons() -> Vec<Reason> {
         R::WorkingLevel,
         R::Pending,
         R::IncludedOnce,
+        R::FilesReverted,
         R::Replied,
         R::GoOn,
         R::Retrieved { rank: 3 },

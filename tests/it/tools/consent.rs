@@ -374,6 +374,16 @@ fn command_line_allows_tools_by_flag() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "two\n");
     home.ok(&["undo"]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
+    let told = "The user undid an earlier change of a.txt.";
+    let is_told = || home.ok(&["plan", "x", "--request"]).contains(told);
+    assert!(is_told(), "{}", home.ok(&["plan", "x"]));
+    home.ok(&["redo"]);
+    assert!(!is_told(), "the file is as the messages say");
+    home.ok(&["undo"]);
+    assert!(is_told());
+    std::fs::write(home.path("recording.jsonl"), format!("{}\n", end())).unwrap();
+    home.ok(&["ask", "and now?"]);
+    assert!(!is_told(), "once");
     next(run());
     home.ok(&["ask", "run it", "--allow", "run"]);
     let result = home.ok(&["message", "list"]);

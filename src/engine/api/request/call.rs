@@ -47,10 +47,12 @@ pub enum CallRequest {
         /// The second call.
         after: CallSelector,
     },
-    /// Render a stored call again from the store and compare its digest. Sends nothing.
+    /// Render a stored call again from the store, whole or without one item, and compare its digest. Sends nothing.
     ReplayDryRun {
         /// A unique prefix of the run's id.
         run: String,
+        /// The item to leave out.
+        without: Option<ItemName>,
     },
     /// Replay a stored call on a scratch branch: byte for byte, for another model, or without one item. Answered when
     /// the run is recorded. The original call is not touched.

@@ -125,7 +125,9 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
             Way::Done
         }
         Command::Race { text, arm, limits } => race_of(text, arm, (*limits).into()),
-        Command::Replay(Replay { dry_run: true, .. } | Replay { bundle: Some(_), .. }) => Way::Print,
+        Command::Replay(
+            Replay { dry_run: true, .. } | Replay { request: true, .. } | Replay { bundle: Some(_), .. },
+        ) => Way::Print,
         Command::Replay(Replay { run, without, .. }) => {
             let call = (args.global.profile.clone(), args.global.model.clone());
             replay(model, run, without.clone(), call, out)

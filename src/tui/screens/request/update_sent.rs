@@ -139,7 +139,7 @@ pub(crate) fn replay(model: &mut Model) {
 /// Requests the exact bytes of the call.
 pub(crate) fn bytes(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(run) = shown(model).map(|card| card.id.to_string()) {
-        send(model, CallRequest::ReplayDryRun { run }, RequestPending::Bytes, out);
+        send(model, CallRequest::ReplayDryRun { run, without: None }, RequestPending::Bytes, out);
     }
 }
 

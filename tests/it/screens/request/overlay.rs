@@ -8,8 +8,8 @@ use crate::screens::fixture::{self, MAIN, node_id};
 use crate::screens::pictures::pictures;
 use pleach::domain::base::{Failure, FailureKind, Hash};
 use pleach::domain::call::{
-    Certainty, CodeCandidate, CodeOutcome, CodeSet, Gate, Ledger, PassReason, SkipReason, Totals, UnusedItem, UseCount,
-    UseTotals,
+    Certainty, CodeCandidate, CodeOutcome, CodeSet, Gate, Ledger, PassReason, SkipReason, Totals, UnusedItem,
+    UnusedTurns, UseCount, UseTotals,
 };
 use pleach::domain::code::{CodeRef, Kind, Parts};
 use pleach::domain::conversation::{Atom, MarkKind};
@@ -86,7 +86,7 @@ fn never_used_items_are_marked() {
         kind: RowKind::Note,
         title: note.title,
         pinned: true,
-        turns: 7,
+        unused: UnusedTurns { turns: 7, used_before: false },
         tokens: note.tokens,
     };
     let ledger = Ledger {

@@ -1,0 +1,121 @@
+//! Items named by the ids that the program prints, and by the number of a turn where an import has numbers as ids.
+//! Not for: the rules of names (`domain::conversation::resolve`), or what a remedy changes (`remedies`).
+
+use crate::support::binary::Home;
+use serde_json::{Value, json};
+
+const RULE: &str = "Always answer in French.";
+
+/// Imports these messages of one conversation, each as its id, parent, role, and text.
+fn import(home: &Home, messages: &[(&str, Option<&str>, &str, &str)]) {
+    let line = |(id, parent, role, text): &(&str, Option<&str>, &str, &str)| {
+        json!({"id": id, "parent": parent, "role": role, "content": text, "session": "talk"}).to_string()
+    };
+    let file = home.path("talk.jsonl");
+    std::fs::write(&file, messages.iter().map(line).collect::<Vec<_>>().join("\n")).unwrap();
+    home.ok(&["import", &file.display().to_string()]);
+}
+
+/// Returns the row with this text in its title, and whether it is included.
+fn row(home: &Home, policy: &str, title: &str) -> (Value, bool) {
+    let plan = home.json(&["plan", "next", "--policy", policy]);
+    let lists = [("included", true), ("excluded", false)].into_iter();
+    let rows = lists.flat_map(|(list, sent)| plan[list].as_array().unwrap().iter().map(move |row| (row.clone(), sent)));
+    let mut found: Vec<(Value, bool)> =
+        rows.filter(|(row, _)| row["title"].as_str().unwrap().contains(title)).collect();
+    assert_eq!(found.len(), 1, "{title} under {policy}: {plan}");
+    found.remove(0)
+}
+
+fn id(row: &Value) -> String {
+    row["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_imported_system_prompt_is_marked_by_the_id_of_its_row() {
+    let home = Home::new("");
+    import(
+        &home,
+        &[
+            ("s0", None, "system", RULE),
+            ("a1", Some("s0"), "user", "Bonjour?"),
+            ("a2", Some("a1"), "assistant", "Oui."),
+        ],
+    );
+    let (left_out, _) = row(&home, "layered", RULE);
+    let whole = id(&left_out);
+    let short = &whole[..8];
+    for name in [short, &whole] {
+        for mark in [&["include"][..], &["pin"], &["lease"]] {
+            home.ok(&[mark, &[name]].concat());
+            for policy in ["layered", "lanes", "adaptive", "levels", "window"] {
+                assert!(row(&home, policy, RULE).1, "{mark:?} {name} under {policy}");
+            }
+            let marked = home.json(&["pins"])[0]["id"].as_str().unwrap().to_owned();
+            assert!(home.json(&["plans", "why", &marked])["next"].is_object(), "{marked}");
+            home.ok(&["exclude", &marked]);
+            assert!(!home.ok(&["plan", "next", "--request"]).contains(RULE), "{mark:?} {name}");
+            home.ok(&["unpin", &marked[..8]]);
+            assert_eq!(home.json(&["pins"]), json!([]), "{mark:?} {name}");
+        }
+    }
+}
+
+#[test]
+fn the_number_of_a_turn_is_no_imported_id() {
+    let home = Home::new("");
+    let talk = [
+        ("1", None, "system", "topic created: Billing"),
+        ("2", Some("1"), "user", "Which database?"),
+        ("3", Some("2"), "user", "Postgres on 5433."),
+        ("4", Some("3"), "user", "Which bucket?"),
+    ];
+    import(&home, &talk);
+    for (name, turn) in [("2", 2), ("1", 1), ("id:4", 3), ("2..3", 2)] {
+        home.ok(&["pin", name]);
+        assert_eq!(home.json(&["pins"])[0]["turn"], turn, "{name}");
+        home.ok(&["undo"]);
+    }
+    let unknown = home.run(&["exclude", "4"]);
+    assert_eq!(unknown.code, 1);
+    assert!(unknown.err.contains("There is no turn 4") && unknown.err.contains("`id:4` names"), "{}", unknown.err);
+    assert!(home.ok(&["--help"]).contains("id:7"));
+}
+
+/// The printed remedy of a hidden message acts on the message, not on the turn that contains it; so does the remedy of
+/// a message that was left out of its turn.
+#[test]
+fn a_remedy_acts_on_the_message_it_stands_at() {
+    let home = Home::new("");
+    let file = home.path("result.json");
+    let message = |id: u32, text: &str| json!({"id": id, "type": "message", "date": "2026-11-20T10:00:00", "from": "Ann", "from_id": "user1", "text": text});
+    let topic = |id: u32, title: &str| json!({"id": id, "type": "service", "date": "2026-11-20T09:00:00", "actor": "Ann", "action": "topic_created", "title": title});
+    let messages = [
+        message(1, "Which database?"),
+        message(2, "Postgres on 5433."),
+        topic(3, "Uploads"),
+        message(4, "Which bucket?"),
+    ];
+    let chat = json!({"name": "Ops", "type": "private_supergroup", "id": 12345, "messages": messages});
+    std::fs::write(&file, chat.to_string()).unwrap();
+    home.ok(&["import", &file.display().to_string()]);
+    let (hidden, _) = row(&home, "window", "topic created: Uploads");
+    assert_eq!(hidden["source"]["external_id"], Value::Null, "not the id of the turn's first message");
+    let command = hidden["remedy"].as_str().unwrap().split(' ').take(2).collect::<Vec<_>>().join(" ");
+    assert_eq!(command, format!("include {}", &id(&hidden)[..8]));
+    home.ok(&["include", &id(&hidden)[..8]]);
+    let marked = home.json(&["pins"]);
+    assert!(
+        home.ok(&["plan", "next", "--policy", "window", "--request"]).contains("topic created: Uploads"),
+        "{marked}"
+    );
+    home.ok(&["undo"]);
+
+    home.ok(&["session", "new"]);
+    home.ok(&["add", "user", "Which port?"]);
+    let answer = home.ok(&["add", "assistant", "Port 5433."]);
+    home.ok(&["exclude", "--message", answer.trim()]);
+    let (left_out, _) = row(&home, "window", "Port 5433.");
+    home.ok(&["unpin", &id(&left_out)[..8]]);
+    assert_eq!(home.json(&["pins"]), json!([]));
+}
