@@ -142,7 +142,7 @@ fn why(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) 
     let used = match (overlay.use_of(row), overlay.unused_row(row)) {
         (Some(item), _) if item.by.is_empty() => Some((Ink::Dim, "not used")),
         (Some(_), _) => Some((Ink::Good, "used")),
-        (None, Some(_)) => Some((Ink::Dim, "never used")),
+        (None, Some(_)) => Some((Ink::Dim, "not used")),
         (None, None) => None,
     };
     let used = used.map_or_else(Line::new, |(ink, words)| Line::of(ink, &format!(" {} {words}", glyphs.dot)));

@@ -101,7 +101,7 @@ fn never_used_items_are_marked() {
     stage.reply(asked, CallAnswer::Ledger(Box::new(ledger)));
     let screen = stage.screen(120, 35);
     assert_eq!(screen.matches("Never log tokens.").count(), 1, "listed once: {screen}");
-    assert!(screen.contains("never used"), "{screen}");
+    assert!(screen.contains("not used"), "{screen}");
     while !stage.screen(120, 35).contains("used in none") {
         stage.press("j");
     }
