@@ -17,15 +17,15 @@ pub fn line(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(bare.len());
-    let (mut rest, mut in_fence) = (bare, false);
+    let (mut rest, mut has_code) = (bare, false);
     while let Some(at) = rest.find(['*', '`', '[', '_']) {
         out.push_str(&rest[..at]);
         let is_fence = rest[at..].starts_with("```");
         rest = read_mark(&mut out, &rest[at..]);
-        if is_fence && !in_fence {
+        if is_fence && !has_code {
             rest = without_language(rest);
         }
-        in_fence ^= is_fence;
+        has_code ^= is_fence;
     }
     out.push_str(rest);
     Cow::Owned(out)

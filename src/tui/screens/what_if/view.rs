@@ -139,11 +139,13 @@ fn header(columns: Columns) -> Line {
             words = format!("{words}{title:>width$}");
         }
     }
-    words.push_str(&match (columns.change, columns.sides) {
-        (true, _) => format!("{:>side$}{:>side$} ", "added", "removed", side = columns.side()),
+    let side = columns.side();
+    let sides = match (columns.change, columns.sides) {
+        (true, _) => format!("{:>side$}{:>side$} ", "added", "removed"),
         (false, true) => "    +    - ".to_owned(),
         (false, false) => " ".to_owned(),
-    });
+    };
+    words.push_str(&sides);
     Line::of(Ink::Dim, &words)
 }
 
