@@ -20,12 +20,14 @@ pub fn line(text: &str) -> Cow<'_, str> {
     let (mut rest, mut has_code) = (bare, false);
     while let Some(at) = rest.find(['*', '`', '[', '_']) {
         out.push_str(&rest[..at]);
-        let is_fence = rest[at..].starts_with("```");
-        rest = read_mark(&mut out, &rest[at..]);
-        if is_fence && !has_code {
-            rest = without_language(rest);
+        rest = &rest[at..];
+        if rest.starts_with("```") {
+            let after = rest.trim_start_matches('`');
+            rest = if has_code { after } else { without_language(after) }.trim_start();
+            has_code = !has_code;
+        } else {
+            rest = read_mark(&mut out, rest);
         }
-        has_code ^= is_fence;
     }
     out.push_str(rest);
     Cow::Owned(out)
@@ -111,7 +113,7 @@ mod tests {
             ("- see [the book](https://example.org/a) now", "see the book now"),
             ("> * quoted", "quoted"),
             ("```rust fn main() {}", "fn main() {}"),
-            ("Read this: ```rust fn main() {} ``` and that", "Read this: fn main() {}  and that"),
+            ("Read this: ```rust fn main() {} ``` and that", "Read this: fn main() {} and that"),
             ("2 * 3 = 6, snake_case stays", "2 * 3 = 6, snake_case stays"),
             ("_so_ it is", "so it is"),
             ("*.rs in src/**/*.rs, __init__.py", "*.rs in src/**/*.rs, __init__.py"),
