@@ -17,15 +17,17 @@ pub fn line(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(bare.len());
-    let (mut rest, mut is_inside) = (bare, false);
+    let (mut rest, mut has_code) = (bare, false);
     while let Some(at) = rest.find(['*', '`', '[', '_']) {
         out.push_str(&rest[..at]);
-        let is_fence = rest[at..].starts_with("```");
-        rest = read_mark(&mut out, &rest[at..]);
-        if is_fence && !is_inside {
-            rest = without_language(rest);
+        rest = &rest[at..];
+        if rest.starts_with("```") {
+            let after = rest.trim_start_matches('`');
+            rest = if has_code { after } else { without_language(after) }.trim_start();
+            has_code = !has_code;
+        } else {
+            rest = read_mark(&mut out, rest);
         }
-        is_inside ^= is_fence;
     }
     out.push_str(rest);
     Cow::Owned(out)
@@ -69,10 +71,10 @@ fn read_mark<'a>(out: &mut String, rest: &'a str) -> &'a str {
     let (mark, after) = rest.split_at(run);
     let word = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace());
     let before = word(out.chars().last());
-    // Underscores inside a word and double ones are part of a name; a mark between spaces is a character, and a star
+    // Underscores inside a word and double ones are part of a name; a star between spaces is a character, and a star
     // before `.` or `/` is part of a file name pattern.
     let inside = first == '_' && (run == 2 || before && after.chars().next().is_some_and(char::is_alphanumeric));
-    let alone = run < 3 && !before && !word(after.chars().next());
+    let alone = !before && !word(after.chars().next());
     let pattern = first == '*' && after.starts_with(['.', '/']);
     if first == '[' || inside || alone || pattern {
         out.push_str(mark);
@@ -111,7 +113,7 @@ mod tests {
             ("- see [the book](https://example.org/a) now", "see the book now"),
             ("> * quoted", "quoted"),
             ("```rust fn main() {}", "fn main() {}"),
-            ("Read this: ```rust fn main() {} ``` and that", "Read this: fn main() {}  and that"),
+            ("Read this: ```rust fn main() {} ``` and that", "Read this: fn main() {} and that"),
             ("2 * 3 = 6, snake_case stays", "2 * 3 = 6, snake_case stays"),
             ("_so_ it is", "so it is"),
             ("*.rs in src/**/*.rs, __init__.py", "*.rs in src/**/*.rs, __init__.py"),

@@ -118,8 +118,9 @@ fn a_difference_of_the_overhead_is_explained() {
     (figures.est, figures.changed) = (5_210, 0);
     stage.reply(asked, PlanAnswer::WhatIf(Arc::new(all)));
     stage.press("j j j");
-    let screen = stage.screen(80, 24);
+    let screen = stage.screen(120, 35);
     assert!(screen.contains("the other items and their overhead change by −3 tokens"), "{screen}");
+    let screen = stage.screen(80, 24);
     assert!(screen.contains(" budget ") && screen.contains("8,000"), "{screen}");
 }
 

@@ -40,6 +40,7 @@ enum Compared {
 
 /// The columns of figures that fit.
 #[derive(Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "one flag per column")]
 struct Columns {
     sides: bool,
     change: bool,
@@ -138,8 +139,9 @@ fn header(columns: Columns) -> Line {
             words = format!("{words}{title:>width$}");
         }
     }
+    let side = columns.side();
     let sides = match (columns.change, columns.sides) {
-        (true, _) => format!("{:>side$}{:>side$} ", "added", "removed", side = columns.side()),
+        (true, _) => format!("{:>side$}{:>side$} ", "added", "removed"),
         (false, true) => "    +    - ".to_owned(),
         (false, false) => " ".to_owned(),
     };
@@ -159,7 +161,7 @@ fn one(
         Ok(known) => known,
         Err(why) => {
             // The detail of the selected row has the whole sentence.
-            let words = if why.kind == FailureKind::Blocked { "does not fit the budget" } else { "can't be planned" };
+            let words = if why.kind == FailureKind::Blocked { "does not fit the budget" } else { "cannot be planned" };
             let value = Line::of(Ink::Warn, words).with(Ink::Text, " ");
             return paint::pair(view.theme, &label, &value, row, buf);
         }
@@ -266,7 +268,7 @@ fn describe_current(known: &PlanFigures) -> String {
 fn describe_variant(view: &ViewContext<'_>, title: &str, known: &PlanFigures, present: &PlanFigures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),
-        _ => format!("{} ({})", text::counted(u64::from(count), "item"), text::counted(u64::from(tokens), "token")),
+        _ => format!("{} of {}", text::counted(u64::from(count), "item"), text::counted(u64::from(tokens), "token")),
     };
     let without = (known.est + known.sums[1].1).saturating_sub(known.sums[0].1);
     let other = match (known.changed, signed(view, present.est, without)) {
