@@ -58,7 +58,7 @@ const BANNED: &[&str] = &[
     "comes along",
     "breaks off",
     "are asked again",
-    "names no export format",
+    "names no format",
     "was ended by",
     "which has it already",
 ];

@@ -105,6 +105,7 @@ fn exclusion_reasons() -> Vec<Reason> {
         R::LaneCount { messages: 6 },
         R::SoftTarget { tokens: 700 },
         R::LevelFull { budget: 600 },
+        R::SummaryLimit,
         R::SessionFull { budget: 400 },
         R::LevelsOver { percent: 90 },
         R::EditedAway,
