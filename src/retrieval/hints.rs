@@ -52,7 +52,7 @@ fn lower(word: &str) -> Cow<'_, str> {
     if word.bytes().all(|byte| byte.is_ascii_lowercase()) { Cow::Borrowed(word) } else { word.to_lowercase().into() }
 }
 
-/// Returns the special terms of a passage: [`TIME`] and [`NUMBER`], where they apply.
+/// Returns the special terms of a passage: `TIME` and `NUMBER`, where they apply.
 pub fn marks(text: &str) -> Vec<Term> {
     let (mut time, mut number) = (false, false);
     for word in
