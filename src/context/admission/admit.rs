@@ -13,9 +13,9 @@ use super::position::RowPosition;
 use super::sums::Sums;
 use super::window::{self, Costs, OPEN_OLDER, Window};
 use crate::context::explain::blocked::{Required, blocked};
-use crate::domain::conversation::{MarkKind, Role};
+use crate::domain::conversation::{Actor, MarkKind, Role};
 use crate::domain::planning::plan::Blocked;
-use crate::domain::planning::{Block, Form, OmittedItem, PlanInput, TurnSelection};
+use crate::domain::planning::{Block, Form, OmittedItem, PlanInput, TurnInput, TurnSelection};
 
 /// This many of the newest results of the open turn keep more characters than older ones.
 const OPEN_NEWEST: usize = 5;
@@ -155,10 +155,15 @@ fn fits_into_framing(admitted: &Admitted<'_>) -> bool {
     }
     let waits = RowPosition::NoLease { capped: false };
     let floor = window::floor(input, admitted.costs.summed);
-    let is_next = |at: &usize| places[*at] == RowPosition::Outside && !choice.is_outside(*at);
+    let newest = (floor..places.len()).rfind(|at| !choice.covers(*at));
+    let is_withheld = |at: &usize| choice.is_outside(*at) && !(newest == Some(*at) && choice.levels.is_some());
+    let is_next = |at: &usize| places[*at] == RowPosition::Outside && !is_withheld(at);
     let cost = |at: usize| turn_cost(&input.turns[at], window::shortest_form(input), &admitted.marks);
     let next = (floor..places.len()).rev().find(is_next);
-    next.is_some_and(|at| cost(at) <= admitted.free()) || places.contains(&waits) || leases.contains(&Some(waits))
+    // A policy may withhold the newest turn for want of these tokens, which leases of the program then take.
+    next.is_some_and(|at| choice.is_outside(at) || cost(at) <= admitted.free())
+        || places.contains(&waits)
+        || leases.contains(&Some(waits))
 }
 
 /// Returns the choice of a policy by relevance with the turns that fit in addition to everything that is sent; `None` if
@@ -176,14 +181,20 @@ fn with_more_turns(admitted: &Admitted<'_>) -> Option<PolicyChoice> {
     choose::with_more_turns(input, (floor, admitted.total), choice, &form)
 }
 
-/// Returns whether a plan sends all turns and leases of another one, and more.
+/// Returns whether a plan sends all turns and leases of another one, and more. The program's leases may leave for a turn.
 fn sends_more(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
-    let sent = |plan: &Admitted<'_>| -> Vec<bool> {
-        let leases = plan.leases.iter().map(|place| place.is_some_and(RowPosition::is_sent));
-        plan.places.iter().map(|place| place.is_sent()).chain(leases).collect()
-    };
-    let (before, after) = (sent(before), sent(after));
-    before != after && before.iter().zip(&after).all(|(old, new)| *new || !old)
+    let turns: Vec<_> = before.places.iter().copied().zip(after.places.iter().copied()).collect();
+    let leases = before.leases.iter().zip(&after.leases).filter_map(|(old, new)| Some(((*old)?, (*new)?)));
+    let all: Vec<_> = turns.iter().copied().chain(leases).collect();
+    let is_lost = |(old, new): &(RowPosition, RowPosition)| old.is_sent() && !new.is_sent();
+    let is_added = |(old, new): &(RowPosition, RowPosition)| !old.is_sent() && new.is_sent();
+    let by_engine = |turn: &TurnInput| before.marks.turn(turn).is_some_and(|mark| mark.by == Actor::Engine);
+    let loses_turn = turns.iter().zip(&before.input.turns).any(|(pair, turn)| is_lost(pair) && !by_engine(turn));
+    if loses_turn || accepted_summaries::displaces_lease(before, after) {
+        return false;
+    }
+    let adds_turn = turns.iter().any(|pair| is_added(pair) && pair.1 == RowPosition::Window);
+    adds_turn || all.iter().any(is_added) && !all.iter().any(is_lost)
 }
 
 /// Like [`admit_with`], with what is given.
@@ -205,8 +216,7 @@ fn admit_chosen(
         return Err(blocked(input, &marks, &required, &|other| smallest_request(other, &summed)));
     }
     let shortest_open = open_cost.min(open_forms(input, &marks, 0).1);
-    let unused = given.unused.map_or(0, |(unused, _)| unused);
-    let reserved = framing.all.saturating_sub(unused);
+    let reserved = framing.all.saturating_sub(given.unused.map_or(0, |(unused, _)| unused));
     // Without room for the framing of optional items, none is sent.
     let beside = base_cost.saturating_sub(framing.required).saturating_add(reserved);
     let left = room.checked_sub(beside.saturating_add(shortest_open));

@@ -543,6 +543,7 @@ pub(crate) fn home(config: &str) -> Home {
 #[test]
 fn command_line_shows_code_rows() {
     let home = home("");
+    home.ok(&["session", "new"]);
     let plan = home.json(&["plan", QUESTION, "--mode", "heavy"]);
     let rows: Vec<&Value> = plan["included"].as_array().unwrap().iter().filter(|row| row["kind"] == "code").collect();
     assert_eq!((rows[0]["section"].as_str(), rows[0]["reason"].as_str()), (Some("orientation"), Some("oriented")));

@@ -69,6 +69,7 @@ fn imported_system_prompts_are_instructions_once_kept() {
 #[test]
 fn a_lease_that_is_left_out_is_reported() {
     let (home, _server) = home();
+    home.ok(&["session", "new"]);
     let needed = home.json(&["plan", "hi"])["est_total"].as_u64().unwrap();
     let note = "word ".repeat(800);
     home.ok(&["pin", "--note", &note, "--turns", "3"]);
