@@ -5,7 +5,7 @@
 //! baselines in the same run, the gate's figures, and the results of questions asked of other conversations. Without
 //! files it generates a technical conversation and questions about it. Both end with the times at 1,000, 100,000, and
 //! 1,000,000 generated messages (`--no-times` skips them, `--only-times` skips the rest). `--vectors=FILE` names a
-//! model's vectors for every message and question (see `data::Vectors`) and adds a row that uses them.
+//! model's vectors for every message, question, and follow-up (see `data::Vectors`) and repeats all figures with them.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(unreachable_pub, reason = "its parts are files of their own")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
@@ -51,7 +51,7 @@ fn main() {
                 let talks = data::talks(conversations);
                 let asked = data::questions(questions, &talks);
                 let file = flags.iter().find_map(|flag| flag.strip_prefix("--vectors="));
-                vectors = file.map(|file| Vectors::read(file, conversations, questions));
+                vectors = file.map(|file| Vectors::read(file, conversations, questions, FOLLOWUPS.lines().count()));
                 (talks, asked)
             }
             _ => made::technical(),
@@ -59,8 +59,11 @@ fn main() {
         let budgets: Vec<u32> = rest.iter().skip(2).map(|budget| budget.parse().expect("a budget in tokens")).collect();
         let budgets = if budgets.is_empty() { vec![1_000, 2_000, 4_000, 8_000] } else { budgets };
         recall(&talks, &questions, &budgets, vectors.as_ref());
-        gates(&talks, &questions);
-        cross::print(&talks, &questions, &budgets);
+        for vectors in [None, vectors.as_ref()].into_iter().take(1 + usize::from(vectors.is_some())) {
+            println!("\n{}", if vectors.is_some() { DENSE } else { OURS });
+            gates(&talks, &questions, vectors);
+            cross::print(&talks, &questions, &budgets, vectors);
+        }
     }
     if !flag("--no-times") {
         times::print();
@@ -88,7 +91,7 @@ fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32], vectors: Opti
         (OURS, &|talk, asked| found(talk, &asked.query, None), true),
     ];
     let dense = |talk: &Talk, asked: &Question| {
-        let cosines = vectors.map(|vectors| vectors.cosines(talk, asked));
+        let cosines = vectors.map(|vectors| vectors.cosines(talk, vectors.of_question(asked)));
         found(talk, &asked.query, cosines.as_deref())
     };
     if vectors.is_some() {
@@ -113,7 +116,8 @@ fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32], vectors: Opti
             let tuning = (!own).then_some(&plain);
             let hits = method(talk, question);
             times.push(start.elapsed());
-            let cosines = vectors.filter(|_| name == DENSE).map(|vectors| vectors.cosines(talk, question));
+            let cosines =
+                vectors.filter(|_| name == DENSE).map(|vectors| vectors.cosines(talk, vectors.of_question(question)));
             let floor = own.then(|| floor(talk, &question.query, cosines.as_deref()));
             for (budget, table) in budgets.iter().zip(&mut tables) {
                 let filled = data::filled(talk, &hits, *budget, tuning, floor.as_ref(), &count);
@@ -142,21 +146,26 @@ fn row(name: &str, category: &str, tables: &[Table]) -> String {
     format!("{name:30}{}", tables.iter().map(cell).collect::<String>())
 }
 
-fn gates(talks: &[Talk], questions: &[Question]) {
+fn gates(talks: &[Talk], questions: &[Question], vectors: Option<&Vectors>) {
     let filter = Filter::default();
-    let open =
-        |talk: &Talk, text: &str| gate::gate(&talk.ask(&filter, None), text).expect("postings are in memory").is_open();
+    let open = |talk: &Talk, text: &str, vector: Option<&[f32]>| {
+        let cosines = vectors.zip(vector).map(|(vectors, vector)| vectors.cosines(talk, vector));
+        let ask = SearchOptions { cosines: cosines.as_deref(), ..talk.ask(&filter, None) };
+        gate::gate(&ask, text).expect("postings are in memory").is_open()
+    };
     let (mut pulled, mut all) = (0_usize, 0_usize);
     for talk in talks {
-        for line in FOLLOWUPS.lines() {
-            pulled += usize::from(open(talk, line));
+        for (number, line) in FOLLOWUPS.lines().enumerate() {
+            pulled += usize::from(open(talk, line, vectors.map(|vectors| vectors.of_followup(number))));
             all += 1;
         }
     }
     let asked = questions
         .iter()
         .filter_map(|question| Some((talks.iter().find(|talk| talk.session == question.session)?, question)));
-    let opened = asked.filter(|(talk, question)| open(talk, &question.query)).count();
+    let opened = asked
+        .filter(|(talk, question)| open(talk, &question.query, vectors.map(|vectors| vectors.of_question(question))))
+        .count();
     // Remarks from other conversations, at most twelve words and no questions: the closest to unrelated small talk in
     // this data.
     let (mut strange, mut strangers) = (0_usize, 0_usize);
@@ -167,7 +176,8 @@ fn gates(talks: &[Talk], questions: &[Question]) {
                 .iter()
                 .filter(|message| message.text.split_whitespace().count() <= 12 && !message.text.contains('?'));
             for message in short {
-                strange += usize::from(open(talk, &message.text));
+                let vector = vectors.map(|vectors| vectors.of_message(message));
+                strange += usize::from(open(talk, &message.text, vector));
                 strangers += 1;
             }
         }

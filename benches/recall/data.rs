@@ -49,31 +49,46 @@ pub struct Vectors {
     dims: usize,
     messages: Vec<f32>,
     questions: Vec<f32>,
+    followups: Vec<f32>,
 }
 
 impl Vectors {
-    /// Reads little-endian f32 numbers: a vector for each line of the conversations, then one for each question.
-    pub fn read(file: &str, conversations: &str, questions: &str) -> Self {
+    /// Reads little-endian f32 numbers: a vector for each line of the conversations, then one for each question, then
+    /// one for each of the follow-ups.
+    pub fn read(file: &str, conversations: &str, questions: &str, followups: usize) -> Self {
         let bytes = std::fs::read(file).unwrap_or_else(|error| panic!("{file}: {error}"));
         let mut all: Vec<f32> =
             bytes.chunks_exact(4).map(|four| f32::from_le_bytes(four.try_into().expect("four bytes"))).collect();
         let (messages, asked) = (lines(conversations).len(), lines(questions).len());
-        let dims = all.len() / (messages + asked);
-        assert_eq!(all.len(), dims * (messages + asked), "{file} has another number of vectors");
+        let dims = all.len() / (messages + asked + followups);
+        assert_eq!(all.len(), dims * (messages + asked + followups), "{file} has another number of vectors");
+        let followups = all.split_off((messages + asked) * dims);
         let questions = all.split_off(messages * dims);
-        Self { dims, messages: all, questions }
+        Self { dims, messages: all, questions, followups }
     }
 
-    /// The cosine of each passage's message with a question.
-    pub fn cosines(&self, talk: &Talk, question: &Question) -> Vec<(u32, f32)> {
-        let row = |of: &[f32], line: usize| of[line * self.dims..][..self.dims].to_vec();
-        let asked = row(&self.questions, question.line);
-        let cosine =
-            |message: &Message| row(&self.messages, message.line).iter().zip(&asked).map(|(a, b)| a * b).sum::<f32>();
+    fn row<'a>(&self, of: &'a [f32], line: usize) -> &'a [f32] {
+        &of[line * self.dims..][..self.dims]
+    }
+
+    pub fn of_question(&self, question: &Question) -> &[f32] {
+        self.row(&self.questions, question.line)
+    }
+
+    pub fn of_message(&self, message: &Message) -> &[f32] {
+        self.row(&self.messages, message.line)
+    }
+
+    pub fn of_followup(&self, number: usize) -> &[f32] {
+        self.row(&self.followups, number)
+    }
+
+    /// The cosine of each passage's message with a vector.
+    pub fn cosines(&self, talk: &Talk, asked: &[f32]) -> Vec<(u32, f32)> {
         let mut found = Vec::new();
         for (position, message) in talk.messages.iter().enumerate() {
             let known = talk.index.known(talk.scope.number(position)).expect("an indexed message");
-            let cosine = cosine(message);
+            let cosine = self.of_message(message).iter().zip(asked).map(|(a, b)| a * b).sum::<f32>();
             found.extend((known.first..known.first + u32::from(known.passages)).map(|passage| (passage, cosine)));
         }
         found

@@ -285,10 +285,15 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
             SendBarrier::Removed => (Reason::Removed, false),
             SendBarrier::Empty | SendBarrier::Instructions => return None,
         };
+        let mark = admitted.marks.message(message.key);
+        let excluded = mark.filter(|mark| may && mark.kind.excludes()).map(|mark| mark.kind.once());
         if may && is_included && admitted.marks.includes_message(message.key) {
             return None;
         }
-        let verdict = if may && is_included {
+        let verdict = if let Some(once) = excluded {
+            let remedy = Remedy { action: exclusion(once).into(), does: "removes the exclusion".into() };
+            Verdict::Out { needed: 0, remedy: Some(remedy) }
+        } else if may && is_included {
             let form = if message.calls > 0 { Form::Elided } else { message.whole };
             let cost = cost_in(message, form);
             omitted_verdict(admitted, cost, "include-once", "includes it in the next request")
@@ -299,11 +304,21 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
             tokens: message.tokens,
             title: message.title.clone(),
             source: source_of(turn, message),
-            pin: admitted.marks.message(message.key).map(|mark| mark.kind),
-            ..Row::new(Atom::Message { node: message.key }, RowKind::Message, verdict, reason)
+            pin: mark.map(|mark| mark.kind),
+            ..Row::new(
+                Atom::Message { node: message.key },
+                RowKind::Message,
+                verdict,
+                excluded.map_or(reason, |once| Reason::UserExcluded { once }),
+            )
         })
     };
     turn.messages.iter().filter_map(row).collect()
+}
+
+/// Returns the action that removes an exclusion.
+fn exclusion(once: bool) -> &'static str {
+    if once { "exclude-once" } else { "exclude" }
 }
 
 /// Returns the source of a message of a turn. The source of the turn names its first message.
@@ -331,8 +346,7 @@ fn left_out_messages(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<us
         } else if let Some(mark) = mark.filter(|_| !admitted.input.near.iter().any(listed)) {
             is_in_episode = matches!(mark.target, Atom::Episode { .. });
             let (once, saved) = (mark.kind.once(), message.tokens.saturating_sub(message.placeholder));
-            let action = if once { "exclude-once" } else { "exclude" };
-            let verdict = omitted_verdict(admitted, saved, action, "removes the exclusion");
+            let verdict = omitted_verdict(admitted, saved, exclusion(once), "removes the exclusion");
             let name = part_name(message.role);
             let of = if turn.number == 0 { String::new() } else { format!(" of turn {}", turn.number) };
             rows.push(Row {

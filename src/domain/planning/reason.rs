@@ -34,6 +34,9 @@ pub enum Reason {
     ConversationInstructions {
         /// Whether the message was imported.
         imported: bool,
+        /// Whether the person included it in one request only.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        once: bool,
     },
     /// In: guidelines for reading history.
     Guideline,
@@ -268,10 +271,13 @@ impl Reason {
         match self {
             Self::Instructions => "Instructions, sent with every request.".into(),
             Self::Configured => "You configured this text.".into(),
-            Self::ConversationInstructions { imported: false } => {
+            Self::ConversationInstructions { once: true, .. } => {
+                "The imported system prompt; you included it in this request.".into()
+            }
+            Self::ConversationInstructions { imported: false, .. } => {
                 "Instructions that you added to the conversation, sent with every request.".into()
             }
-            Self::ConversationInstructions { imported: true } => {
+            Self::ConversationInstructions { imported: true, .. } => {
                 "The imported system prompt, which you chose to keep; sent with every request.".into()
             }
             Self::Guideline => "Tells the model how to read the history.".into(),

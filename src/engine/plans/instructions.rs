@@ -25,10 +25,11 @@ impl InputAssembly<'_> {
                 if head.imported { "Instructions of the imported conversation" } else { "Instructions of the user" };
             let text = render_forms::block(label, body.trim());
             let atom = Atom::Message { node: head.key };
-            let reason = Reason::ConversationInstructions { imported: head.imported };
+            let mut marks = snapshot.marks.iter().filter(|mark| mark.target == atom);
+            let once = head.imported && marks.clone().all(|mark| mark.kind == MarkKind::IncludeOnce);
+            let reason = Reason::ConversationInstructions { imported: head.imported, once };
             let source = self.source(0, Some(head));
-            let excluded = snapshot.marks.iter().find(|mark| mark.target == atom && mark.kind.excludes());
-            if let Some(mark) = excluded {
+            if let Some(mark) = marks.find(|mark| mark.kind.excludes()) {
                 self.omit_instructions(head, text, mark.kind);
                 continue;
             }

@@ -49,11 +49,16 @@ fn an_imported_system_prompt_is_marked_by_the_id_of_its_row() {
         for mark in [&["include"][..], &["pin"], &["lease"]] {
             home.ok(&[mark, &[name]].concat());
             for policy in ["layered", "lanes", "adaptive", "levels", "window"] {
-                assert!(row(&home, policy, RULE).1, "{mark:?} {name} under {policy}");
+                let (sent, included) = row(&home, policy, RULE);
+                assert!(included, "{mark:?} {name} under {policy}");
+                let once = sent["reason_text"].as_str().unwrap().contains("in this request");
+                assert_eq!(once, mark == ["include"], "{sent}");
             }
             let marked = home.json(&["pins"])[0]["id"].as_str().unwrap().to_owned();
             assert!(home.json(&["plans", "why", &marked])["next"].is_object(), "{marked}");
             home.ok(&["exclude", &marked]);
+            let (excluded, included) = row(&home, "layered", RULE);
+            assert!(!included && excluded["reason"] == "user_excluded", "{excluded}");
             assert!(!home.ok(&["plan", "next", "--request"]).contains(RULE), "{mark:?} {name}");
             home.ok(&["unpin", &marked[..8]]);
             assert_eq!(home.json(&["pins"]), json!([]), "{mark:?} {name}");

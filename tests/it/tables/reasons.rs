@@ -60,7 +60,7 @@ fn inclusion_reasons() -> Vec<Reason> {
         R::OwnRules { changed: true, left: 7 },
         R::Skills { count: 2 },
         R::Module { by: "the user".into(), staleness: "fresh".into() },
-        R::ConversationInstructions { imported: false },
+        R::ConversationInstructions { imported: false, once: false },
         R::ByHand,
     ]
 }
@@ -137,7 +137,8 @@ fn reasons_in_words() {
         Reason::StateRequested { older: false, has_state: None },
         Reason::StateRequested { older: true, has_state: Some(true) },
         Reason::StateRequested { older: true, has_state: None },
-        Reason::ConversationInstructions { imported: true },
+        Reason::ConversationInstructions { imported: true, once: false },
+        Reason::ConversationInstructions { imported: true, once: true },
         Reason::Leased { left: 1, engine: false },
         Reason::Touchpoint { rank: 1, because: String::new() },
         Reason::Memory { standing: true },

@@ -9,10 +9,12 @@ use crate::domain::base::{Failure, FailureKind, Fields, Hash};
 use crate::domain::call::{Gate, PassReason, SkipReason};
 use crate::domain::conversation::{Atom, NodeHead, Role};
 use crate::domain::planning::plan::{Reason, Warning};
-use crate::domain::planning::{Mode, ModeLimits, OmittedItem, PlanInput, RowKind, SearchChoice, TurnSelection};
+use crate::domain::planning::{
+    Mode, ModeLimits, OmittedItem, PlanInput, RowKind, SearchChoice, SendBarrier, TurnSelection,
+};
 use crate::engine::indexing::messages::{PathIndex, lane_number, together};
 use crate::engine::indexing::priority::Priority;
-use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
+use crate::engine::plans::input_builder::{BuiltInput, InputBuilder, send_barrier};
 use crate::engine::plans::snapshot::{Snapshot, TurnHeads};
 use crate::engine::sessions::path::PathNode;
 use crate::retrieval::compose::{CardRules, Composed, compose};
@@ -340,8 +342,10 @@ fn excluded_rows(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> 
     for turn in &snapshot.turns {
         for at in excluded_positions(snapshot, turn.at, &turn.heads).filter(|at| alone(*at)) {
             let head = &turn.heads[at - turn.at];
-            // Excluded instructions have a row already.
-            if snapshot.instructions.iter().any(|one| one.key == head.key) {
+            // Excluded instructions and messages that are not sent by default have a row already.
+            let is_listed = snapshot.instructions.iter().any(|one| one.key == head.key)
+                || matches!(send_barrier(head, false), Some(SendBarrier::Hidden | SendBarrier::Foreign));
+            if is_listed {
                 continue;
             }
             let (atom, reason) = (Atom::Message { node: head.key }, Reason::UserExcluded { once: false });
