@@ -109,7 +109,7 @@
 //!
 //! # Where to add things
 //!
-//! * a reason: [`domain::planning::plan::Reason`] with its sentence, and one arm in
+//! * a reason: [`domain::planning::reason::Reason`] with its sentence, and one arm in
 //!   [`domain::planning::reason_facts`] with everything else: its name in JSON, its label, who decided, the step of
 //!   admission, and its usual cause. A remedy: [`domain::planning::reason::Remedy`]
 //! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::planning::policy::PolicySpec`]; a
@@ -136,8 +136,8 @@
 //! * state of the engine: the part that owns it (`engine::sessions::state`, `turns::state`, `plans::state`,
 //!   `summaries::state`, `tools::state`), which does not depend on the core that contains it. A function that needs one
 //!   part is a method of it, one that needs two takes both; a method of `Core` coordinates several
-//! * work beside the engine's thread: [`engine`]'s `jobs`, which starts every thread, cancels jobs, and answers every
-//!   ticket
+//! * work beside the engine's thread: [`engine`]'s `jobs`, which starts every thread of the engine, cancels jobs, and
+//!   answers every ticket
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; a color role (an `Ink`): [`tui::theme`]
 //! * a screen: a folder in `tui::screens` with `model`, `update`, and `view`, whose `mod.rs` implements
 //!   [`tui::screens::screen::Screen`], and one line in `tui::screens`. An action pushes it on `Model::layers`. Keys of

@@ -12,7 +12,7 @@ use crate::engine::api::{Events, RequestSender, Ticket};
 /// Runs a command and returns its output. The answers to the command's requests arrive as events.
 pub type CommandRunner = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
 
-/// Makes a runner of commands for an engine that the full-screen program uses too. The tickets of commands start at
+/// Creates a command runner for an engine that the full-screen program uses too. The tickets of commands start at
 /// [`Ticket::COMMANDS`], and `events` must contain only the answers to them.
 pub fn command_runner(config: Config, sender: Box<dyn RequestSender>, formats: Formats) -> CommandRunner {
     let mut next = Ticket::COMMANDS.0;

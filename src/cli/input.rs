@@ -29,9 +29,9 @@ const DETECTION_BYTES: u64 = 64 << 10;
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Io<'_> {
-    /// Makes a message of the command line's words and standard input. `-` means standard input alone; otherwise piped
-    /// input follows the words. Nothing is read from a terminal. Returns None if there are neither words
-    /// nor input other than white space.
+    /// Builds a message from the words of the command line and standard input. `-` means standard input alone; otherwise
+    /// piped input follows the words. Nothing is read from a terminal. Returns None if there are neither words nor input
+    /// other than white space.
     pub(super) fn message(&mut self, words: &[String]) -> Result<Option<String>, Stop> {
         if let [only] = words
             && only == "-"
@@ -67,7 +67,7 @@ impl Io<'_> {
         Stop::Usage(format!("The message is empty; nothing was sent. Give its text {place}."))
     }
 
-    /// Reads all of standard input, without one line end at the end.
+    /// Reads all of standard input and drops one trailing line break.
     pub fn read_all(&mut self) -> Result<String, Stop> {
         let mut text = self.read_exactly(MAX_MESSAGE)?;
         if text.ends_with('\n') {

@@ -46,7 +46,8 @@ pub fn results_tokens(open: &TurnInput) -> u32 {
     results.fold(0, |sum, message| sum.saturating_add(forms::cost_in(message, message.whole)))
 }
 
-/// Returns a test whether candidates of about so many tokens are enough to choose the retrieved items of a plan from.
+/// Returns a predicate that tells whether candidates with a given total of tokens are enough to choose the retrieved
+/// items of a plan from.
 pub fn enough_for(input: &PlanInput) -> impl Fn(u32) -> bool + use<> {
     enough_within(input.allowance)
 }
@@ -88,7 +89,7 @@ pub fn already_in(input: &PlanInput, displaceable: bool) -> Option<AlreadyIn> {
     state_request::admit(input, answer).ok()?
 }
 
-/// Admits everything except retrieved candidates, in place of which `kept` tokens stay free. Ignores summaries, so that
+/// Admits everything except retrieved candidates, and keeps `kept` tokens free for them. Ignores summaries, so that
 /// a newly accepted one does not make its turns searchable. `None` if the call is blocked.
 fn without_retrieved(input: &PlanInput, kept: u32) -> Option<Admitted<'_>> {
     admit::admit_with(input, SummaryCoverage::new(input, Vec::new()), AllowanceUse::KeptFree(kept), None).ok()

@@ -1,4 +1,4 @@
-//! Writes one HTML file for reading, without scripts and without anything from elsewhere: the current path with the
+//! Writes one HTML file for reading, without scripts and external resources: the current path with the
 //! other answers listed at each branch point, or the whole tree.
 //! Not for: reading it back. Only JSON lines are exact.
 

@@ -53,7 +53,7 @@ pub fn recorded(input: &mut dyn BufRead, name: &str, call: &str) -> Result<Check
     Ok((recorded, file.finish()))
 }
 
-/// Whether a call is meant.
+/// Whether this is the requested call.
 fn names(fields: &Map<String, Value>, call: &str) -> bool {
     let turn = fields.get("turn").and_then(Value::as_u64);
     call == "last" || turn.is_some_and(|turn| turn.to_string() == call) || text(fields, "run_id").starts_with(call)

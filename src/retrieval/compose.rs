@@ -36,7 +36,8 @@ pub struct CardRules<'a> {
     pub near: usize,
     /// The minimum that a hit must reach to be a card; `None` for no minimum.
     pub floor: Option<&'a Floor>,
-    /// Returns whether cards of about so many tokens are enough to choose from. Then no more hits are composed.
+    /// Returns whether cards with about this many tokens in total are enough to choose from. Then no more hits are
+    /// composed.
     pub is_enough: &'a dyn Fn(u32) -> bool,
 }
 

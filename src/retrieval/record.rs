@@ -1,4 +1,4 @@
-//! Makes the record of a retrieval.
+//! Builds the record of a retrieval.
 //! Not for: retrieving (`search`, `compose`) or storing it (`store`).
 
 use super::compose::{Card, Composed, UnsentHit};

@@ -19,7 +19,7 @@ fn path(of: &str) -> Value {
     json!({"type": "string", "description": format!("{of}, relative to the workspace root")})
 }
 
-/// Returns the specifications of the tools that only read.
+/// Returns the specifications of the read-only tools.
 pub(super) fn reading() -> Vec<ToolSpec> {
     vec![
         spec(

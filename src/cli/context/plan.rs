@@ -176,7 +176,7 @@ fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&
     text
 }
 
-/// Returns what the budget follows from: the cap, or the model's window.
+/// Returns what sets the budget: the cap, or the model's window.
 fn limit(budget: &Budget) -> String {
     let window = number(budget.context_window);
     if budget.is_capped() {

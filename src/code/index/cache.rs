@@ -132,7 +132,7 @@ impl Cache {
         self.add(&writer.0);
     }
 
-    /// Records a new time of a file whose bytes are the same.
+    /// Records a new modification time of a file whose bytes are unchanged.
     pub fn touched(&mut self, path: &Path, stamp: FileStamp) {
         let mut writer = ByteWriter(vec![TOUCHED]);
         writer.path(path);

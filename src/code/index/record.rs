@@ -9,7 +9,7 @@ use crate::domain::code::{Language, ParseOutcome};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Minimum characters of a name that gives edges; shorter ones, such as `i` and `fn`, do not.
+/// The minimum length of a name that creates edges, in characters; shorter names, such as `i` and `fn`, do not.
 const MIN_NAME_CHARS: usize = 3;
 
 /// The part of a symbol that a word is in.

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashSet};
 const MAX_DEFINITIONS: usize = 6;
 /// A name with more definitions than this is followed within one file only.
 const MAX_FOLLOWED: usize = 24;
-/// A name with more definitions than this is not looked for in modules.
+/// A name with more definitions than this is not searched for in modules.
 const MAX_SEARCHED: usize = 400;
 
 /// Returns the uses between all symbols of code, each pair once.

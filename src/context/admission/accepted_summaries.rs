@@ -66,9 +66,8 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
     Ok(best)
 }
 
-/// The tokens that the request takes without further summaries if the model is asked for a state block, which it is if
-/// turns are left out. With summaries in their place it may not be asked, but what takes that room must not make the
-/// request larger.
+/// The size of the request without further summaries if the model is asked for a state block, as it is when turns are
+/// left out. With the summaries it may not be asked; the request must not grow in that case either.
 struct Ceiling<'a> {
     input: &'a PlanInput,
     used: Vec<Hash>,

@@ -1,5 +1,5 @@
-//! The framing of a request beside that of its turns: messages that only some items need, and the label of the user
-//! message. Admission reserves it for every item that may be sent, so that an item never exceeds the budget by it.
+//! The framing of a request apart from that of its turns: messages that only some items need, and the label of the user
+//! message. Admission reserves it for every item that may be sent, so that it never pushes a request over the budget.
 //! Not for: the framing of turns (`sums`).
 
 use super::admit::Admitted;

@@ -166,8 +166,9 @@ impl<'a> Offers<'a> {
     }
 }
 
-/// Returns a test whether candidates of about so many tokens are enough to choose `most` tokens from, so that a source
-/// need not compose more of them: half more than may be sent, or than the smallest mode that searches may send.
+/// Returns a predicate that tells whether candidates with a given total of tokens are enough to choose `most` tokens
+/// from, so that a source need not compose more: one and a half times what may be sent, or what the smallest mode that
+/// searches may send.
 pub fn enough_within(most: u32) -> impl Fn(u32) -> bool {
     let most = most.max(Mode::Light.limits(u32::MAX).retrieval_tokens);
     move |composed| composed >= most.saturating_add(most / 2)

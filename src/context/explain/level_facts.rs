@@ -1,5 +1,5 @@
-//! Corrects what the policy by priority levels said about a plan before admission: the policy decides before the window
-//! and the retrieved items are known, and some turns that it chose may not fit.
+//! Corrects what the policy `levels` reported before admission, when the window and the retrieved items were not known
+//! yet: some turns that it chose may not fit.
 //! Not for: the decision itself (`policy::levels`).
 
 use crate::context::admission::choose;

@@ -186,8 +186,8 @@ impl RetrievalSet {
         Self { id, query, filters, gate, cluster: None, items, near, embedder: None, elapsed_us: 0 }
     }
 
-    /// Keeps the items that are sent, and at most `most` near misses, of which those that are sent now are none. `sent`
-    /// returns the tokens of an item that is sent, `why` the reason of a near miss that lacked room.
+    /// Keeps the items that are sent, and at most `most` near misses. Items that are sent are no longer near misses.
+    /// `sent` returns the tokens of an item that is sent, `why` the reason of a near miss that lacked room.
     pub fn record_sent(
         &mut self,
         sent: &dyn Fn(&Evidence) -> Option<u32>,

@@ -1,4 +1,4 @@
-//! Warnings of plans; and calls that cannot be planned, with their remedies.
+//! Warnings about plans, and calls that do not fit, with their remedies.
 //! Not for: plans (`plan`).
 
 use super::facts::Task;

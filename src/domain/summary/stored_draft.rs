@@ -25,7 +25,7 @@ pub struct StoredDraft {
     /// Why it was made automatically; `None` if a person asked for it.
     #[serde(default)]
     pub cause: Option<String>,
-    /// Warnings of its making, a sentence each.
+    /// Warnings from writing the draft, one sentence each.
     #[serde(default)]
     pub warnings: Vec<String>,
 }

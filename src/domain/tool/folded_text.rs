@@ -1,6 +1,6 @@
 //! Displays a text for approval so that nothing can be hidden in it: runs of blank lines become one line that counts
 //! them, and invisible characters are written out. Nothing else is left out.
-//! Not for: texts that are only read (`base::safe_text`), or line breaking (the screen).
+//! Not for: texts that need no approval (`base::safe_text`), or line breaking (the screen).
 
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens::grouped;

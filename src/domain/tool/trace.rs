@@ -85,7 +85,7 @@ pub struct ToolTrace {
     /// The first line of the result, at most 100 characters, unsanitized.
     pub preview: String,
     /// Who allowed or denied the call, in a few words; [`UNDECIDED`] if it was stopped before that; `None` if the call
-    /// only read.
+    /// changed nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<String>,
     /// The exit code, for a command that ended by itself.

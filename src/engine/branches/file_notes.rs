@@ -1,5 +1,5 @@
-//! The note that tells the model that a person undid or redid a change of files, mostly by a tool call. It is sent in the next
-//! completed turn's calls only, because the messages about the change stay in the conversation.
+//! The note that tells the model that a person undid or redid file changes, usually those of a tool call. It is sent in
+//! the next completed turn's calls only, because the messages about the change stay in the conversation.
 //! Not for: changing the files (`turns::consent`), or the operations themselves (`undo`).
 
 use super::mark_state::pin_on;

@@ -1,4 +1,4 @@
-//! What the stored calls tell about each model's server: how it counts tokens compared with the program's counter, and
+//! What the stored calls reveal about each model's server: how it counts tokens compared with the program's counter, and
 //! whether it reads repeated prompts from a cache. This serves display and warnings only; no plan depends on it, so a
 //! changed factor makes no plan stale.
 //! Not for: the arithmetic (`domain::call::meter`), or admission.

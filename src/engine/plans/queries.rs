@@ -1,4 +1,4 @@
-//! Requests that only read: texts of rows, stored plans, models, the checks of `doctor`.
+//! Read-only requests: texts of rows, stored plans, models, the checks of `doctor`.
 //! Not for: anything that changes a session.
 
 use super::input_builder::Contents;

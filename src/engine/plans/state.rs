@@ -1,4 +1,4 @@
-//! The engine's state of planning: the drawn plans, the jobs in progress, and the draft on the screen, which is planned
+//! The engine's planning state: the drawn plans, the jobs in progress, and the draft on the screen, which is planned
 //! again whenever something that its plan depends on changes.
 //! Not for: making plans (`worker`), or acting on them (`draft`).
 

@@ -1,4 +1,4 @@
-//! A person's acts on summaries: start a draft, keep dropped items, edit, accept, reject, revert a level.
+//! A person's acts on summaries: start a draft, keep dropped items, edit, accept, reject, restore an earlier version.
 //! Not for: writing a draft (`writer`), or which summary is sent (`plans::sources::summaries`).
 //!
 //! A draft changes nothing until it is accepted. Accepting stores the summary and its use on the branch as one undoable

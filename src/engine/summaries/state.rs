@@ -1,4 +1,4 @@
-//! The engine's state of summaries: drafts that wait or are being written, module summaries that are being written, and
+//! The engine's summary state: drafts that wait or are being written, module summaries that are being written, and
 //! the results of their threads.
 //! Not for: writing them (`writer`, `modules`), or a person's acts on drafts (`drafts`).
 

@@ -5,7 +5,7 @@ use crate::domain::base::Hash;
 use crate::domain::tool::{FileVisibility, RunTools, ToolEffect, ToolObserver, ToolOutcome, ToolOutput, ToolSpec};
 use std::sync::Arc;
 
-/// A group of tools that only read.
+/// A group of read-only tools.
 pub(crate) trait LookupTools: Send + Sync {
     /// Returns the tools that are available now, in a fixed order.
     fn specs(&self) -> Vec<ToolSpec>;

@@ -1,4 +1,4 @@
-//! The engine's state of tools: their servers, the last read file names, and whether the folder is trusted.
+//! The engine's tool state: the servers, the last read file names, and whether the folder is trusted.
 //! Not for: calling servers (`mcp`), or approving their tools (`servers`).
 
 use super::workspace::Project;

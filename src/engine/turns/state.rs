@@ -1,4 +1,4 @@
-//! The engine's state of turns in progress: the turns themselves, claims on branches, side questions, a rerun of a tool
+//! The engine's turn state: the turns themselves, claims on branches, side questions, a rerun of a tool
 //! call, and answers whose use of items is not determined yet.
 //! Not for: the course of a turn (`machine`, `effects`, `commit`).
 

@@ -1,4 +1,4 @@
-//! Damaged stores: detects damage, and moves the file aside once a person agreed.
+//! Damaged stores: detects damage, and moves the file aside once a person agrees.
 //! Not for: asking the person. No file is changed before `set_aside` is called, and none is ever deleted.
 
 use super::open::{check, lock_gate, owners_folder, path_with_suffix, read_tables};

@@ -283,7 +283,7 @@ pub trait Screen: Any + Debug {
         None
     }
 
-    /// The theme under the cursor, in which the workbench is drawn meanwhile.
+    /// The theme under the cursor, which draws the workbench while the list is open.
     fn tried_theme(&self) -> Option<&str> {
         None
     }
@@ -296,7 +296,7 @@ pub trait Screen: Any + Debug {
 
 /// Key sections of screens in which a line is typed.
 pub(crate) const TYPING: &[When] = &[When::Picker, When::Always];
-/// Key sections of screens that are only read.
+/// Key sections of read-only screens.
 pub(crate) const PANEL: &[When] = &[When::Panel, When::Always];
 
 /// Distance from one row to another.

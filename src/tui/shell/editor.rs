@@ -1,4 +1,4 @@
-//! Opens the message in the person's own editor, which uses the terminal meanwhile.
+//! Opens the message in the person's own editor, which takes over the terminal until it exits.
 //! Not for: switching the terminal's modes (`terminal`), or pausing the input thread (`input`).
 
 use super::{input, system, terminal};
@@ -6,7 +6,7 @@ use crate::config::editor;
 use crate::config::load::Environment;
 use std::io;
 
-/// Lends the terminal to the person's editor, which reads the keys meanwhile. Returns the saved text, or why there is
+/// Lends the terminal to the person's editor until it exits. Returns the saved text, or why there is
 /// none.
 pub(crate) fn lend(text: &str) -> io::Result<Result<String, String>> {
     let Some(_held) = input::pause() else {

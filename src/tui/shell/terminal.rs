@@ -1,4 +1,4 @@
-//! The modes of the terminal, which are switched on at the start and off on every way out, and the writing of frames.
+//! The modes of the terminal, which are turned on at startup and off on every exit path, and the writing of frames.
 //! Not for: signals and job control (`system`) or drawing (`view`).
 
 use super::links::LinkingBackend;

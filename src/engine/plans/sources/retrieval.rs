@@ -41,7 +41,7 @@ pub(crate) struct RetrievalQuery<'a> {
     pub(crate) sent: Vec<Range<usize>>,
     pub(crate) lane: Option<String>,
     pub(crate) near: usize,
-    /// Returns whether cards of about so many tokens are enough to choose from.
+    /// Returns whether cards with about this many tokens in total are enough to choose from.
     pub(crate) is_enough: &'a dyn Fn(u32) -> bool,
     pub(crate) forced: bool,
     /// Whether a remote embedder may be asked.

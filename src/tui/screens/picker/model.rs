@@ -21,7 +21,7 @@ pub enum Kind {
     Models,
     /// Models to repeat a stored call with.
     ReplayModels(RunId),
-    /// Models to send a question to, of which several can be chosen.
+    /// Models to send a question to; several can be chosen.
     RaceModels,
     /// Items to leave out when a stored call is repeated.
     ReplayItems,

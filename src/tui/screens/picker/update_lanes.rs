@@ -1,4 +1,4 @@
-//! The list of the lanes of the current branch's path, of which one can be chosen for the next message.
+//! Lists the lanes on the current branch's path, so that one can be chosen for the next message.
 //! Not for: the command that names a lane (`chat::update::commands`).
 
 use super::model::{Choice, Entry, Kind, Picker, PickerPending};

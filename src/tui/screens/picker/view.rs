@@ -55,7 +55,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     }
 }
 
-/// The keys of a list of which several entries can be chosen.
+/// The keys of a list in which several entries can be chosen.
 fn race_keys(view: &ViewContext<'_>, picker: &Picker, width: usize) -> Line {
     let (count, key) = (picker.chosen.len(), |action| view.key_in(action, When::Picker));
     let ask = format!("ask {count} models");

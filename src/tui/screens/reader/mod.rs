@@ -1,4 +1,4 @@
-//! A text that is only read.
+//! A read-only text.
 //! Not for: texts that are edited (`text_editor`).
 
 pub mod model;

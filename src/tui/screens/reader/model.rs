@@ -5,7 +5,7 @@ use crate::domain::base::Hash;
 use crate::tui::model::list::Scroll;
 use std::sync::Arc;
 
-/// A text that is only read.
+/// A read-only text.
 #[derive(Clone, Debug)]
 pub struct Reader {
     pub title: String,

@@ -1,5 +1,5 @@
 //! The screen of a request: one row per item, with its state, its reason, and the action that would change it. It shows
-//! the next request, or the request of a call that was made, which is only read.
+//! the next request, or the request of a past call, which is read-only.
 //! Not for: the exact bytes of the request (`raw_request`).
 
 pub mod model;

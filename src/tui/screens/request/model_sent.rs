@@ -1,4 +1,4 @@
-//! The source of the overlay's rows: the next request, or the stored request of a call, which is only read.
+//! The source of the overlay's rows: the next request, or the stored request of a past call, which is read-only.
 //! Not for: requesting it (`update_sent`), or drawing the facts about the call (`view_sent`).
 
 use super::model::{Content, RequestScreen, is_question};

@@ -195,7 +195,7 @@ impl Composer {
     }
 
     /// Inserts a paste. A paste that is long, has invisible characters, or contains the placeholder of another paste is
-    /// folded into a placeholder. So are several lines in a command, of which they are a part.
+    /// folded into a placeholder. Several lines pasted into a command are folded too.
     pub fn paste(&mut self, raw: &str) {
         let mut text = line_ends(raw);
         let in_command = self.commanding() && self.command().is_some();
