@@ -230,7 +230,7 @@ fn admit_chosen(
     let most_offered = most_offered.min(given.unused.map_or(u32::MAX, |(_, offered)| offered));
     let most_offered = left.map_or(0, |_| most_offered);
     plain.fixed = required_beside_turns;
-    let mut costs = if input.policy.withholds() || input.round_before.is_some() {
+    let mut costs = if input.policy.withholds() || input.round_before.is_some() || choice.withholds_any() {
         let mut chosen = Sums::new(input, &marks, &choice);
         (chosen.fixed, chosen.summed) = (plain.fixed, plain.summed);
         chosen

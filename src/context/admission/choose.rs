@@ -68,6 +68,11 @@ impl PolicyChoice {
         Self { covered: (0..self.covered.len()).map(|turn| summed.covers(turn)).collect(), ..self.clone() }
     }
 
+    /// Returns whether the policy withholds any turn, ignoring marks.
+    pub(in crate::context) fn withholds_any(&self) -> bool {
+        self.reasons.iter().any(Option::is_some)
+    }
+
     /// Returns whether no window contains this turn: the policy withholds it, or a summary replaces it.
     pub(in crate::context) fn is_outside(&self, turn: usize) -> bool {
         self.covered[turn] || self.withholds(turn)
@@ -130,9 +135,16 @@ pub(in crate::context) fn choose(
         TurnSelection::Recent | TurnSelection::Lane if !input.policy.anchored && round.is_some() => {
             choice = round.unwrap_or(choice);
         }
-        TurnSelection::Recent if input.policy.lane_window => leave_out_other_lanes(input, &mut choice),
-        TurnSelection::Recent => {}
-        TurnSelection::Lane => by_lane(input, &mut choice),
+        TurnSelection::Recent => {
+            if input.policy.lane_window {
+                leave_out_other_lanes(input, &mut choice);
+            }
+            pass_over_too_large(input, &mut choice);
+        }
+        TurnSelection::Lane => {
+            by_lane(input, &mut choice);
+            pass_over_too_large(input, &mut choice);
+        }
         TurnSelection::Relevance => by_relevance(input, taken, (floor, before), &mut choice),
         TurnSelection::Levels => {
             by_levels(input, fixed(input, summed, (taken, open), offered), (floor, before), &mut choice);
@@ -177,6 +189,15 @@ fn leave_out_other_lanes(input: &PlanInput, choice: &mut PolicyChoice) {
     for at in 0..input.turns.len() {
         if window::in_other_lane(input, at) && sent(&input.turns[at]) > 0 {
             choice.reasons[at] = Some(other_lane(input));
+        }
+    }
+}
+
+/// Withholds turns that exceed the whole budget even in their shortest form, so that they do not end the window.
+fn pass_over_too_large(input: &PlanInput, choice: &mut PolicyChoice) {
+    for (at, turn) in input.turns.iter().enumerate() {
+        if choice.reasons[at].is_none() && costs(input, turn).elided > input.budget.prompt {
+            choice.reasons[at] = Some(Reason::TooLarge);
         }
     }
 }

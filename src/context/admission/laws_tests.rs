@@ -823,3 +823,18 @@ fn forms_of_a_turn_cost_what_they_send() {
         [rest + calling + 50 + MESSAGE_FRAMING, rest + calling + 20 + MESSAGE_FRAMING, rest + 4 + MESSAGE_FRAMING];
     assert_eq!(costs, expected);
 }
+
+/// A turn that no request can contain does not end the window.
+#[test]
+fn a_turn_larger_than_the_budget_is_passed_over() {
+    for choose in [TurnSelection::Recent, TurnSelection::Lane] {
+        for anchored in [false, true] {
+            let policy = PolicySpec { choose, anchored, shorten_tools: false, ..PolicySpec::default() };
+            let input = input(&[[10, 1, 1], [900, 1, 1], [10, 1, 1]], policy, 400);
+            let plan = crate::context::plan(&input).ok().unwrap();
+            let left_out = |row: &&Row| row.kind == RowKind::Turn && !row.included();
+            let rows: Vec<_> = plan.rows.iter().filter(left_out).map(|row| (row.atom, &row.reason)).collect();
+            assert_eq!(rows, [(atom(1), &Reason::TooLarge)], "{choose:?}");
+        }
+    }
+}

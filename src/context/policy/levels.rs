@@ -49,13 +49,14 @@ impl LargestParts {
         }
     }
 
-    /// Returns a turn's parts in thousandths of the maxima, rounded.
+    /// Returns a turn's parts in thousandths of the maxima, rounded. References count only if some turn resembles the
+    /// message: the oldest turns have the most later mentions, so otherwise they would displace newer ones.
     fn shares(self, facts: &TurnFacts) -> Self {
         let own = Self::parts(facts);
         let share = |part: i32, largest: i32| if largest > 0 { (part * 1_000 + largest / 2) / largest } else { 0 };
         Self {
             recency: share(own.recency, self.recency),
-            references: share(own.references, self.references),
+            references: if self.likeness > 0 { share(own.references, self.references) } else { 0 },
             likeness: share(own.likeness, self.likeness),
         }
     }
@@ -545,6 +546,9 @@ mod tests {
             |turn: &TurnFacts| priority(turn, largest, false, &spec()).parts.iter().map(|part| part.1).collect();
         let found: [Vec<i32>; 3] = [0, 1, 2].map(|at| parts(&turns[at]));
         assert_eq!(found, [[60, 200, 400, 0], [300, 100, 200, 0], [10, 0, 0, 0]]);
+        let unlike = LargestParts::of(&[facts(540, (4, 4), 0), facts(60, (0, 4), 0)]);
+        let score = |age, later| priority(&facts(age, (later, 4), 0), unlike, false, &spec()).raw;
+        assert!(score(540, 4) < score(60, 0), "references alone keep no old turn");
         let none = LargestParts::of([]);
         assert_eq!(priority(&turns[0], none, false, &spec()).raw, 0, "nothing to compare with");
     }
