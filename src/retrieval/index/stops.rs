@@ -61,7 +61,9 @@ const FILLER: &[&str] = &[
 const PAST: &[&str] = &[
     "earlier", "previously", "last time", "last week", "last month", "last year", "yesterday", "you said", "you told",
     "you mentioned", "you suggested", "you recommended", "you wrote", "i said", "i told you", "i mentioned",
-    "we talked", "we discussed", "we decided", "we agreed", "we said", "we spoke", "remember when", "do you remember",
+    "we talked", "we discussed", "we decided", "we agreed", "we said", "we spoke", "did we talk", "did we discuss",
+    "did we decide", "did we agree", "did we say", "did we choose", "did you say", "did you mention", "did you suggest",
+    "did you recommend", "did i say", "did i tell", "did i mention", "remember when", "do you remember",
     "remind me", "a while ago", "back then", "days ago", "weeks ago", "months ago", "years ago", "vorhin",
     "letzte woche", "gestern", "hast du gesagt", "hattest du", "erinnerst du", "la semana pasada", "ayer", "dijiste",
     "mencionaste", "hier tu", "la semaine dernière", "tu as dit", "tu disais", "tu te souviens", "之前", "上次", "刚才说",
@@ -104,6 +106,7 @@ mod tests {
     #[test]
     fn cues_are_at_word_borders() {
         assert_eq!(past_cue("what you said earlier"), Some("earlier"));
+        assert_eq!(past_cue("when did we talk about the shard?"), Some("did we talk"));
         assert_eq!(past_cue("the players ago"), None);
         assert_eq!(past_cue("我们之前的决定"), Some("之前"));
     }
