@@ -68,7 +68,7 @@ pub struct RunCard {
     /// Number of items that a person's marks included or left out (see [`ContextPlan::marked`]).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub marked: u32,
-    /// Hash of which items these are; `None` in calls of earlier versions.
+    /// Hash of which items these are; `None` without any, and in calls of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marks: Option<Hash>,
     /// The usage that the server reported.
@@ -128,7 +128,7 @@ impl RunCard {
             items,
             attached,
             marked,
-            marks: Some(marks),
+            marks,
             at,
             ..Self::blank(id, session, branch)
         }

@@ -440,8 +440,9 @@ impl ContextPlan {
         attached.fold((0, 0), |(count, tokens), row| (count + 1, tokens + row.tokens))
     }
 
-    /// Returns the number of items that a person's marks include or leave out, and a hash of which items these are.
-    pub fn marked(&self) -> (u32, Hash) {
+    /// Returns the number of items that a person's marks include or leave out, and a hash of which items these are, if
+    /// there are any.
+    pub fn marked(&self) -> (u32, Option<Hash>) {
         let is_marked = |row: &&Row| {
             let is_decided = row.verdict != Verdict::Suggested && row.reason.decided_by() == DecidedBy::Person;
             row.pin.is_some() && is_decided
@@ -449,7 +450,7 @@ impl ContextPlan {
         let mut marked: Vec<(Hash, bool)> =
             self.rows.iter().filter(is_marked).map(|row| (row.atom.key(), row.included())).collect();
         marked.sort_unstable();
-        let hash = Fields::new("marked items").json(&marked).finish();
+        let hash = (!marked.is_empty()).then(|| Fields::new("marked items").json(&marked).finish());
         (u32::try_from(marked.len()).unwrap_or(u32::MAX), hash)
     }
 }

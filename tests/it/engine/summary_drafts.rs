@@ -117,7 +117,7 @@ fn kept_turns_have_their_own_reasons() {
 #[test]
 fn a_preview_says_what_accepting_a_draft_changes() {
     let (_bench, mut client, branch) = bench(12);
-    for (window, is_sent) in [(None, true), (Some(0), false)] {
+    for (window, is_sent) in [(None, true), (Some(3), false)] {
         client.must(Request::Branch(BranchRequest::Override {
             branch,
             overrides: Overrides { window, ..Overrides::default() },

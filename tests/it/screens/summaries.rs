@@ -186,6 +186,7 @@ fn acts(stage: &Stage) -> Vec<SummaryAct> {
 #[test]
 fn draft_beside_its_sources() {
     let mut stage = opened();
+    previewed(&mut stage, &plan_with_summary(true), None);
     pictures("draft", &mut stage);
     stage.press("space");
     draft_arrives(&mut stage, Some(draft(3, vec![kept()])));
