@@ -262,16 +262,19 @@ fn plan_arrives(stage: &mut Stage, plan: ContextPlan) {
 fn acceptance_says_its_effect_before_and_after() {
     let before = fixture::plan(&fixture::story()).est_total;
     let sizes = |after: u32| format!("{} → {} tokens", grouped(before.into()), grouped(after.into()));
-    let sent = format!("Next request: {}; adds 1 summary, removes 1 turn.", sizes(before - 110));
-    let left_out = "The next request stays the same, without the summary. The request would be larger with this summary \
-                    than without it.";
-    for (is_sent, effect) in [(true, sent.as_str()), (false, left_out)] {
+    let sizes = format!("{}; adds 1 summary, removes 1 turn.", sizes(before - 110));
+    let same = "the next request stays the same, without the summary. The request would be larger with this summary than \
+                without it.";
+    for (is_sent, preview, effect) in [
+        (true, format!("Next request if you accept: {sizes}"), format!("Next request: {sizes}")),
+        (false, format!("If you accept, {same}"), same.replacen('t', "T", 1)),
+    ] {
         let mut stage = opened();
         assert!(stage.screen(120, 35).contains("Previewing the next request"));
         let why = Reason::SavesNothing.sentence();
         previewed(&mut stage, &plan_with_summary(is_sent), Some(why.as_str()).filter(|_| !is_sent));
         let screen = stage.screen(250, 40);
-        assert!(screen.contains(&format!("If you accept (a): {effect}")), "{effect}: {screen}");
+        assert!(screen.contains(&preview), "{preview}: {screen}");
         assert_eq!(
             stage.sent.iter().filter(|(_, r)| matches!(r, Request::Plan(PlanRequest::PreviewSummary { .. }))).count(),
             1

@@ -30,8 +30,13 @@ pub struct ChangedSummary {
 }
 
 /// Describes a plan compared with the plan before it, of `before` tokens; `left_out` is why it leaves out a new summary:
-/// `Next request: 3,243 → 3,127 tokens; adds 1 summary, removes 12 turns.`
-pub(crate) fn describe_effect(before: u32, figures: &PlanFigures, left_out: Option<&str>) -> String {
+/// `Next request: 3,243 → 3,127 tokens; adds 1 summary, removes 12 turns.` In a preview, `if_accepted`.
+pub(crate) fn describe_effect(before: u32, figures: &PlanFigures, left_out: Option<&str>, if_accepted: bool) -> String {
+    let (subject, unchanged) = if if_accepted {
+        ("Next request if you accept", "If you accept, the next request stays the same")
+    } else {
+        ("Next request", "The next request stays the same")
+    };
     let sides = [("adds", &figures.gained, figures.sums[0].0), ("removes", &figures.lost, figures.sums[1].0)];
     let mut parts: Vec<String> = sides
         .into_iter()
@@ -42,14 +47,14 @@ pub(crate) fn describe_effect(before: u32, figures: &PlanFigures, left_out: Opti
         parts.push(format!("changes {}", counted(figures.changed.into(), "item")));
     }
     let same = parts.is_empty() && figures.est == before;
-    let sizes = format!("Next request: {} → {} tokens", number(before.into()), number(figures.est.into()));
+    let sizes = format!("{subject}: {} → {} tokens", number(before.into()), number(figures.est.into()));
     let effect = match (parts.is_empty(), same) {
-        (_, true) => "The next request stays the same.".to_owned(),
+        (_, true) => format!("{unchanged}."),
         (true, false) => format!("{sizes}."),
         (false, _) => format!("{sizes}; {}.", parts.join(", ")),
     };
     match left_out {
-        Some(why) if same => format!("The next request stays the same, without the summary. {why}"),
+        Some(why) if same => format!("{unchanged}, without the summary. {why}"),
         Some(why) => format!("{effect} The summary is left out. {why}"),
         None => effect,
     }

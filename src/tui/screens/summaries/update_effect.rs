@@ -57,6 +57,6 @@ pub(crate) fn planned(model: &mut Model, branch: BranchId, plan: &ContextPlan) {
     let Some(changed) = model.drafts.changed.take().filter(|changed| changed.branch == branch) else { return };
     let figures = PlanFigures::of(plan, &changed.before, None, None);
     let left_out = omitted_summary(plan, &changed.before);
-    let effect = describe_effect(changed.before.est_total, &figures, left_out.as_deref());
+    let effect = describe_effect(changed.before.est_total, &figures, left_out.as_deref(), false);
     model.status.say(Severity::Notice, format!("{} {effect}", changed.notice), model.now);
 }

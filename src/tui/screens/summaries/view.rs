@@ -198,14 +198,13 @@ fn facts(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, wid
     }
     let effect = screen.preview.outcome.as_ref().map(|outcome| match outcome {
         Ok(found) => match &found.result {
-            Ok(figures) => describe_effect(found.est, figures, found.left_out.as_deref()),
+            Ok(figures) => describe_effect(found.est, figures, found.left_out.as_deref(), true),
             Err(why) => format!("No request would fit: {why}"),
         },
         Err(why) => format!("No preview: {why}"),
     });
-    let key = view.key_in(Action::AcceptDraft, When::Summaries);
     match effect {
-        Some(effect) => rows.extend(two(&format!("If you accept ({key}): {effect}"), Ink::Text)),
+        Some(effect) => rows.extend(two(&effect, Ink::Text)),
         None if screen.preview.key.is_some() => rows.extend(two("Previewing the next request with it", Ink::Dim)),
         None => {}
     }
