@@ -11,6 +11,7 @@ use crate::tui::theme::Ink;
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use std::ops::Range;
 use std::rc::Rc;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// If the last block has more bytes than this, a part of it is finished early, so that the open part stays small.
 const MAX_OPEN_BYTES: usize = 16 << 10;
@@ -217,12 +218,14 @@ impl GrowingText {
     }
 
     /// Where the last row begins in the text, if the row is prose without markup, which has the same rows in a text that
-    /// begins there.
+    /// begins there. Its first word is complete, so the rows before it stay.
     fn last_prose_row(&self, text: &str, rows: &[Line]) -> Option<usize> {
         let [_, .., last] = rows else { return None };
         let [piece] = last.pieces.as_slice() else { return None };
-        let is_prose = piece.ink == self.ink && piece.link.is_none() && piece.text.starts_with(char::is_alphabetic);
-        text.trim_end().strip_suffix(piece.text.trim_end()).filter(|_| is_prose).map(str::len)
+        let row = piece.text.trim_end();
+        let is_prose = piece.ink == self.ink && piece.link.is_none() && row.starts_with(char::is_alphabetic);
+        let has_words = row.split_word_bounds().nth(2).is_some();
+        text.trim_end().strip_suffix(row).filter(|_| is_prose && has_words).map(str::len)
     }
 
     fn draw(&self, text: &str, part: Range<usize>) -> Vec<Line> {
