@@ -176,15 +176,36 @@ fn stream(bench: &mut Bench, sent: &mut String, tokens: u64) {
         let is_last_of_line = (sent.len() / 5) % 12 == 11;
         sent.push_str(if is_last_of_line { "word\n" } else { "word " });
     }
+    arrives(bench, &sent[from..], sent.len() / 5);
+}
+
+/// A piece of the answer arrives, with which the answer has `tokens` tokens.
+fn arrives(bench: &mut Bench, text: &str, tokens: usize) {
     bench.event(Event::Turn(TurnEvent::Stream {
         branch: MAIN,
         run: RunId(Uuid::from_u128(9)),
-        text: sent[from..].into(),
+        text: text.into(),
         reasoning: String::new(),
-        tokens: u32::try_from(sent.len() / 5).unwrap(),
+        tokens: u32::try_from(tokens).unwrap(),
         certainty: Certainty::Estimated,
         cost_micro: Some(1),
     }));
+}
+
+/// Types while the last line of the answer, of more than 200 KB, grows by words.
+fn long_line(bench: &mut Bench, name: &str, word: &str) {
+    arrives(bench, &format!("\n\n{}", word.repeat(200_000 / word.len())), 50_000);
+    bench.frame();
+    let (mut times, mut allocations) = (Vec::new(), 0);
+    let before = bench.bytes.0.load(Ordering::Relaxed);
+    for _ in 0..60 {
+        arrives(bench, &word.repeat(6), 50_000);
+        let region = Region::new(COUNTING);
+        times.push(bench.press(LETTERS[0]));
+        let made = region.change();
+        allocations += made.allocations + made.reallocations;
+    }
+    report(name, times, bench.bytes.0.load(Ordering::Relaxed) - before, allocations);
 }
 
 fn report(name: &str, mut times: Vec<Duration>, bytes: u64, allocations: usize) {
@@ -246,6 +267,8 @@ fn session() {
     keys(&mut bench, "page up, the same", true, &[Key::PageUp], 600);
     keys(&mut bench, "start and end, the same", true, &[Key::Char('g'), Key::Char('G')], 300);
     bench.press(Key::Esc);
+    long_line(&mut bench, "typing, an answer in one line", "word ");
+    long_line(&mut bench, "typing, an answer in one line of code spans", "`word` ");
     bench.plan(plan);
     println!("what the next request holds: {CANDIDATES} candidates");
     let open = Chord { ctrl: true, ..Chord::plain(Key::Char('o')) };

@@ -245,6 +245,9 @@ impl Core {
             PlanRequest::Preview { branch, draft, items, act } => {
                 return self.preview(ticket, branch, &draft, &items, act);
             }
+            PlanRequest::PreviewSummary { branch, draft, number } => {
+                return self.preview_summary(ticket, branch, &draft, number);
+            }
             PlanRequest::Exact { branch, act: Exact::Weigh { draft, body } } => {
                 return self.submit_edited_body(ticket, branch, draft, body, false);
             }

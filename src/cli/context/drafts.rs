@@ -8,7 +8,7 @@ use crate::cli::stop::Stop;
 use crate::cli::{Run, editor};
 use crate::config::commands::calls::DraftCommand;
 use crate::domain::base::{BranchId, Failure};
-use crate::domain::planning::{ContextPlan, PlanFigures, Row, RowKind};
+use crate::domain::planning::{ContextPlan, PlanFigures, omitted_summary};
 use crate::domain::summary::SummaryDraft;
 use crate::domain::summary::draft::DRAFT_COMMANDS;
 use crate::engine::api::{Draft, Planned, Request, SessionView, SummaryAct, SummaryAnswer};
@@ -94,8 +94,7 @@ pub(super) fn accept_draft(run: &mut Run<'_, '_>, view: &SessionView, draft: &Su
     let Some((before, after)) = before.zip(next_plan(run, view)) else {
         return Ok(Accepted { figures: None, left_out: None });
     };
-    let is_new = |row: &&Row| row.kind == RowKind::Summary && before.rows.iter().all(|other| other.atom != row.atom);
-    let left_out = after.excluded().find(is_new).map(|row| row.reason.sentence());
+    let left_out = omitted_summary(&after, &before);
     Ok(Accepted { figures: Some(PlanFigures::of(&after, &before, None, None)), left_out })
 }
 

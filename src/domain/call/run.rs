@@ -65,9 +65,12 @@ pub struct RunCard {
     pub items: u32,
     /// Tokens of those items.
     pub attached: u32,
-    /// Number of items in the request that a person marked (see [`ContextPlan::marked`]).
+    /// Number of items that a person's marks included or left out (see [`ContextPlan::marked`]).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub marked: u32,
+    /// Hash of which items these are; `None` without any, and in calls of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<Hash>,
     /// The usage that the server reported.
     pub usage: Usage,
     /// Set if the server read far less than was sent.
@@ -112,6 +115,7 @@ impl RunCard {
         at: i64,
     ) -> Self {
         let (items, attached) = plan.attached();
+        let (marked, marks) = plan.marked();
         Self {
             round,
             plan: plan.id,
@@ -123,7 +127,8 @@ impl RunCard {
             est_total: plan.est_total,
             items,
             attached,
-            marked: plan.marked(),
+            marked,
+            marks,
             at,
             ..Self::blank(id, session, branch)
         }

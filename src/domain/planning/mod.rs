@@ -44,4 +44,4 @@ pub use row_matching::Subject;
 pub use settings::Settings;
 pub use tuning::{Adaptive, Lanes, Levels, Milli, Relevance, TurnSelection};
 pub use variant::VariantError;
-pub use what_if::{ActPreview, Alternative, ChangedItem, MovedItem, PlanFigures, WhatIf};
+pub use what_if::{ActPreview, Alternative, ChangedItem, MovedItem, PlanFigures, WhatIf, omitted_summary};

@@ -4,7 +4,7 @@
 
 use super::mode::Mode;
 use super::policy::{Layout, Section};
-use crate::domain::base::hash::Hash;
+use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::named_enum::named_enum;
 use crate::domain::call::tokens::{Certainty, Encoding};
@@ -440,10 +440,18 @@ impl ContextPlan {
         attached.fold((0, 0), |(count, tokens), row| (count + 1, tokens + row.tokens))
     }
 
-    /// Returns the number of included items that a person pinned, leased, or included once.
-    pub fn marked(&self) -> u32 {
-        let marked = self.included().filter(|row| row.pin.is_some() && row.reason.decided_by() == DecidedBy::Person);
-        u32::try_from(marked.count()).unwrap_or(u32::MAX)
+    /// Returns the number of items that a person's marks include or leave out, and a hash of which items these are, if
+    /// there are any.
+    pub fn marked(&self) -> (u32, Option<Hash>) {
+        let is_marked = |row: &&Row| {
+            let is_decided = row.verdict != Verdict::Suggested && row.reason.decided_by() == DecidedBy::Person;
+            row.pin.is_some() && is_decided
+        };
+        let mut marked: Vec<(Hash, bool)> =
+            self.rows.iter().filter(is_marked).map(|row| (row.atom.key(), row.included())).collect();
+        marked.sort_unstable();
+        let hash = (!marked.is_empty()).then(|| Fields::new("marked items").json(&marked).finish());
+        (u32::try_from(marked.len()).unwrap_or(u32::MAX), hash)
     }
 }
 

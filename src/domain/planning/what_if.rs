@@ -45,6 +45,8 @@ pub struct ActPreview {
     pub est: u32,
     /// The figures after the act, compared with the current plan; or why it cannot be sent.
     pub result: Result<PlanFigures, Failure>,
+    /// Why the next call would leave out the summary that the act accepts, as a sentence; `None` otherwise.
+    pub left_out: Option<String>,
 }
 
 /// Figures of a plan.
@@ -138,6 +140,12 @@ impl PlanFigures {
         let percent = |same: u32| u64::from(same) * 100 / u64::from(self.est.max(1));
         self.same.map_or_else(|| "?".to_owned(), |same| format!("{}%", percent(same)))
     }
+}
+
+/// Returns why a plan leaves out a summary that the plan before it does not have, as a sentence; `None` if it does not.
+pub fn omitted_summary(plan: &ContextPlan, before: &ContextPlan) -> Option<String> {
+    let is_new = |row: &&Row| row.kind == RowKind::Summary && before.rows.iter().all(|other| other.atom != row.atom);
+    plan.excluded().find(is_new).map(|row| row.reason.sentence())
 }
 
 /// Returns whether the other side sends the same turn (or a card of it) in another row, or another text of the same

@@ -179,6 +179,13 @@ impl Sessions {
         chain
     }
 
+    /// Returns the summaries that the branch uses once it uses this one.
+    pub(crate) fn summaries_with(&self, branch: &Branch, summary: &Summary) -> Vec<Hash> {
+        let old = self.in_use(branch, summary.kind, &summary.lane).map(|summary| summary.id);
+        let others = branch.summaries.iter().copied().filter(|id| Some(*id) != old && *id != summary.id);
+        others.chain([summary.id]).collect()
+    }
+
     /// Returns the summary of a kind that the branch uses in a lane.
     pub(crate) fn in_use(&self, branch: &Branch, kind: SummaryKind, lane: &str) -> Option<Arc<Summary>> {
         let session = self.of_branch(branch.id).ok()?;

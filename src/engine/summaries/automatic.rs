@@ -251,8 +251,9 @@ impl Core {
         match accepted {
             Ok(Some((summary, Answer::Done(notice)))) => {
                 let (before, after) = (grouped(summary.original_tokens.into()), grouped(summary.tokens.into()));
+                let effect = "Requests contain it instead of these turns unless that makes them larger.";
                 self.notify(format!(
-                    "{notice} ({before} tokens became {after}; the policy accepts drafts automatically.)"
+                    "{notice} {effect} ({before} tokens became {after}; the policy accepts drafts automatically.)"
                 ));
             }
             Ok(_) => {}

@@ -252,10 +252,7 @@ impl Core {
                 .kept("Nothing was changed.")
                 .todo("Draft the summary again."));
         }
-        let mut after = branch.summaries.clone();
-        let old = self.sessions.in_use(&branch, summary.kind, &summary.lane).map(|summary| summary.id);
-        after.retain(|id| Some(*id) != old && *id != summary.id);
-        after.push(summary.id);
+        let after = self.sessions.summaries_with(&branch, &summary);
         let (from, to) = summary.turns;
         let what = format!("summarized turns {from}–{to}");
         let put =
@@ -269,8 +266,7 @@ impl Core {
         })?;
         self.summaries.drafts.waiting.remove(&id);
         self.emit(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
-        let used = "is in use: requests contain it instead of these turns unless that makes them larger";
-        Ok(Answer::Done(format!("The summary of turns {from}–{to} {used}; u undoes it.")))
+        Ok(Answer::Done(format!("Accepted the summary of turns {from}–{to}; u undoes it.")))
     }
 
     /// Rejects a draft; its turns are not summarized automatically again.

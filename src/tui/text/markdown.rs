@@ -11,6 +11,7 @@ use crate::tui::theme::Ink;
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use std::ops::Range;
 use std::rc::Rc;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// If the last block has more bytes than this, a part of it is finished early, so that the open part stays small.
 const MAX_OPEN_BYTES: usize = 16 << 10;
@@ -92,7 +93,8 @@ pub struct GrowingText {
     room: usize,
     ink: Ink,
     look: MarkdownStyle,
-    /// Everything before this byte is finished. A line begins here, unless it is the end of the text.
+    /// Everything before this byte is finished. A line begins here, or a row of a long line of prose, unless it is the
+    /// end of the text.
     finished: usize,
     seen: usize,
     fence: Option<OpenFence>,
@@ -199,13 +201,31 @@ impl GrowingText {
         self.leave_open(text, from);
     }
 
-    /// Lays out the rest of the text, which may still change.
+    /// Lays out the rest of the text, which may still change. Of a long line of prose, only the last row may.
     fn leave_open(&mut self, text: &str, from: usize) {
         let mut rows = self.draw(text, from..text.len());
         if self.is_apart(text, from) {
             rows.insert(0, Line::new());
         }
+        let is_long = text.len() - from > MAX_OPEN_BYTES;
+        if let Some(start) = self.last_prose_row(&text[from..], &rows).filter(|_| is_long) {
+            rows.pop();
+            Rc::make_mut(&mut self.done).append(&mut rows);
+            self.finished = from + start;
+            return;
+        }
         self.open = Rc::new(rows);
+    }
+
+    /// Where the last row begins in the text, if the row is prose without markup, which has the same rows in a text that
+    /// begins there. Its first word is complete, so the rows before it stay.
+    fn last_prose_row(&self, text: &str, rows: &[Line]) -> Option<usize> {
+        let [_, .., last] = rows else { return None };
+        let [piece] = last.pieces.as_slice() else { return None };
+        let row = piece.text.trim_end();
+        let is_prose = piece.ink == self.ink && piece.link.is_none() && row.starts_with(char::is_alphabetic);
+        let has_words = row.split_word_bounds().nth(2).is_some();
+        text.trim_end().strip_suffix(row).filter(|_| is_prose && has_words).map(str::len)
     }
 
     fn draw(&self, text: &str, part: Range<usize>) -> Vec<Line> {
@@ -451,6 +471,24 @@ mod tests {
         let rows = grown(&text, &cuts, 30);
         assert_eq!(rows.len(), 5_000);
         assert_eq!(rows[4_321].plain(), "4321. item 4321");
+    }
+
+    #[test]
+    fn a_long_line_of_prose_is_not_laid_out_again() {
+        let bits = ["word", "-", "1.", "#", ">", "(a)", "日本語", "verylongwordwithoutanyspaceinit", "+", "end:"];
+        let text: String = (0..12_000).map(|n| format!("{} ", bits[n * 7 % 10])).collect();
+        for room in [12, 60] {
+            let mut growing = GrowingText::new(room, Ink::Text, MarkdownStyle::default());
+            let steps = (0..text.len()).step_by(997).filter(|end| text.is_char_boundary(*end));
+            for end in steps.chain([text.len()]) {
+                growing.feed(&text[..end]);
+                let open: usize = growing.open.iter().map(|row| row.plain().len()).sum();
+                assert!(open <= 2 * MAX_OPEN_BYTES, "{open} bytes are laid out again at {end}");
+            }
+            let shown: Vec<String> = growing.done.iter().chain(growing.open.iter()).map(Line::plain).collect();
+            assert!(shown == wrap::rows(text.trim_end(), room, 0), "the rows of the whole line, {room} columns wide");
+            assert!(plain(&text, room) == shown);
+        }
     }
 
     /// Fragments for composing odd Markdown.

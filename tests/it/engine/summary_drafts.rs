@@ -6,12 +6,13 @@ use pleach::domain::base::{BranchId, FailureKind, NodeId};
 use pleach::domain::call::RunStatus;
 use pleach::domain::conversation::{MarkKind, Overrides};
 use pleach::domain::planning::plan::{Reason, Warning};
-use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section};
+use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section, omitted_summary};
 use pleach::domain::summary::{
     KeepReason, SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState,
 };
 use pleach::engine::api::{
-    Act, Answer, BranchAnswer, BranchRequest, ItemName, Request, SessionRequest, SummaryAct, SummaryAnswer, TaskAct,
+    Act, Answer, BranchAnswer, BranchRequest, ItemName, PlanAnswer, PlanRequest, Request, SessionRequest, SummaryAct,
+    SummaryAnswer, TaskAct,
 };
 use std::sync::Arc;
 
@@ -110,6 +111,35 @@ fn kept_turns_have_their_own_reasons() {
     let expected =
         [(2, KeepReason::Pinned), (3, KeepReason::Leased), (4, KeepReason::Included), (5, KeepReason::Excluded)];
     assert_eq!((made.summary.turns, made.stays.as_slice()), ((1, 7), expected.as_slice()));
+}
+
+/// The preview of an acceptance has the plan that follows from it, and changes nothing.
+#[test]
+fn a_preview_says_what_accepting_a_draft_changes() {
+    let (_bench, mut client, branch) = bench(12);
+    for (window, is_sent) in [(None, true), (Some(3), false)] {
+        client.must(Request::Branch(BranchRequest::Override {
+            branch,
+            overrides: Overrides { window, ..Overrides::default() },
+        }));
+        let made = draft(&mut client, branch, None);
+        let before = plan(&mut client, branch);
+        let number = made.number;
+        let preview = PlanRequest::PreviewSummary { branch, draft: message("and now?"), number };
+        let Answer::Plan(PlanAnswer::Preview(found)) = client.must(Request::Plan(preview)) else { panic!() };
+        assert_eq!(plan(&mut client, branch), before, "a preview changes nothing");
+        act(&mut client, branch, SummaryAct::Accept { draft: made.number });
+        let after = plan(&mut client, branch);
+        let figures = found.result.unwrap();
+        assert_eq!((found.present, found.est), (before.id, before.est_total));
+        assert_eq!((figures.plan, figures.est), (after.id, after.est_total));
+        assert_eq!(found.left_out, omitted_summary(&after, &before));
+        assert_eq!(found.left_out.is_none(), is_sent, "window {window:?}: {:?}", found.left_out);
+        client.must(Request::Session(SessionRequest::Undo));
+        assert_eq!(plan(&mut client, branch), before);
+    }
+    let gone = PlanRequest::PreviewSummary { branch, draft: message("and now?"), number: 99 };
+    assert!(client.ask(Request::Plan(gone)).is_err());
 }
 
 #[test]

@@ -115,6 +115,7 @@ pub(crate) fn run(n: u128, user: &Node, answer: &Node) -> RunCard {
         items: 5,
         attached: 612,
         marked: 0,
+        marks: None,
         usage: Usage { prompt: Some(1_204), completion: Some(310), ..Usage::default() },
         short_read: None,
         edited: false,

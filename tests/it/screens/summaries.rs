@@ -4,12 +4,16 @@ use super::Stage;
 use super::fixture::{self, MAIN, NOON, RETRY, node_id};
 use super::pictures::pictures;
 use pleach::domain::base::{Failure, Hash};
+use pleach::domain::call::tokens::grouped;
 use pleach::domain::conversation::{Overrides, Role};
+use pleach::domain::planning::{ActPreview, ContextPlan, PlanFigures, Reason, Row, RowKind, Section, Verdict};
 use pleach::domain::summary::{
     AnchorKind, AutoSummaryOverride, KeepReason, KeptSentence, MissingFact, SourceMessage, SourceTurn, Summary,
     SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState, TurnCover,
 };
-use pleach::engine::api::{Answer, BranchRequest, Event, Request, SummaryAct, SummaryAnswer, SummaryEvent};
+use pleach::engine::api::{
+    Answer, BranchRequest, Event, PlanAnswer, PlanRequest, Request, SummaryAct, SummaryAnswer, SummaryEvent,
+};
 use std::sync::Arc;
 
 fn source_message(turn: u32, role: Role, text: &str) -> SourceMessage {
@@ -182,6 +186,7 @@ fn acts(stage: &Stage) -> Vec<SummaryAct> {
 #[test]
 fn draft_beside_its_sources() {
     let mut stage = opened();
+    previewed(&mut stage, &plan_with_summary(true), None);
     pictures("draft", &mut stage);
     stage.press("space");
     draft_arrives(&mut stage, Some(draft(3, vec![kept()])));
@@ -213,6 +218,95 @@ fn single_keys_decide() {
     assert_eq!(acts(&stage)[3..], wanted);
     draft_arrives(&mut stage, None);
     assert!(stage.model.layers.is_empty(), "a decided draft leaves the screen");
+}
+
+/// Replies to the preview of accepting the draft: the plan afterward, and why it leaves out the summary.
+fn previewed(stage: &mut Stage, after: &ContextPlan, left_out: Option<&str>) {
+    let before = fixture::plan(&fixture::story());
+    let figures = PlanFigures::of(after, &before, None, None);
+    let found = ActPreview {
+        branch: MAIN,
+        present: before.id,
+        est: before.est_total,
+        result: Ok(figures),
+        left_out: left_out.map(str::to_owned),
+    };
+    let wanted = |r: &Request| matches!(r, Request::Plan(PlanRequest::PreviewSummary { number: 3, .. }));
+    stage.reply(wanted, PlanAnswer::Preview(Box::new(found)));
+}
+
+/// The plan of the fixture once it sends a summary (or leaves it out) instead of its first turn.
+fn plan_with_summary(is_sent: bool) -> ContextPlan {
+    let mut plan = fixture::plan(&fixture::story());
+    let row = fixture::row(b"summary", Section::LaneSummary, 144, "summary of turns 1–4 (llm)", Reason::Summary);
+    let mut row = Row { kind: RowKind::Summary, ..row };
+    let out = || Verdict::Out { needed: 0, remedy: None };
+    if is_sent {
+        let turn = plan.rows.iter_mut().find(|row| row.kind == RowKind::Turn && row.included()).unwrap();
+        turn.verdict = out();
+        plan.est_total -= 110;
+    } else {
+        (row.verdict, row.reason) = (out(), Reason::SavesNothing);
+    }
+    plan.rows.push(row);
+    plan.id = Hash::of(&[u8::from(is_sent)]);
+    plan
+}
+
+fn plan_arrives(stage: &mut Stage, plan: ContextPlan) {
+    let generation = stage.model.plan.generation;
+    stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(plan) });
+}
+
+#[test]
+fn acceptance_says_its_effect_before_and_after() {
+    let before = fixture::plan(&fixture::story()).est_total;
+    let sizes = |after: u32| format!("{} → {} tokens", grouped(before.into()), grouped(after.into()));
+    let sizes = format!("{}; adds 1 summary, removes 1 turn.", sizes(before - 110));
+    let same = "the next request stays the same, without the summary. The request would be larger with this summary than \
+                without it.";
+    for (is_sent, preview, effect) in [
+        (true, format!("Next request if you accept: {sizes}"), format!("Next request: {sizes}")),
+        (false, format!("If you accept, {same}"), same.replacen('t', "T", 1)),
+    ] {
+        let mut stage = opened();
+        assert!(stage.screen(120, 35).contains("Previewing the next request"));
+        let why = Reason::SavesNothing.sentence();
+        previewed(&mut stage, &plan_with_summary(is_sent), Some(why.as_str()).filter(|_| !is_sent));
+        let screen = stage.screen(250, 40);
+        assert!(screen.contains(&preview), "{preview}: {screen}");
+        assert_eq!(
+            stage.sent.iter().filter(|(_, r)| matches!(r, Request::Plan(PlanRequest::PreviewSummary { .. }))).count(),
+            1
+        );
+        stage.press("a");
+        draft_arrives(&mut stage, None);
+        let done = "Accepted the summary of turns 1–4; u undoes it.";
+        let accepts = |r: &Request| matches!(r, Request::Summary { act: SummaryAct::Accept { .. }, .. });
+        stage.reply(accepts, Answer::Done(done.into()));
+        let notice = |stage: &Stage| stage.model.status.shown().map(|shown| shown.text.clone());
+        assert_eq!(notice(&stage).as_deref(), Some(done), "the plan is not known yet");
+        plan_arrives(&mut stage, plan_with_summary(is_sent));
+        assert_eq!(notice(&stage), Some(format!("{done} {effect}")));
+        stage.press("esc");
+        plan_arrives(&mut stage, fixture::plan(&fixture::story()));
+        assert_eq!(notice(&stage), None, "it is said once");
+    }
+}
+
+#[test]
+fn the_list_says_why_a_summary_is_not_sent() {
+    let mut stage = fixture::opened();
+    plan_arrives(&mut stage, plan_with_summary(false));
+    stage.type_text("/capsules").press("enter");
+    let listed = |r: &Request| matches!(r, Request::Summary { act: SummaryAct::List, .. });
+    let made = summary(BODY, SummarySource::Llm, Vec::new());
+    let card = SummaryCard { included: true, summary: Arc::new(made), ..card(BODY, (1, 4), SummaryState::Fresh, 2) };
+    stage.reply(listed, SummaryAnswer::Summaries(vec![card]));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("The request would be larger with this summary than without it."), "{screen}");
+    plan_arrives(&mut stage, plan_with_summary(true));
+    assert!(stage.screen(120, 35).contains("Included in the next request."));
 }
 
 #[test]

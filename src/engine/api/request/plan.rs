@@ -29,6 +29,13 @@ pub enum PlanRequest {
     /// Preview an act on items: the items that it would add to the next call, and the items that it would displace.
     /// Changes nothing. A newer preview replaces an older one.
     Preview { branch: BranchId, draft: Draft, items: Vec<ItemName>, act: Act },
+    /// The same for accepting the draft of a summary.
+    PreviewSummary {
+        branch: BranchId,
+        draft: Draft,
+        /// Number of the draft.
+        number: u64,
+    },
     /// Show the exact bytes of a request, or count or send an edited body.
     Exact { branch: BranchId, act: Exact },
     /// Show the text of a row of the last plan drawn for a branch, as it will be sent.
@@ -66,7 +73,11 @@ impl PlanRequest {
     #[deny(clippy::wildcard_enum_match_arm, reason = "a new request must not compile without this answer")]
     pub(crate) fn plans_with_tools(&self) -> bool {
         match self {
-            Self::Replan { .. } | Self::WhatIf { .. } | Self::Preview { .. } | Self::Exact { .. } => true,
+            Self::Replan { .. }
+            | Self::WhatIf { .. }
+            | Self::Preview { .. }
+            | Self::PreviewSummary { .. }
+            | Self::Exact { .. } => true,
             Self::RowText { .. } | Self::WireText { .. } | Self::Why { .. } | Self::Retrieve { .. } => false,
         }
     }

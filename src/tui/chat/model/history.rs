@@ -1,6 +1,7 @@
 //! Sent and cleared messages that can be recalled into the composer.
 //! Not for: the composer's text (`composer`).
 
+use super::composer::text::same_text;
 use std::sync::Arc;
 
 /// How many messages are kept.
@@ -9,33 +10,31 @@ const LIMIT: usize = 100;
 /// The history of messages.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// The messages, oldest first.
+    /// The messages as drafts are saved (with marks around folded texts), oldest first.
     texts: Vec<Arc<str>>,
     /// Index of the recalled message, while one is shown.
     shown: Option<usize>,
 }
 
 impl History {
-    /// Adds a message as the newest, unless it is blank or equals the newest.
+    /// Adds a message as the newest, unless it is blank. It replaces the newest if that has the same text.
     pub fn remember(&mut self, text: &Arc<str>) {
-        if !text.trim().is_empty() && self.texts.last() != Some(text) {
-            self.texts.push(text.clone());
-            if self.texts.len() > LIMIT {
-                self.texts.remove(0);
-            }
+        if text.trim().is_empty() {
+            return;
         }
+        self.texts.pop_if(|newest| same_text(newest, text));
+        if self.texts.len() == LIMIT {
+            self.texts.remove(0);
+        }
+        self.texts.push(text.clone());
     }
 
-    /// Inserts messages of earlier runs of the program, oldest first, before the messages of this run.
+    /// Inserts earlier messages, oldest first, before the messages of this run of the program, which may be among them.
     pub fn seed(&mut self, earlier: impl Iterator<Item = Arc<str>>) {
         let own = std::mem::take(&mut self.texts);
-        for text in earlier.chain(own).filter(|text| !text.trim().is_empty()) {
-            if self.texts.last() != Some(&text) {
-                self.texts.push(text);
-            }
-        }
-        let over = self.texts.len().saturating_sub(LIMIT);
-        self.texts.drain(..over);
+        let is_own = |text: &Arc<str>| own.iter().any(|known| same_text(known, text));
+        let older: Vec<_> = earlier.filter(|text| !is_own(text)).collect();
+        older.iter().chain(&own).for_each(|text| self.remember(text));
         self.shown = None;
     }
 

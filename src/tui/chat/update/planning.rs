@@ -7,6 +7,7 @@ use crate::engine::api::{Answer, PlanAnswer, PlanRequest, Planned};
 use crate::tui::chat::model::pending::TurnPending;
 use crate::tui::chat::model::plan::DisplayedPlan;
 use crate::tui::screens::request::model::{Content, RequestScreen};
+use crate::tui::screens::summaries::update_effect;
 use crate::tui::update::effects::show_answer;
 use crate::tui::update::prelude::*;
 
@@ -60,6 +61,9 @@ fn show(model: &mut Model, shown: DisplayedPlan) {
         for overlay in model.layers.all_mut::<RequestScreen>().filter(|overlay| overlay.sent().is_none()) {
             overlay.show(content.clone());
         }
+    }
+    if let Planned::Plan { plan, .. } = &shown.solved {
+        update_effect::planned(model, shown.branch, plan);
     }
     model.plan.reused(&shown);
     model.plan.outdated = false;

@@ -149,7 +149,7 @@ fn page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Paragrap
         }
     }
     if view.model.facts.first_start || problem.is_some() {
-        page.extend(found(view, width));
+        page.extend(found(view, problem.is_some_and(|failure| !failure.todo.is_empty()), width));
     }
     page
 }
@@ -171,8 +171,9 @@ fn steps(view: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Li
     all.iter().zip(&keys).flat_map(one).collect()
 }
 
-/// The model servers, by state: running, not running, without a key; and how to configure one.
-fn found(view: &ViewContext<'_>, width: usize) -> Vec<Paragraph> {
+/// The model servers, by state: running, not running, without a key; and how to configure one. `has_remedy` if the page
+/// says already what to set.
+fn found(view: &ViewContext<'_>, has_remedy: bool, width: usize) -> Vec<Paragraph> {
     let findings = &view.model.engine.findings;
     if findings.is_empty() {
         let rows = vec![Line::of(Ink::Dim, "Looking for model servers…")];
@@ -194,11 +195,12 @@ fn found(view: &ViewContext<'_>, width: usize) -> Vec<Paragraph> {
             rows.extend(TextRows::plain(&format!("{sign} {text} {}", names.join(", ")), width, Ink::Dim));
         }
     }
-    let how = [
-        "For a real model, set OPENAI_API_KEY (or another key) and restart pleach;",
-        "for your own server, set OPENAI_BASE_URL=http://localhost:PORT/v1;",
+    let key = "For a real model, set OPENAI_API_KEY (or another key) and restart pleach.";
+    let server = [
+        "For your own server, set OPENAI_BASE_URL=http://localhost:PORT/v1,",
         "or add a profile to config.toml (`pleach config path` prints its path).",
     ];
-    let how = how.iter().flat_map(|text| TextRows::plain(text, width, Ink::Text)).collect();
+    let how = Some(key).filter(|_| !has_remedy).into_iter().chain(server);
+    let how = how.flat_map(|text| TextRows::plain(text, width, Ink::Text)).collect();
     vec![Paragraph { rank: 4, gap: true, rows }, Paragraph { rank: 3, gap: false, rows: how }]
 }

@@ -286,10 +286,9 @@ impl BlockBuilder<'_> {
     fn foot(&self, at: usize, head: &NodeHead) -> Vec<Line> {
         let mut rows = Vec::new();
         if head.role == Role::User
-            && let Some(run) =
-                self.session.run_of_user(head.id).filter(|run| run.items > 0 || run.marked > 0 || run.edited)
+            && let Some(run) = self.session.run_of_user(head.id)
         {
-            rows.push(self.attached(run));
+            rows.extend(self.attached(run, self.has_new_marks(at, run)));
         }
         if let Some(short) = self.session.short_read_at(&self.model.conversation.path, at) {
             let wrapped = |ink, text: &str| TextRows::plain(text, usize::from(self.width).max(3) - 2, ink);
@@ -350,9 +349,17 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// The items that the mode added to the request, and the number of items that a person marked:
+    /// Whether a call has other marked items than the call of the turn before it.
+    fn has_new_marks(&self, at: usize, run: &RunCard) -> bool {
+        let mut earlier = self.model.conversation.path[..at].iter().rev().map(|slot| self.session.tree.head(*slot).id);
+        let is_other = |before: &RunCard| (before.marked, before.marks) != (run.marked, run.marks);
+        run.marked > 0 && earlier.find_map(|node| self.session.run_of_user(node)).is_none_or(is_other)
+    }
+
+    /// What is unusual about a request: the items that the mode added, and the number of items that a person marked if
+    /// the marks changed; None if nothing is.
     /// `└ Light added 5 items, 612 tokens · 1 marked item · Ctrl+O shows the request`
-    fn attached(&self, run: &RunCard) -> Line {
+    fn attached(&self, run: &RunCard, has_new_marks: bool) -> Option<Line> {
         let dot = self.dot();
         let key = self.model.keys.key_of(Action::NextRequest).unwrap_or_default();
         let mut facts = Vec::new();
@@ -363,8 +370,9 @@ impl BlockBuilder<'_> {
             let (items, tokens) = (text::counted(u64::from(run.items), "item"), text::short(u64::from(run.attached)));
             facts.push(format!("{} added {items}, {tokens} tokens", run.mode.title()));
         }
-        facts.extend((run.marked > 0).then(|| text::counted(u64::from(run.marked), "marked item")));
-        Line::of(Ink::Dim, &format!("{} {}{dot}{key} shows the request", self.theme.glyphs.under, facts.join(&dot)))
+        facts.extend(has_new_marks.then(|| text::counted(u64::from(run.marked), "marked item")));
+        let line = format!("{} {}{dot}{key} shows the request", self.theme.glyphs.under, facts.join(&dot));
+        (!facts.is_empty()).then(|| Line::of(Ink::Dim, &line))
     }
 
     fn tail(&self, branch: BranchId, cache: &mut Cache) -> Block {

@@ -2,7 +2,9 @@
 //! Not for: writing them (the engine).
 
 pub mod model;
+pub mod model_effect;
 pub(crate) mod update;
+pub(crate) mod update_effect;
 pub(crate) mod update_modules;
 pub(crate) mod view;
 pub(crate) mod view_accepted;
@@ -53,6 +55,14 @@ impl Screen for DraftScreen {
     fn next_pane(&mut self, step: i64) -> Outcome {
         self.focus_next(step);
         Outcome::Done
+    }
+
+    fn after(&self) -> Option<Run> {
+        Some(update_effect::request_preview)
+    }
+
+    fn due(&self, _now: u64) -> Option<u64> {
+        self.preview.due
     }
 }
 

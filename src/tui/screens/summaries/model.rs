@@ -1,6 +1,7 @@
 //! State of the summaries: drafts that wait or are being written, the screen of a draft, and the list of summaries.
 //! Not for: the keys (`update`).
 
+use super::model_effect::{AcceptancePreview, ChangedSummary, PreviewKey};
 use crate::domain::base::BranchId;
 use crate::domain::call::tokens::counted;
 use crate::domain::summary::draft::SALIENT;
@@ -64,6 +65,8 @@ pub struct Drafts {
     pub parts: BTreeMap<u64, PendingModuleSummary>,
     /// The last notice about an automatic draft.
     pub last_notice: Option<String>,
+    /// A changed summary whose effect on the next request is not known yet.
+    pub changed: Option<ChangedSummary>,
 }
 
 /// A part of the draft screen.
@@ -107,6 +110,8 @@ pub struct DraftScreen {
     pub follow: bool,
     /// Rows of the draft, rows of the sources, and height of the focused part, as last drawn.
     pub seen: (usize, usize, usize),
+    /// What accepting the draft would change in the next request.
+    pub preview: AcceptancePreview,
 }
 
 impl DraftScreen {
@@ -122,6 +127,7 @@ impl DraftScreen {
             source_scroll: 0,
             follow: false,
             seen: (0, 0, 1),
+            preview: AcceptancePreview::default(),
         };
         if let Some(draft) = draft {
             screen.show(draft);
@@ -268,8 +274,10 @@ pub enum SummaryPending {
     },
     /// To list the accepted summaries.
     List,
-    /// To change an accepted summary; the list is loaded again afterward.
-    Change,
+    /// To accept a draft, or to change an accepted summary; an open list is loaded again afterward.
+    Change(BranchId),
+    /// To preview the acceptance of a draft.
+    Preview(PreviewKey),
     /// To stop module summaries; the requests that write them report the outcome.
     Stop,
 }

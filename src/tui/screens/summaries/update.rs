@@ -2,6 +2,7 @@
 //! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::{DraftScreen, Item, Part, SummaryList, SummaryPending};
+use super::update_effect;
 use crate::domain::base::{BranchId, Failure};
 use crate::domain::summary::{SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState};
 use crate::engine::api::{Answer, Request, SummaryAct, SummaryAnswer};
@@ -32,14 +33,15 @@ pub(crate) fn answered(
             fill_list(model, Vec::new());
             show_failure(model, &failure);
         }
-        (P::Change, Ok(answer)) => {
+        (P::Change(branch), Ok(answer)) => {
             if let Answer::Done(text) = answer {
-                model.status.say(Severity::Notice, text, model.now);
+                update_effect::changed(model, branch, text);
             }
             reload_list(model, out);
         }
+        (P::Preview(key), result) => update_effect::previewed(model, key, result),
         (P::Stop, _) => {}
-        (P::Draft(_) | P::Edit { .. } | P::List | P::Change, result) => show_answer(model, result),
+        (P::Draft(_) | P::Edit { .. } | P::List | P::Change(_), result) => show_answer(model, result),
     }
 }
 
@@ -108,7 +110,7 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
     };
     let number = draft.number;
     match decision {
-        DraftDecision::Accept => ask(model, branch, SummaryAct::Accept { draft: number }, out),
+        DraftDecision::Accept => change(model, branch, SummaryAct::Accept { draft: number }, out),
         DraftDecision::Reject if loss(&draft).is_some() => {
             confirm(model, &draft, "Discard this draft?", "yes, discard it", Act::RejectDraft(branch));
         }
@@ -161,6 +163,11 @@ pub(crate) fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn ask(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>) {
     send(model, Request::Summary { branch, act }, Pending::Act, out);
+}
+
+/// Changes the summaries in use; a notice says the effect on the next request.
+fn change(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>) {
+    send(model, Request::Summary { branch, act }, SummaryPending::Change(branch), out);
 }
 
 /// Opens the draft's text for editing; the sentences kept word for word are added to it again afterward.
@@ -263,7 +270,7 @@ pub(crate) fn undo_summary(model: &mut Model, out: &mut Vec<Cmd>) {
     } else {
         (current, SummaryAct::UndoLevel { kind: SummaryKind::Lane })
     };
-    send(model, Request::Summary { branch, act }, SummaryPending::Change, out);
+    change(model, branch, act, out);
 }
 
 /// Writes a summary again: a draft by the other author, a summary of the list by its own author.

@@ -10,9 +10,9 @@
 //! Not for: the list of summaries in use (`view_accepted`).
 
 use super::model::{DraftScreen, Item, Part};
+use super::model_effect::describe_effect;
 use crate::domain::base::Hash;
 use crate::domain::conversation::Role;
-use crate::domain::planning::{Row, RowKind};
 use crate::domain::summary::{KeepReason, SourceTurn, Summary, SummaryAuthor, SummaryDraft, SummarySource};
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
@@ -190,27 +190,25 @@ fn facts(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, wid
     rows.extend(two(&by, Ink::Text));
     let mut notes = draft.warnings.clone();
     notes.extend(staying(draft));
-    notes.extend(sent_now(view, draft));
     if let Some(making) = view.model.drafts.making.get(&screen.branch) {
         notes.insert(0, making_words(view, making));
     }
     if !notes.is_empty() {
         rows.extend(two(&notes.join(" "), Ink::Warn));
     }
+    let effect = screen.preview.outcome.as_ref().map(|outcome| match outcome {
+        Ok(found) => match &found.result {
+            Ok(figures) => describe_effect(found.est, figures, found.left_out.as_deref(), true),
+            Err(why) => format!("No request would fit: {why}"),
+        },
+        Err(why) => format!("No preview: {why}"),
+    });
+    match effect {
+        Some(effect) => rows.extend(two(&effect, Ink::Text)),
+        None if screen.preview.key.is_some() => rows.extend(two("Previewing the next request with it", Ink::Dim)),
+        None => {}
+    }
     rows
-}
-
-/// Says how many of the draft's turns the next request sends now, which the summary would replace; `None` if it sends
-/// none of them.
-fn sent_now(view: &ViewContext<'_>, draft: &SummaryDraft) -> Option<String> {
-    let plan = view.model.plan.plan(draft.branch)?;
-    let (first, last) = draft.summary.turns;
-    let is_sent = |row: &&Row| {
-        let covers = row.source.turn.is_some_and(|turn| (first..=last).contains(&turn));
-        row.kind == RowKind::Turn && row.included() && covers && row.pin.is_none()
-    };
-    let count = plan.rows.iter().filter(is_sent).count();
-    (count > 0).then(|| format!("The next request sends {count} of these turns in full; if you accept, the summary."))
 }
 
 /// Compares the tokens: `4,310 → 512 tokens (estimated), 8.4 times shorter`

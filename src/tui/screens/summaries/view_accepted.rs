@@ -5,6 +5,7 @@ use super::model::SummaryList;
 use super::view::{tokens_words, writer};
 use crate::domain::conversation::Lane;
 use crate::domain::conversation::lane_use;
+use crate::domain::planning::{Row, RowKind};
 use crate::domain::summary::{SummaryCard, SummaryState};
 use crate::tui::view::prelude::*;
 
@@ -89,14 +90,26 @@ fn detail(view: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
         facts.push(format!("replaces {} earlier {earlier}", card.depth));
     }
     let mut rows = TextRows::plain(&facts.join(&dot), room, Ink::Dim);
-    let stands = if card.included { "Included in the next request." } else { why_not(card) };
-    rows.extend(TextRows::plain(stands, room, if card.included { Ink::Good } else { Ink::Warn }));
+    let (is_sent, stands) = match row_of(view, card) {
+        Some(row) if !row.included() => (false, row.reason.sentence()),
+        Some(_) | None if card.included => (true, "Included in the next request.".to_owned()),
+        Some(_) | None => (false, why_not(card).to_owned()),
+    };
+    rows.extend(TextRows::plain(&stands, room, if is_sent { Ink::Good } else { Ink::Warn }));
     rows.push(Line::new());
     match &summary.text {
         Some(text) => rows.extend(TextRows::all(text, room, Ink::Text)),
         None => rows.push(Line::of(Ink::Dim, "The text was deleted with a message.")),
     }
     rows
+}
+
+/// The summary's row in the displayed plan, found by the end of its title.
+fn row_of<'a>(view: &'a ViewContext<'_>, card: &SummaryCard) -> Option<&'a Row> {
+    let ((from, to), author) = (card.summary.turns, card.summary.source.name());
+    let plan = view.model.plan.plan(view.model.branch()?.id)?;
+    let title = format!("summary of turns {from}–{to} ({author})");
+    plan.rows.iter().find(|row| row.kind == RowKind::Summary && row.title.ends_with(&title))
 }
 
 /// Why a summary is not included.

@@ -4,6 +4,7 @@
 use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN, text_node};
 use crate::screens::pictures::pictures;
+use pleach::domain::base::Hash;
 use pleach::domain::call::{RunCard, RunStatus, UseCount};
 use pleach::domain::conversation::{End, Role};
 use pleach::engine::api::{Answer, Event, Request, SessionRequest, TurnEvent};
@@ -214,6 +215,28 @@ fn a_pin_that_went_along_has_a_line_under_the_question() {
     view.runs = vec![RunCard { items: 0, attached: 0, marked: 1, ..fixture::run(2, &nodes[4], &nodes[5]) }];
     let screen = fixture::open(nodes, view).screen(120, 35);
     assert!(screen.contains("└ 1 marked item · Ctrl+O shows the request"), "{screen}");
+}
+
+#[test]
+fn the_line_about_marked_items_is_shown_where_they_changed() {
+    let nodes = fixture::story();
+    let lines = |marks: [(u32, Option<&[u8]>); 2]| {
+        let mut view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", Some(&nodes[5]), None)]);
+        let run = |n: u128, at: usize| {
+            let (marked, marks) = marks[at];
+            let run = fixture::run(n, &nodes[4 * at], &nodes[4 * at + 1]);
+            RunCard { items: 0, attached: 0, marked, marks: marks.map(Hash::of), ..run }
+        };
+        view.runs = vec![run(1, 0), run(2, 1)];
+        let screen = fixture::open(nodes.clone(), view).screen(120, 60);
+        screen.matches("shows the request").count()
+    };
+    let (one, other) = (Some(&b"one"[..]), Some(&b"other"[..]));
+    assert_eq!(lines([(1, one), (1, one)]), 1, "the same mark is not mentioned again");
+    assert_eq!(lines([(1, one), (1, other)]), 2, "another mark is");
+    assert_eq!(lines([(1, one), (2, other)]), 2, "one more mark is");
+    assert_eq!(lines([(1, one), (0, None)]), 1, "without marks, nothing is unusual");
+    assert_eq!(lines([(1, None), (1, None)]), 1, "calls of earlier versions");
 }
 
 #[test]

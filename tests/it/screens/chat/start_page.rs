@@ -17,7 +17,7 @@ fn first_start() {
     stage.model.facts.first_start = true;
     let mut settings = fixture::settings();
     let failure = Failure::new(FailureKind::Config, "No model server is set up yet.");
-    settings.ready = Err(failure.todo("Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own."));
+    settings.ready = Err(failure.todo("Set OPENAI_API_KEY in the environment, or api_key_cmd in the settings."));
     stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(settings) }));
     let finding = |subject: &str, ok, text: &str| Finding {
         subject: subject.into(),
@@ -33,6 +33,10 @@ fn first_start() {
     ];
     stage.reply(|request| matches!(request, Request::Program(ProgramRequest::Doctor)), ProgramAnswer::Doctor(findings));
     pictures("first_start", &mut stage);
+    for (width, height) in [(80, 24), (120, 35)] {
+        let screen = stage.screen(width, height);
+        assert_eq!(screen.matches("OPENAI_API_KEY").count(), 1, "at {width}x{height}: {screen}");
+    }
     let ready = SessionEvent::Settings { branch: MAIN, settings: Box::new(fixture::settings()) };
     for stage in [
         &mut stage,

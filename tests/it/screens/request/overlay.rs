@@ -144,7 +144,7 @@ fn preview(lost: Vec<MovedItem>) -> Box<ActPreview> {
             after: 60,
         }],
     };
-    Box::new(ActPreview { branch: MAIN, present: plan().id, est: 5_213, result: Ok(figures) })
+    Box::new(ActPreview { branch: MAIN, present: plan().id, est: 5_213, result: Ok(figures), left_out: None })
 }
 
 fn lost() -> Vec<MovedItem> {

@@ -2,7 +2,7 @@
 //! cleared messages.
 //! Not for: the text in the composer (`text`), or saving drafts (`update::composing`).
 
-use super::text::{FOLD_MARK, ReplacedDraft, Saved, visible};
+use super::text::{FOLD_MARK, ReplacedDraft, Saved, presumed_paste, visible};
 use super::{Composer, DraftKind, area, line_ends};
 use crate::domain::base::{BranchId, NodeId};
 use crate::tui::chat::model::queue::joined;
@@ -71,9 +71,9 @@ impl Composer {
         if self.history.is_shown() {
             return;
         }
-        let text = self.text();
-        self.history.remember(&text);
-        self.cleared.push(text);
+        let [_, stored] = self.whole().clone();
+        self.history.remember(&stored);
+        self.cleared.push(stored);
     }
 
     /// Replaces the text by the beginning of a command, and moves a text that was not sent to the history. Returns
@@ -96,8 +96,9 @@ impl Composer {
     /// Adds a sent text to the history and clears the composer. Restores the draft that a recalled or edited message
     /// replaced.
     pub fn sent(&mut self, text: &Arc<str>) {
+        let [now, stored] = self.whole().clone();
         let below = self.draft_below.take();
-        self.history.remember(text);
+        self.history.remember(&if now == *text { stored } else { presumed_paste(text) });
         if self.kind == DraftKind::Message {
             self.clear();
             self.put_back(below.unwrap_or_default());
@@ -160,8 +161,9 @@ impl Composer {
 
     /// Adds a text to the history, and marks it to be saved for later runs of the program.
     pub fn keep_in_history(&mut self, text: &Arc<str>) {
-        self.history.remember(text);
-        self.cleared.push(text.clone());
+        let stored = presumed_paste(text);
+        self.history.remember(&stored);
+        self.cleared.push(stored);
     }
 
     /// The unsent text kept for a branch, as it is saved.
@@ -199,12 +201,17 @@ impl Composer {
     pub fn restore(&mut self, branch: BranchId, text: &Arc<str>) {
         if self.saved_drafts.insert(branch, Some(text.clone())).is_none() && !self.drafts.contains_key(&branch) {
             let mut other = Self::default();
-            for (at, part) in text.split(FOLD_MARK).enumerate() {
-                other.insert(line_ends(part), at % 2 == 1 || part.len() > MAX_TYPED_BYTES);
-            }
+            other.insert_stored(text);
             let lines = other.area.lines().to_vec();
             let saved = Saved { lines, pastes: other.pastes, ..Saved::default() };
             self.drafts.insert(branch, saved);
+        }
+    }
+
+    /// Inserts a text as drafts are saved, with its folds.
+    fn insert_stored(&mut self, text: &str) {
+        for (at, part) in text.split(FOLD_MARK).enumerate() {
+            self.insert(line_ends(part), at % 2 == 1 || part.len() > MAX_TYPED_BYTES);
         }
     }
 
@@ -215,7 +222,8 @@ impl Composer {
             texts.sort_by_key(|(at, _)| *at);
             texts.into_iter().map(|(_, text)| text)
         };
-        let (sent, cleared) = (earlier.collect(), std::mem::take(&mut self.cleared_before));
+        let sent = earlier.map(|(at, text)| (at, presumed_paste(&text))).collect();
+        let cleared = std::mem::take(&mut self.cleared_before);
         self.history.seed(by_time(sent).chain(by_time(cleared)));
     }
 
@@ -229,7 +237,7 @@ impl Composer {
         self.clear();
         match found {
             Some(text) => {
-                self.paste(&text);
+                self.insert_stored(&text);
                 self.area.move_cursor(CursorMove::Bottom);
                 self.area.move_cursor(CursorMove::End);
                 self.draft_below = draft;
@@ -244,9 +252,9 @@ impl Composer {
     /// Adds the draft that a recalled message replaced to the history, because that message is now the draft.
     pub(super) fn keep_replaced_draft(&mut self) {
         if let Some(draft) = self.draft_below.take() {
-            let text = draft.text();
-            self.history.remember(&text);
-            self.cleared.push(text);
+            let stored = draft.stored();
+            self.history.remember(&stored);
+            self.cleared.push(stored);
         }
     }
 }

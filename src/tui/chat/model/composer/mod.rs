@@ -14,7 +14,7 @@ use crate::domain::planning::{Draft, DraftKind, SearchChoice};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use text::{Attached, FOLD_MARK, Paste, ReplacedDraft, Saved, expand};
+use text::{Attached, FOLD_MARK, Paste, ReplacedDraft, Saved, expand, is_long};
 use tui_textarea::{CursorMove, TextArea, WrapMode};
 
 /// A paste with more characters than this is folded.
@@ -203,8 +203,8 @@ impl Composer {
             text.truncate(text.trim_end_matches('\n').len());
         }
         let is_part = in_command && text.contains('\n');
-        let is_long = text.chars().nth(FOLD_CHARS).is_some() || text.matches('\n').count() >= FOLD_LINES;
-        self.insert(text, is_part || is_long);
+        let folds = is_part || is_long(&text);
+        self.insert(text, folds);
     }
 
     /// Inserts a text, folded if `folds`, or if it cannot be shown as it is.
@@ -427,6 +427,39 @@ mod tests {
         composer.paste("//etc/hosts");
         assert!(!composer.commanding());
         assert_eq!(&*composer.text(), "/etc/hosts");
+    }
+
+    /// Text that was typed around a paste is shown again, however the message came into the history.
+    #[test]
+    fn a_recalled_message_folds_only_its_pastes() {
+        let long = "row\n".repeat(FOLD_LINES + 1);
+        let written = || {
+            let mut composer = Composer::default();
+            ["look at ", &long, " and answer"].iter().for_each(|part| composer.paste(part));
+            composer
+        };
+        let (shown, text) = (written().first_line().to_owned(), written().text());
+        let mut sent = written();
+        sent.sent(&text);
+        let mut cleared = written();
+        cleared.move_to_history();
+        cleared.clear();
+        let mut replaced = written();
+        replaced.history.remember(&Arc::from("older"));
+        assert!(replaced.recall(true));
+        replaced.edit();
+        replaced.clear();
+        for mut composer in [sent, cleared, replaced] {
+            composer.seed([(0, text.clone())].into_iter());
+            assert!(composer.recall(true));
+            assert_eq!((composer.first_line(), composer.pastes().count()), (shown.as_str(), 1));
+            assert_eq!(composer.text(), text);
+        }
+        // Nobody knows what was pasted into a message of an earlier run.
+        let mut composer = Composer::default();
+        composer.seed([(0, text.clone()), (1, "short".into())].into_iter());
+        assert!(composer.recall(true) && composer.recall(true) && !composer.recall(true));
+        assert!(composer.first_line().starts_with("[pasted "), "{}", composer.first_line());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The text of a message with its folded pastes and attached files.
 //! Not for: editing the text (`composer`).
 
-use super::{DraftKind, line_ends};
+use super::{DraftKind, FOLD_CHARS, FOLD_LINES, line_ends};
 use crate::domain::conversation::attachment;
 use crate::tui::chat::model::complete::named;
 use std::fmt::Write as _;
@@ -62,6 +62,21 @@ pub(super) const FOLD_MARK: char = '\u{fdd0}';
 /// The text of a saved draft.
 pub(crate) fn without_marks(stored: &str) -> String {
     stored.replace(FOLD_MARK, "")
+}
+
+/// Whether two texts, as drafts are saved, are the same apart from their folds.
+pub(crate) fn same_text(a: &str, b: &str) -> bool {
+    a.split(FOLD_MARK).flat_map(str::bytes).eq(b.split(FOLD_MARK).flat_map(str::bytes))
+}
+
+/// A text of which nobody knows which parts were pasted, as a draft is saved: folded if a paste of it would be.
+pub(super) fn presumed_paste(text: &Arc<str>) -> Arc<str> {
+    if is_long(text) { format!("{FOLD_MARK}{text}{FOLD_MARK}").into() } else { text.clone() }
+}
+
+/// Whether a paste is folded because of its length.
+pub(super) fn is_long(text: &str) -> bool {
+    text.chars().nth(FOLD_CHARS).is_some() || text.matches('\n').count() >= FOLD_LINES
 }
 
 /// Appends a file in a fence that its text cannot close.
