@@ -238,4 +238,53 @@ mod tests {
             assert_eq!((sent, omitted), (vec![false, older, true], vec![Reason::SoftTarget { tokens: 60 }]));
         }
     }
+
+    /// Returns the outcome for an input that offers the request, with 21 tokens beside the turns.
+    fn outcome_of(input: &PlanInput) -> Option<StateRequestOutcome> {
+        admit(input, |admitted| outcome(input, admitted)).ok().unwrap()
+    }
+
+    #[test]
+    fn every_outcome_of_the_request_is_told() {
+        let not_needed = |turns| Some(StateRequestOutcome::NotNeeded { turns, tokens: 20 });
+        let policy = PolicySpec { shorten_tools: false, ..PolicySpec::default() };
+        let mut input = input(&[[500, 1, 1], [1, 1, 1]], policy, 2_000);
+        assert_eq!(outcome_of(&input), None, "without a request");
+        input.state_request = Some(request());
+        assert_eq!(outcome_of(&input), not_needed(LeftOutTurns::NoTurn));
+        input.marks = vec![mark(input.turns[0].atom, MarkKind::Exclude)];
+        assert_eq!(outcome_of(&input), not_needed(LeftOutTurns::KeptOut), "excluded");
+        input.always_asks = true;
+        assert_eq!(outcome_of(&input), Some(StateRequestOutcome::Asked), "always");
+        (input.always_asks, input.marks) = (false, Vec::new());
+        for (prompt, outcome) in [(100, StateRequestOutcome::Asked), (55, StateRequestOutcome::NoRoom)] {
+            input.budget.prompt = prompt;
+            assert_eq!(outcome_of(&input), Some(outcome), "{prompt} tokens");
+        }
+        input.state_request = None;
+        input.blocks = vec![request()];
+        input.budget.prompt = 100;
+        assert_eq!(outcome_of(&input), Some(StateRequestOutcome::Asked), "a later round repeats the request");
+    }
+
+    /// A summary that replaces the first turn, and one that the question names and for which another turn leaves.
+    #[test]
+    fn a_summary_causes_no_request() {
+        let turns_left_out = |named, tokens, prompt| {
+            let policy = PolicySpec { shorten_tools: false, ..PolicySpec::default() };
+            let mut input = input(&[[20, 1, 1], [20, 1, 1], [1, 1, 1]], policy, prompt);
+            let (by, text) = (key(8, 0), key(8, 1));
+            input.summaries = vec![SummaryInput { by, text, named, lacks: false, older: false, turns: None }];
+            input.covered = vec![CoveredTurn { user: key(0, 0), tip: key(0, 2), by }];
+            let block = Block::new(Section::SessionSummary, RowKind::Summary, (text, tokens), "s", Reason::Summary);
+            (input.blocks, input.state_request) = (vec![block], Some(request()));
+            match outcome_of(&input) {
+                Some(StateRequestOutcome::NotNeeded { turns, .. }) => Some(turns),
+                _ => None,
+            }
+        };
+        assert_eq!(turns_left_out(false, 5, 2_000), Some(LeftOutTurns::KeptOut));
+        let found: Vec<_> = (100..200).map(|prompt| turns_left_out(true, 60, prompt)).collect();
+        assert!(found.contains(&Some(LeftOutTurns::ForSummaries)), "{found:?}");
+    }
 }

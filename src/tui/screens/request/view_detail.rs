@@ -4,7 +4,7 @@
 
 use super::model::{Content, RequestScreen};
 use super::view_row::breaks_at;
-use super::{view_code_set, view_figures, view_sent};
+use super::{view_code_set, view_figures, view_sent, view_state_request};
 use crate::domain::base::Hash;
 use crate::domain::conversation::{MarkKind, Role};
 use crate::domain::planning::plan::{BlockedRemedy, Reason};
@@ -34,6 +34,9 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         let key = view.key_in(Action::Open, When::Panel);
         let words = format!("Tool definitions {sent}. {key} lists the tools with their tokens.");
         return TextRows::plain(&words, room, Ink::Accent);
+    }
+    if let Some(outcome) = overlay.unasked_state() {
+        return view_state_request::pane(view, overlay, outcome, room);
     }
     let Some((row, item)) = overlay.selected() else { return Vec::new() };
     let mut rows = choices(view, overlay, room);
