@@ -79,7 +79,7 @@ impl StateRequestOutcome {
             Self::Asked => "asked",
             Self::NoRoom => "no room",
             Self::NotNeeded { .. } => "auto: not needed yet",
-            Self::Off { .. } => "off in the settings",
+            Self::Off { .. } => "state_block is off",
             Self::LaterRound => "not in this turn",
         }
     }

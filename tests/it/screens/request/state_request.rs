@@ -5,8 +5,9 @@
 use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN};
 use crate::screens::pictures::picture;
+use crate::screens::request::sent::found;
 use pleach::domain::planning::{LeftOutTurns, Planned, StateRequestOutcome as Outcome};
-use pleach::engine::api::{Event, Request};
+use pleach::engine::api::{CallAnswer, CallRequest, Event, Request};
 use pleach::tui::screens::text_editor::model::Editor;
 
 const NOT_NEEDED: Outcome = Outcome::NotNeeded { turns: LeftOutTurns::NoTurn, tokens: 212 };
@@ -71,8 +72,8 @@ fn every_outcome_says_what_changes_it() {
         (NOT_NEEDED, "auto: not needed yet", "no turn is left out."),
         (not_needed(LeftOutTurns::KeptOut), "auto: not needed yet", "turns are left out only by you"),
         (not_needed(LeftOutTurns::ForSummaries), "auto: not needed yet", "without the accepted summaries."),
-        (Outcome::Off { has_state: false }, "off in the settings", "state_block = \"auto\" in the settings asks"),
-        (Outcome::Off { has_state: true }, "off in the settings", "the branch's state block is not sent"),
+        (Outcome::Off { has_state: false }, "state_block is off", "state_block = \"auto\" in the settings asks"),
+        (Outcome::Off { has_state: true }, "state_block is off", "the branch's state block is not sent"),
         (Outcome::LaterRound, "not in this turn", "The first request of this turn did not ask"),
     ] {
         let mut stage = stage(outcome, true);
@@ -123,4 +124,17 @@ fn the_line_is_kept_and_found() {
         assert_eq!(stage.screen(120, 35).contains(TITLE), is_found, "{words}: {}", stage.screen(120, 35));
         stage.press("esc");
     }
+}
+
+/// A plan does not store why it has no request, so the request of a past call has no such line.
+#[test]
+fn the_request_of_a_past_call_has_no_line() {
+    let mut stage = stage(NOT_NEEDED, true);
+    stage.press("left");
+    let asks = |request: &Request| matches!(request, Request::Call(CallRequest::SentRequest { .. }));
+    stage.reply(asks, CallAnswer::SentRequest(Box::new(found())));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Request of turn 2") && !screen.contains(TITLE), "{screen}");
+    stage.press("esc");
+    assert!(stage.screen(120, 35).contains(TITLE), "{}", stage.screen(120, 35));
 }
