@@ -17,7 +17,6 @@ use crate::domain::call::tokens::counted;
 use crate::domain::call::{Calibration, CallUses, CodeSet, PromptCost, RunCard};
 use crate::domain::planning::level_use::level_uses;
 use crate::domain::planning::row_counts::RowCounts;
-use crate::domain::planning::state_request::STATE_REQUEST_TITLE;
 use crate::domain::planning::{
     Budget, ContextPlan, LevelUse, Mode, Row, RowKind, Section, StateRequestOutcome, Verdict,
 };
@@ -217,7 +216,7 @@ fn unasked_state(outcome: Option<StateRequestOutcome>) -> String {
     let Some(outcome) = outcome.filter(|outcome| !outcome.has_row()) else { return String::new() };
     let changes = shape::state_remedies(outcome).join(" ");
     let changes = if changes.is_empty() { changes } else { format!("    {changes}\n") };
-    format!("{STATE_REQUEST_TITLE}: {}\n{changes}", outcome.sentence())
+    format!("state block: {}\n{changes}", outcome.sentence())
 }
 
 fn line(row: &Row) -> String {

@@ -267,24 +267,21 @@ mod tests {
         assert_eq!(outcome_of(&input), Some(StateRequestOutcome::Asked), "a later round repeats the request");
     }
 
-    /// A summary that replaces the first turn, and one that the question names and for which another turn leaves.
+    /// A summary that replaces the first turn, and a larger one for which another turn leaves.
     #[test]
     fn a_summary_causes_no_request() {
-        let turns_left_out = |named, tokens, prompt| {
-            let policy = PolicySpec { shorten_tools: false, ..PolicySpec::default() };
-            let mut input = input(&[[20, 1, 1], [20, 1, 1], [1, 1, 1]], policy, prompt);
+        let policy = PolicySpec { shorten_tools: false, ..PolicySpec::default() };
+        for (tokens, prompt, turns) in [(5, 2_000, LeftOutTurns::KeptOut), (60, 145, LeftOutTurns::ForSummaries)] {
+            let mut input = input(&[[20, 1, 1], [20, 1, 1], [1, 1, 1]], policy.clone(), prompt);
             let (by, text) = (key(8, 0), key(8, 1));
-            input.summaries = vec![SummaryInput { by, text, named, lacks: false, older: false, turns: None }];
+            input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false, turns: None }];
             input.covered = vec![CoveredTurn { user: key(0, 0), tip: key(0, 2), by }];
             let block = Block::new(Section::SessionSummary, RowKind::Summary, (text, tokens), "s", Reason::Summary);
             (input.blocks, input.state_request) = (vec![block], Some(request()));
-            match outcome_of(&input) {
-                Some(StateRequestOutcome::NotNeeded { turns, .. }) => Some(turns),
-                _ => None,
-            }
-        };
-        assert_eq!(turns_left_out(false, 5, 2_000), Some(LeftOutTurns::KeptOut));
-        let found: Vec<_> = (100..200).map(|prompt| turns_left_out(true, 60, prompt)).collect();
-        assert!(found.contains(&Some(LeftOutTurns::ForSummaries)), "{found:?}");
+            let coverage = SummaryCoverage::new(&input, vec![by]);
+            let admitted = admit::admit_with(&input, coverage, AllowanceUse::Offered, None).ok().unwrap();
+            let outcome = outcome(&input, &admitted);
+            assert_eq!(outcome, Some(StateRequestOutcome::NotNeeded { turns, tokens: 20 }), "{tokens} tokens");
+        }
     }
 }

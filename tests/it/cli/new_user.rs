@@ -47,7 +47,7 @@ fn a_plan_says_why_no_state_block_is_requested() {
     let why = "Not needed yet: state_block is auto, the branch has no state block, and no turn is left out.";
     let opens = "`pleach state edit` opens the state block: write one, and the model keeps it up to date.";
     let setting = "state_block = \"on\" in the settings asks in every request, \"off\" in none.";
-    assert!(text.contains(&format!("request for a state block: {why} {opens} {setting}")), "{text}");
+    assert!(text.contains(&format!("state block: {why} {opens} {setting}")), "{text}");
     let plan = home.json(&["plan", "Third"]);
     let outcome = &plan["state_request"];
     assert_eq!((&outcome["asked"], &outcome["outcome"]), (&false.into(), &"not_needed".into()), "{outcome}");

@@ -308,6 +308,7 @@ fn a_plan_tells_why_no_state_block_is_requested() {
     assert_eq!(with(&mut client, branch, Overrides::default()), Outcome::Asked, "the branch has a state block");
     drop(client);
     let mut client = bench.start();
+    let branch = client.open().current;
     assert_eq!(with(&mut client, branch, window), Outcome::Asked, "as the policy says");
 }
 
