@@ -157,6 +157,7 @@ impl Bench {
         self.msg(Msg::Tick(self.model.now));
         let planned = Planned::Plan {
             code_set: None,
+            state_request: None,
             plan: Arc::new(plan),
             request_digest: Hash::of(b"body"),
             bytes: 400_000,

@@ -165,6 +165,8 @@
 //!   `retrieval::cards`, `Piece::line`; of code, `code::find::cards`, `heading`; the heading above all retrieved
 //!   messages: `engine::plans::sources::cards`, `offered`
 //! * how much a source composes: [`context::enough_for`]
+//! * whether the model is asked for a state block: `context::admission::state_request`; why not, in words:
+//!   [`domain::planning::state_request`]
 //! * the cached prefix: [`context::render::same_prefix`], from the outlines of two requests
 //! * whether a call may run: [`domain::tool::consent`], by the rules of the settings; who asks:
 //!   `engine::turns::consent`

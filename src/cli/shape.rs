@@ -8,7 +8,7 @@ use crate::domain::conversation::task;
 use crate::domain::conversation::{Branch, MarkKind, Node, NodeHead, Part};
 use crate::domain::planning::level_use::level_uses;
 use crate::domain::planning::plan::{Blocked, Remedy};
-use crate::domain::planning::{ContextPlan, Form, Row, RowKind, Section, Source, Verdict};
+use crate::domain::planning::{ContextPlan, Form, Row, RowKind, Section, Source, StateRequestOutcome, Verdict};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -134,6 +134,24 @@ fn excluded(row: &Row) -> Value {
         value["turns"] = row.turns.into();
     }
     value
+}
+
+/// Returns whether a request asks for a state block, and why.
+pub(super) fn state_request(outcome: StateRequestOutcome) -> Value {
+    json!({
+        "asked": outcome == StateRequestOutcome::Asked,
+        "outcome": outcome.name(),
+        "sentence": outcome.sentence(),
+        "remedies": state_remedies(outcome),
+        "tokens": outcome.tokens(),
+    })
+}
+
+/// Returns what changes whether a request asks for a state block, as sentences.
+pub(super) fn state_remedies(outcome: StateRequestOutcome) -> Vec<String> {
+    let (action, setting) = outcome.remedies();
+    let command = action.and_then(|remedy| Some(remedy.sentence(&format!("`pleach {}`", remedy.command("")?)) + "."));
+    command.into_iter().chain(setting.map(str::to_owned)).collect()
 }
 
 fn score_parts(row: &Row) -> Map<String, Value> {

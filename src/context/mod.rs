@@ -22,7 +22,7 @@ pub mod summary;
 
 use crate::domain::conversation::{Atom, Role};
 use crate::domain::planning::plan::{Blocked, Reason};
-use crate::domain::planning::{ContextPlan, PlanInput, Row, RowKind, TurnInput};
+use crate::domain::planning::{ContextPlan, PlanInput, Row, RowKind, StateRequestOutcome, TurnInput};
 use admission::admit::{Admitted, AllowanceUse};
 use admission::coverage::SummaryCoverage;
 #[cfg(test)]
@@ -38,6 +38,15 @@ use std::collections::HashSet;
 /// [`Blocked`] if the required items (instructions, open turn, permanent pins, tools) exceed the budget.
 pub fn plan(input: &PlanInput) -> Result<ContextPlan, Box<Blocked>> {
     state_request::admit(input, explain::explain)
+}
+
+/// Solves the plan of a call, and returns beside it whether the request asks for a state block; `None` if the input has
+/// no such request.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_with_state(input: &PlanInput) -> Result<(ContextPlan, Option<StateRequestOutcome>), Box<Blocked>> {
+    state_request::admit(input, |admitted| (explain::explain(admitted), state_request::outcome(input, admitted)))
 }
 
 /// Returns the tokens of the answers and tool results of an open turn, in full and with framing.

@@ -17,7 +17,9 @@ use crate::domain::call::tokens::counted;
 use crate::domain::call::{Calibration, CallUses, CodeSet, PromptCost, RunCard};
 use crate::domain::planning::level_use::level_uses;
 use crate::domain::planning::row_counts::RowCounts;
-use crate::domain::planning::{Budget, ContextPlan, LevelUse, Mode, Row, RowKind, Section, Verdict};
+use crate::domain::planning::{
+    Budget, ContextPlan, LevelUse, Mode, Row, RowKind, Section, StateRequestOutcome, Verdict,
+};
 use crate::domain::summary::SummaryAuthor;
 use crate::engine::api::{
     Answer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, ItemName, Planned, SessionView,
@@ -34,6 +36,7 @@ struct Solved {
     calibration: Option<Calibration>,
     cost: Option<PromptCost>,
     code_set: Option<Arc<CodeSet>>,
+    state_request: Option<StateRequestOutcome>,
 }
 
 /// The message to send again, if any: one of yours with a new text, or one whose answer is regenerated.
@@ -58,8 +61,8 @@ pub(crate) fn draft_of(
 fn solve(run: &mut Run<'_, '_>, words: &[String], again: Again<'_>) -> Result<Solved, Stop> {
     let (view, draft) = draft_of(run, words, again)?;
     match run.client.plan(&view, draft, &mut run.io)? {
-        Planned::Plan { plan, request_digest, calibration, cost, code_set, .. } => {
-            Ok(Solved { view, plan, digest: request_digest, calibration, cost, code_set })
+        Planned::Plan { plan, request_digest, calibration, cost, code_set, state_request, .. } => {
+            Ok(Solved { view, plan, digest: request_digest, calibration, cost, code_set, state_request })
         }
         Planned::Blocked(blocked) => Err(Stop::Blocked(blocked)),
     }
@@ -79,6 +82,9 @@ pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again
         let branch = pick::branch(&solved.view, None).ok();
         let shape = shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost, branch);
         let mut shape = shape_code::with_set(shape, solved.code_set.as_deref());
+        if let Some(outcome) = solved.state_request {
+            shape["state_request"] = shape::state_request(outcome);
+        }
         if let Some(note) = note(run, &solved) {
             shape["note"] = note.into();
         }
@@ -89,6 +95,7 @@ pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again
         let _ = writeln!(text, "! {note}");
     }
     text.push_str(&code_search(solved.code_set.as_deref()));
+    text.push_str(&unasked_state(solved.state_request));
     if let Some(cost) = solved.cost {
         text.push_str(&priced(&cost));
     }
@@ -201,6 +208,15 @@ fn code_search(set: Option<&CodeSet>) -> String {
         ),
     };
     format!("code search: {}{found}\n", set.sentence())
+}
+
+/// Says in one line why the request does not ask for a state block, and in the next what changes that, unless a row of
+/// the plan says so.
+fn unasked_state(outcome: Option<StateRequestOutcome>) -> String {
+    let Some(outcome) = outcome.filter(|outcome| !outcome.has_row()) else { return String::new() };
+    let changes = shape::state_remedies(outcome).join(" ");
+    let changes = if changes.is_empty() { changes } else { format!("    {changes}\n") };
+    format!("state block: {}\n{changes}", outcome.sentence())
 }
 
 fn line(row: &Row) -> String {

@@ -6,7 +6,9 @@ use crate::domain::base::{BranchId, NodeId};
 use crate::domain::call::{Certainty, Encoding, RunStatus};
 use crate::domain::conversation::{Atom, MarkKind, Role};
 use crate::domain::planning::plan::{Blocked, BlockedRemedy, Reason, Remedy, Warning};
-use crate::domain::planning::{Basis, Budget, Form, Item, Layout, Mode, RowKind, Scores, Section, Source};
+use crate::domain::planning::{
+    Basis, Budget, Form, Item, Layout, LeftOutTurns, Mode, RowKind, Scores, Section, Source,
+};
 use crate::engine::api::{CallAnswer, Event, PlanAnswer, PlanRequest, RawRequest, Request, Ticket};
 
 fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> Row {
@@ -100,6 +102,7 @@ fn planned() -> Planned {
         same_prefix: None,
         breaks: None,
         code_set: None,
+        state_request: Some(StateRequestOutcome::NotNeeded { turns: LeftOutTurns::KeptOut, tokens: 9 }),
     }
 }
 

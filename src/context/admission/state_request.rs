@@ -11,11 +11,8 @@ use super::position::RowPosition;
 use super::window::{self, CLOSED_RESULT};
 use crate::context::explain;
 use crate::domain::conversation::MarkKind;
-use crate::domain::planning::plan::{Blocked, Reason};
-use crate::domain::planning::{Block, Form, OmittedItem, PlanInput, TurnInput};
-
-/// The remedy: a person writes the first state block, and the model keeps it from then on.
-const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it up to date");
+use crate::domain::planning::plan::{Blocked, Reason, Remedy};
+use crate::domain::planning::{Block, Form, LeftOutTurns, OmittedItem, PlanInput, StateRequestOutcome, TurnInput};
 
 /// Admits everything, with the request for a state block if turns are left out, and returns what `read` makes of the
 /// result. The request never blocks a call and displaces neither a person's lease nor the last turn that is not
@@ -70,9 +67,31 @@ pub(in crate::context) fn admit<T>(
         }
     };
     decided.blocks.pop();
-    let remedy = (WRITE_ONE.0.to_owned(), WRITE_ONE.1.to_owned());
-    decided.near.push(OmittedItem::of(request, reason, remedy));
+    let remedy = Remedy::write_state();
+    decided.near.push(OmittedItem::of(request, reason, (remedy.action, remedy.does)));
     admit::admit(&decided).map(|admitted| read(&admitted))
+}
+
+/// Returns whether an admitted input asks for a state block; `None` if `offered`, the input that it was admitted from, has
+/// no such request.
+pub(in crate::context) fn outcome(offered: &PlanInput, admitted: &Admitted<'_>) -> Option<StateRequestOutcome> {
+    let input = admitted.input;
+    if input.blocks.iter().any(|block| matches!(block.reason, Reason::StateRequested { .. })) {
+        return Some(StateRequestOutcome::Asked);
+    }
+    let tokens = offered.state_request.as_ref()?.tokens;
+    if input.state_request.is_none() {
+        return Some(StateRequestOutcome::NoRoom);
+    }
+    let mut turns = input.turns.iter().zip(&admitted.places).filter(|(turn, _)| has_content(turn));
+    let turns = if leaves_out_turns(admitted) {
+        LeftOutTurns::ForSummaries
+    } else if !input.gaps.is_empty() || turns.any(|(_, place)| !place.is_sent()) {
+        LeftOutTurns::KeptOut
+    } else {
+        LeftOutTurns::NoTurn
+    };
+    Some(StateRequestOutcome::NotNeeded { turns, tokens })
 }
 
 /// Returns whether the newest turn and a person's leases are sent.
@@ -99,6 +118,11 @@ pub(in crate::context) fn certainly_asking(input: &PlanInput) -> Option<PlanInpu
     (tokens > input.budget.prompt).then(|| asking(input, request))
 }
 
+/// Returns whether a message of a turn can be sent.
+fn has_content(turn: &TurnInput) -> bool {
+    turn.messages.iter().any(|message| message.bar.is_none())
+}
+
 /// Returns the newest turn that is sent and not required. A required turn is sent beside the request in any case.
 fn newest_sent(admitted: &Admitted<'_>) -> Option<usize> {
     let mut turns = admitted.input.turns.iter().zip(&admitted.places);
@@ -116,8 +140,7 @@ pub(in crate::context) fn sends_newest(admitted: &Admitted<'_>) -> bool {
     let turns = admitted.input.turns.iter().enumerate();
     let mut newest = turns.rev().filter(|(at, turn)| {
         let in_other_lane = matches!(admitted.choice.reason(*at), Some(Reason::OtherLane | Reason::OutsideLane));
-        let has_content = turn.messages.iter().any(|message| message.bar.is_none());
-        has_content && !in_other_lane && !admitted.places[*at].is_excluded() && !is_required(admitted, turn)
+        has_content(turn) && !in_other_lane && !admitted.places[*at].is_excluded() && !is_required(admitted, turn)
     });
     newest.next().is_some_and(|(at, _)| admitted.places[at].is_sent())
 }
@@ -153,7 +176,7 @@ fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
         let is_left_out = matches!(place, RowPosition::Outside | RowPosition::NoLease { .. });
         let in_other_lane = matches!(admitted.choice.reason(at), Some(Reason::OtherLane | Reason::OutsideLane));
         let kept_out = admitted.summed.by[at].is_some() || in_other_lane;
-        is_left_out && !kept_out && turn.messages.iter().any(|message| message.bar.is_none())
+        is_left_out && !kept_out && has_content(turn)
     };
     input.gaps.iter().any(|gap| !gap.elsewhere && admitted.summed.gap(gap).is_none())
         || input.turns.iter().enumerate().any(is_lost)
@@ -213,6 +236,52 @@ mod tests {
             input.marks = marks;
             let (sent, omitted) = admit(&input, read).ok().unwrap();
             assert_eq!((sent, omitted), (vec![false, older, true], vec![Reason::SoftTarget { tokens: 60 }]));
+        }
+    }
+
+    /// Returns the outcome for an input that offers the request, with 21 tokens beside the turns.
+    fn outcome_of(input: &PlanInput) -> Option<StateRequestOutcome> {
+        admit(input, |admitted| outcome(input, admitted)).ok().unwrap()
+    }
+
+    #[test]
+    fn every_outcome_of_the_request_is_told() {
+        let not_needed = |turns| Some(StateRequestOutcome::NotNeeded { turns, tokens: 20 });
+        let policy = PolicySpec { shorten_tools: false, ..PolicySpec::default() };
+        let mut input = input(&[[500, 1, 1], [1, 1, 1]], policy, 2_000);
+        assert_eq!(outcome_of(&input), None, "without a request");
+        input.state_request = Some(request());
+        assert_eq!(outcome_of(&input), not_needed(LeftOutTurns::NoTurn));
+        input.marks = vec![mark(input.turns[0].atom, MarkKind::Exclude)];
+        assert_eq!(outcome_of(&input), not_needed(LeftOutTurns::KeptOut), "excluded");
+        input.always_asks = true;
+        assert_eq!(outcome_of(&input), Some(StateRequestOutcome::Asked), "always");
+        (input.always_asks, input.marks) = (false, Vec::new());
+        for (prompt, outcome) in [(100, StateRequestOutcome::Asked), (55, StateRequestOutcome::NoRoom)] {
+            input.budget.prompt = prompt;
+            assert_eq!(outcome_of(&input), Some(outcome), "{prompt} tokens");
+        }
+        input.state_request = None;
+        input.blocks = vec![request()];
+        input.budget.prompt = 100;
+        assert_eq!(outcome_of(&input), Some(StateRequestOutcome::Asked), "a later round repeats the request");
+    }
+
+    /// A summary that replaces the first turn, and a larger one for which another turn leaves.
+    #[test]
+    fn a_summary_causes_no_request() {
+        let policy = PolicySpec { shorten_tools: false, ..PolicySpec::default() };
+        for (tokens, prompt, turns) in [(5, 2_000, LeftOutTurns::KeptOut), (60, 145, LeftOutTurns::ForSummaries)] {
+            let mut input = input(&[[20, 1, 1], [20, 1, 1], [1, 1, 1]], policy.clone(), prompt);
+            let (by, text) = (key(8, 0), key(8, 1));
+            input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false, turns: None }];
+            input.covered = vec![CoveredTurn { user: key(0, 0), tip: key(0, 2), by }];
+            let block = Block::new(Section::SessionSummary, RowKind::Summary, (text, tokens), "s", Reason::Summary);
+            (input.blocks, input.state_request) = (vec![block], Some(request()));
+            let coverage = SummaryCoverage::new(&input, vec![by]);
+            let admitted = admit::admit_with(&input, coverage, AllowanceUse::Offered, None).ok().unwrap();
+            let outcome = outcome(&input, &admitted);
+            assert_eq!(outcome, Some(StateRequestOutcome::NotNeeded { turns, tokens: 20 }), "{tokens} tokens");
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::call::code_set::CodeSet;
 use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::planning::mode::SearchChoice;
+use crate::domain::planning::state_request::StateRequestOutcome;
 use std::sync::Arc;
 
 /// The purpose of the next call.
@@ -55,6 +56,8 @@ pub enum Planned {
         breaks: Option<Hash>,
         /// The retrieval set of the code search; `None` outside a trusted folder with code.
         code_set: Option<Arc<CodeSet>>,
+        /// Whether the request asks for a state block, and why; `None` for a body that a person edited.
+        state_request: Option<StateRequestOutcome>,
     },
     /// The required items do not fit the budget.
     Blocked(Arc<Blocked>),

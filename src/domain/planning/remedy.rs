@@ -19,6 +19,14 @@ impl Remedy {
         Self { action: "include-once".into(), does: "includes it in the next request".into() }
     }
 
+    /// Returns the remedy that makes requests ask for a state block: once there is one, `auto` asks for it.
+    pub fn write_state() -> Self {
+        Self {
+            action: "show-state".into(),
+            does: "opens the state block: write one, and the model keeps it up to date".into(),
+        }
+    }
+
     /// Returns the command of the command line that does what the action does, with `item` as its argument if it takes
     /// an item: `include 3`. `None` if no command does. The only table of such commands.
     pub fn command(&self, item: &str) -> Option<String> {

@@ -137,6 +137,7 @@ impl Setup {
             stored: json.into(),
             contents: Arc::new(contents),
             marks: Arc::new([]),
+            state_request: None,
             edited: by_hand,
         })
     }

@@ -260,6 +260,7 @@ impl Core {
             same_prefix: same,
             breaks,
             code_set: solved.contents.code_set.clone(),
+            state_request: solved.state_request,
         }
     }
 

@@ -213,6 +213,7 @@ fn apply_edit(
         stored: json.into(),
         contents: base.contents.clone(),
         marks: base.marks.clone(),
+        state_request: None,
         edited: true,
     };
     Ok((solved, counts))

@@ -15,9 +15,10 @@ use crate::domain::base::{Failure, Fields, Hash, Safe};
 use crate::domain::call::{Certainty, Encoding};
 use crate::domain::conversation::{Actor, Atom, Content, LeaseTurns, MarkKind, NodeHead, Part, Role};
 use crate::domain::planning::plan::{Reason, Warning};
+use crate::domain::planning::state_request::STATE_REQUEST_TITLE;
 use crate::domain::planning::{
     Basis, Block, Form, InactiveMark, MessageInput, OmittedItem, PlanInput, RowKind, Section, SendBarrier, Source,
-    StateBlock, SummaryInput, TurnFacts, TurnInput, TurnSelection,
+    StateBlock, StateRequestOutcome, SummaryInput, TurnFacts, TurnInput, TurnSelection,
 };
 use crate::domain::summary::{Summary, SummaryKind};
 use std::sync::Arc;
@@ -277,7 +278,7 @@ impl<'a> InputAssembly<'a> {
         }
         let reason = Reason::StateRequested { older, has_state: older.then_some(self.snapshot.state.is_some()) };
         let text = render_forms::block("Keeping the state", &text);
-        Some(self.block(Section::Guidelines, RowKind::Text, text, "request for a state block", reason))
+        Some(self.block(Section::Guidelines, RowKind::Text, text, STATE_REQUEST_TITLE, reason))
     }
 
     fn block(&mut self, section: Section, kind: RowKind, text: String, title: &str, reason: Reason) -> Block {
@@ -449,7 +450,7 @@ impl<'a> InputAssembly<'a> {
             warnings: self.warnings,
         };
         input.basis = basis::of(self.snapshot, &input);
-        BuiltInput { input, contents: self.contents, unindexed: 0 }
+        BuiltInput { input, contents: self.contents, never_asks: never_asks(self.snapshot), unindexed: 0 }
     }
 
     fn add_warnings(&mut self) {
@@ -465,6 +466,17 @@ impl<'a> InputAssembly<'a> {
             && matches!(self.snapshot.rules.policy.state_block, StateBlock::Required | StateBlock::Auto)
         {
             self.warnings.push(Warning::StateMissing);
+        }
+    }
+}
+
+/// Returns why no request of a snapshot asks for a state block, unless the previous round did; `None` if the planner
+/// decides.
+fn never_asks(snapshot: &Snapshot) -> Option<StateRequestOutcome> {
+    match snapshot.rules.policy.state_block {
+        StateBlock::Off => Some(StateRequestOutcome::Off { has_state: snapshot.state.is_some() }),
+        StateBlock::Auto | StateBlock::Required | StateBlock::Optional => {
+            snapshot.round_before.as_ref().map(|_| StateRequestOutcome::LaterRound)
         }
     }
 }

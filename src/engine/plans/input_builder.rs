@@ -13,7 +13,7 @@ use crate::domain::base::{Failure, Fields, Hash, NodeId};
 use crate::domain::call::{CodeSet, CountTokens, Encoding, RetrievalSet};
 use crate::domain::conversation::state;
 use crate::domain::conversation::{Content, End, Node, NodeHead, Part, Role};
-use crate::domain::planning::{Form, MessageInput, Offer, PartInput, PlanInput, SendBarrier};
+use crate::domain::planning::{Form, MessageInput, Offer, PartInput, PlanInput, SendBarrier, StateRequestOutcome};
 use crate::engine::indexing::code_workspace::CodeWorkspace;
 use crate::engine::indexing::messages::MessageSearch;
 use crate::engine::tools::workspace::Project;
@@ -68,6 +68,8 @@ impl TextSource for Contents {
 pub(crate) struct BuiltInput {
     pub(crate) input: PlanInput,
     pub(crate) contents: Contents,
+    /// Why the request can't ask for a state block; `None` if the planner decides.
+    pub(crate) never_asks: Option<StateRequestOutcome>,
     /// The number of messages that are not indexed yet.
     pub(crate) unindexed: usize,
 }

@@ -14,7 +14,7 @@ use crate::domain::base::{BranchId, Failure, FailureKind, Hash, SessionId};
 use crate::domain::call::Wire;
 use crate::domain::conversation::{Atom, Content, Role};
 use crate::domain::planning::plan::Blocked;
-use crate::domain::planning::{ContextPlan, RequestShape, RowKind};
+use crate::domain::planning::{ContextPlan, RequestShape, RowKind, StateRequestOutcome};
 use crate::engine::calls::stored_runs::unwritable;
 use crate::engine::jobs::{self, guarded};
 use crate::engine::sessions::path::PathView;
@@ -37,6 +37,8 @@ pub(crate) struct Solved {
     pub(crate) contents: Arc<Contents>,
     /// The marks that the plan considered, with their revisions.
     pub(crate) marks: Arc<[(Atom, u64)]>,
+    /// Whether it asks for a state block; `None` if that is not known.
+    pub(crate) state_request: Option<StateRequestOutcome>,
     /// Whether a person edited the body by hand.
     pub(crate) edited: bool,
 }
@@ -305,8 +307,11 @@ pub(super) fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<
 fn solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<(Result<Solved, Arc<Blocked>>, usize), Failure> {
     let built = builder.collect(snapshot)?;
     let left = built.unindexed;
-    let solved = match context::plan(&built.input) {
-        Ok(plan) => Ok(rendered(builder, built, plan)?),
+    let solved = match context::plan_with_state(&built.input) {
+        Ok((plan, decided)) => {
+            let state_request = decided.or(built.never_asks);
+            Ok(Solved { state_request, ..rendered(builder, built, plan)? })
+        }
         Err(blocked) => Err(Arc::from(blocked)),
     };
     Ok((solved, left))
@@ -345,7 +350,8 @@ fn rendered(builder: &mut InputBuilder, built: BuiltInput, mut plan: ContextPlan
     let stored = Stored { plan: plan.clone(), request: input.shape, texts, cards, made, edited: None };
     let stored = serde_json::to_string(&stored).map_err(|error| unwritable(&error))?;
     let (plan, outline, contents) = (Arc::new(plan), Arc::new(outline), Arc::new(contents));
-    Ok(Solved { plan, wire, outline, stored: stored.into(), contents, marks, edited: false })
+    let state_request = None;
+    Ok(Solved { plan, wire, outline, stored: stored.into(), contents, marks, state_request, edited: false })
 }
 
 /// Whether the text of a row is stored with its plan, because no message contains it.

@@ -1,6 +1,6 @@
 //! What a person who is new to the program reads: messages about marks, budgets, and requests that do not fit.
 
-use crate::support::binary::{CommandOutput, Home};
+use crate::support::binary::{CommandOutput, Home, profile};
 use crate::support::server::{Server, end, stream, words};
 use serde_json::Value;
 
@@ -37,6 +37,30 @@ fn a_message_left_out_of_a_turn_is_named() {
     assert!(left_out[0]["tokens"].as_u64() > Some(0), "{left_out:?}");
     let pins = home.ok(&["pins"]);
     assert!(pins.contains("answer of turn 1"), "{pins}");
+}
+
+/// Nothing in the settings names the state block, and no turn is left out.
+#[test]
+fn a_plan_says_why_no_state_block_is_requested() {
+    let (home, server) = talk();
+    let text = printed(&home.run(&["plan", "Third"]));
+    let why = "Not needed yet: state_block is auto, the branch has no state block, and no turn is left out.";
+    let opens = "`pleach state edit` opens the state block: write one, and the model keeps it up to date.";
+    let setting = "state_block = \"on\" in the settings asks in every request, \"off\" in none.";
+    assert!(text.contains(&format!("state block: {why} {opens} {setting}")), "{text}");
+    let plan = home.json(&["plan", "Third"]);
+    let outcome = &plan["state_request"];
+    assert_eq!((&outcome["asked"], &outcome["outcome"]), (&false.into(), &"not_needed".into()), "{outcome}");
+    assert_eq!((&outcome["sentence"], &outcome["remedies"]), (&why.into(), &serde_json::json!([opens, setting])));
+    assert!(outcome["tokens"].as_u64() > Some(100), "{outcome}");
+    assert!(plan["excluded"].as_array().unwrap().is_empty(), "an outcome is no item: {plan}");
+    home.configure(&format!("state_block = \"off\"\n{}", profile(&server.base_url())));
+    assert_eq!(home.json(&["plan", "Third"])["state_request"]["outcome"], "off");
+    assert!(home.ok(&["plan", "Third"]).contains("state_block is off: no request asks"));
+    home.configure(&format!("state_block = \"on\"\n{}", profile(&server.base_url())));
+    assert_eq!(home.json(&["plan", "Third"])["state_request"]["asked"], true);
+    let text = home.ok(&["plan", "Third"]);
+    assert_eq!(text.matches("request for a state block").count(), 1, "its row says so: {text}");
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! Editable texts with versions, through the engine: state, summaries, memories, policies. Every change can be undone.
 
-use crate::support::bench::{Bench, Client, Model, Say, message, text};
+use crate::support::bench::{Bench, Client, Echo, Model, Say, message, text};
 use pleach::domain::base::BranchId;
 use pleach::domain::conversation::{MarkKind, MemoryKind, Overrides};
+use pleach::domain::planning::{LeftOutTurns, Mode, RowKind, StateBlock, StateRequestOutcome as Outcome};
 use pleach::domain::summary::{
     Editability, Editable, EditableKind, SummaryAuthor, SummaryCard, SummaryKind, SummarySource, Version,
 };
 use pleach::engine::api::{
     Act, Answer, BranchRequest, EditableAct, EditableAnswer, Event, ItemName, MemoryAct, MemoryRequest, MemoryScope,
-    PlanAnswer, Request, SessionEvent, SessionRequest, SummaryAct, SummaryAnswer,
+    PlanAnswer, Planned, Request, SessionEvent, SessionRequest, SummaryAct, SummaryAnswer,
 };
 
 fn things(client: &mut Client, branch: BranchId, kind: EditableKind) -> Vec<Editable> {
@@ -268,4 +269,71 @@ fn policy_is_copied_refused_fixed_applied_and_undone() {
     nothing.open();
     let refused = nothing.ask(save("lean", "user_cap = 900\n", None)).unwrap_err();
     assert!(refused.kept.contains("kept"), "{refused}");
+}
+
+/// Why the next request of a branch does not ask for a state block, as every setting, mode, and policy decides.
+#[test]
+fn a_plan_tells_why_no_state_block_is_requested() {
+    let model = Model::new([text("Fine."), text("Fine again.")]);
+    let bench = Bench::new(&model);
+    let with = |client: &mut Client, branch, overrides: Overrides| {
+        client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
+        outcome(client.plan(branch, &message("and now?")).unwrap()).unwrap()
+    };
+    let mut client = bench.start_with(|setup| setup.settings.state_block = Some(StateBlock::Auto));
+    let branch = client.session();
+    client.say(branch, "first");
+    client.say(branch, "second");
+    let window = Overrides { policy: Some("window".into()), ..Overrides::default() };
+    for overrides in [Overrides::default(), Overrides { mode: Some(Mode::Off), ..Overrides::default() }, window.clone()]
+    {
+        let outcome = with(&mut client, branch, overrides);
+        let is_needless = matches!(outcome, Outcome::NotNeeded { turns: LeftOutTurns::NoTurn, tokens: 1.. });
+        assert!(is_needless, "{outcome:?}");
+    }
+    let last = Overrides { window: Some(1), ..window.clone() };
+    assert_eq!(with(&mut client, branch, last), Outcome::Asked, "a turn is older than the window");
+    drop(client);
+    let mut client = bench.start_with(|setup| setup.settings.state_block = Some(StateBlock::Off));
+    let branch = client.open().current;
+    assert_eq!(with(&mut client, branch, window.clone()), Outcome::Off { has_state: false });
+    client.must(Request::Branch(BranchRequest::EditState { branch, text: "Goal: mine".into() }));
+    let off = with(&mut client, branch, Overrides { mode: Some(Mode::Off), ..Overrides::default() });
+    assert_eq!(off, Outcome::Off { has_state: true });
+    let rows = client.whole_plan(branch, &message("and now?")).rows.clone();
+    assert!(rows.iter().all(|row| row.kind != RowKind::State), "and the state block is not sent: {rows:?}");
+    drop(client);
+    let mut client = bench.start_with(|setup| setup.settings.state_block = Some(StateBlock::Auto));
+    let branch = client.open().current;
+    assert_eq!(with(&mut client, branch, Overrides::default()), Outcome::Asked, "the branch has a state block");
+    drop(client);
+    let mut client = bench.start();
+    let branch = client.open().current;
+    assert_eq!(with(&mut client, branch, window), Outcome::Asked, "as the policy says");
+}
+
+/// The later requests of a turn ask if its first request does, and only then.
+#[test]
+fn the_rounds_of_a_turn_tell_why_no_state_block_is_requested() {
+    for (setting, later) in [(StateBlock::Auto, Outcome::LaterRound), (StateBlock::Required, Outcome::Asked)] {
+        let call = vec![Say::Call("echo".into(), r#"{"size":100}"#.into())];
+        let model = Model::new([call, text("Done.")]);
+        let mut bench = Bench::new(&model);
+        bench.tools = Some(std::sync::Arc::new(Echo));
+        let mut client = bench.start_with(|setup| setup.settings.state_block = Some(setting));
+        let branch = client.session();
+        client.say(branch, "first");
+        let planned = client.seen.iter().filter_map(|event| match event {
+            Event::Planned { planned, .. } => outcome(planned.clone()),
+            _ => None,
+        });
+        let outcomes: Vec<Outcome> = planned.collect();
+        assert_eq!((outcomes.len(), outcomes.last()), (2, Some(&later)), "{setting:?}: {outcomes:?}");
+        assert_eq!(outcomes[0] == Outcome::Asked, later == Outcome::Asked, "{setting:?}");
+    }
+}
+
+fn outcome(planned: Planned) -> Option<Outcome> {
+    let Planned::Plan { state_request, .. } = planned else { panic!("{planned:?}") };
+    state_request
 }

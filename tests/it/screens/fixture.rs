@@ -310,6 +310,7 @@ pub(crate) fn planned(plan: ContextPlan) -> Planned {
         same_prefix: Some(4_000),
         breaks,
         code_set: None,
+        state_request: None,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::engine::api::{Act, BranchRequest, Draft, DraftKind, ItemName, ServerA
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::question::model::Act as Choice;
-use crate::tui::screens::request::model::{RequestScreen, node_of};
+use crate::tui::screens::request::model::{RequestScreen, SETTINGS_CONTROL, node_of};
 use crate::tui::screens::screen::{Copied, Screen};
 use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
@@ -47,6 +47,10 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     {
         let tool = overlay.selected_tool().cloned();
         return switch(model, branch, tool, &act, out);
+    }
+    let on_state = |overlay: &RequestScreen| overlay.selection.is_empty() && overlay.unasked_state().is_some();
+    if model.layers.top::<RequestScreen>().is_some_and(on_state) {
+        return model.status.say(Severity::Notice, SETTINGS_CONTROL, model.now);
     }
     let all_have = |kind| model.layers.top::<RequestScreen>().is_some_and(|overlay| overlay.all_have(kind));
     let (items, act) = match (crate::tui::screens::request::update::selected_items(model), act) {

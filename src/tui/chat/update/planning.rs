@@ -6,7 +6,7 @@ use crate::domain::planning::plan::Warning;
 use crate::engine::api::{Answer, PlanAnswer, PlanRequest, Planned};
 use crate::tui::chat::model::pending::TurnPending;
 use crate::tui::chat::model::plan::DisplayedPlan;
-use crate::tui::screens::request::model::{Content, RequestScreen};
+use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::screens::summaries::update_effect;
 use crate::tui::update::effects::show_answer;
 use crate::tui::update::prelude::*;
@@ -54,12 +54,8 @@ fn show(model: &mut Model, shown: DisplayedPlan) {
     let same = model.plan.shown.as_ref().is_some_and(|old| old.solved == shown.solved);
     if !same {
         announce(model, &shown);
-        let content = match &shown.solved {
-            Planned::Plan { plan, .. } => Content::Plan(plan.clone()),
-            Planned::Blocked(blocked) => Content::blocked(blocked),
-        };
         for overlay in model.layers.all_mut::<RequestScreen>().filter(|overlay| overlay.sent().is_none()) {
-            overlay.show(content.clone());
+            overlay.show_planned(&shown.solved);
         }
     }
     if let Planned::Plan { plan, .. } = &shown.solved {

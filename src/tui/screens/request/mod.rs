@@ -6,7 +6,9 @@ pub mod model;
 pub mod model_filter;
 pub mod model_preview;
 pub mod model_range;
+pub mod model_selection;
 pub mod model_sent;
+pub mod model_state_request;
 pub mod model_unused;
 pub(crate) mod update;
 pub(crate) mod update_sent;
@@ -16,6 +18,7 @@ mod view_detail;
 pub(crate) mod view_figures;
 mod view_row;
 mod view_sent;
+mod view_state_request;
 
 use crate::tui::chat::update::acts;
 use crate::tui::screens::calls;

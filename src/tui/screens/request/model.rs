@@ -7,15 +7,18 @@ use super::model_range::RangeTurn;
 use super::model_sent::SentCall;
 use crate::domain::base::{Hash, NodeId, RunId};
 use crate::domain::call::UnusedItem;
-use crate::domain::conversation::{Atom, MarkKind};
+use crate::domain::conversation::Atom;
 use crate::domain::planning::plan::Blocked;
 use crate::domain::planning::row_counts::{RowCounts, is_blank};
-use crate::domain::planning::{ContextPlan, Item, ItemHistory, Row, RowKind, Section, Verdict};
+use crate::domain::planning::{ContextPlan, ItemHistory, Row, RowKind, Section, StateRequestOutcome, Verdict};
 use crate::domain::tool::ToolCost;
 use crate::tui::model::list::ListCursor;
 use crate::tui::model::typed_line::TypedLine;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// Why a text of the program can't be marked.
+pub(crate) const SETTINGS_CONTROL: &str = "The settings control this text; marks have no effect on it.";
 
 /// One line of the list. A `usize` in a variant is an index into the plan's rows, or into the contents of its row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +35,8 @@ pub enum Entry {
     Suggested(usize),
     /// Separator before the rows that are left out, with the number and tokens of their items (see [`RowCounts::out`]).
     Excluded(u64, u64),
+    /// The request for a state block, if it is not made and has no row in the plan.
+    StateRequest,
     /// Heading of rows of one kind or with one reason, with their number and tokens.
     Group(Heading, usize, u64),
     /// A row of the plan.
@@ -53,6 +58,7 @@ impl Entry {
             | Self::Framing(_)
             | Self::Suggested(_)
             | Self::Excluded(..)
+            | Self::StateRequest
             | Self::Group(..) => None,
         }
     }
@@ -94,6 +100,8 @@ pub struct RequestScreen {
     pub sent: Option<Box<SentCall>>,
     /// The plan shown; None until the first plan arrives.
     pub content: Option<Content>,
+    /// Why the next request does not ask for a state block, unless a row of the plan says so.
+    pub state_request: Option<StateRequestOutcome>,
     /// Counts over its rows.
     pub counts: RowCounts,
     /// Lines of the list, as `rebuild` built them.
@@ -149,18 +157,6 @@ impl RequestScreen {
         self.drop_missing();
         self.rebuild();
         self.select_atom(selected);
-    }
-
-    /// Removes items from the selection that the list can no longer contain.
-    fn drop_missing(&mut self) {
-        let Some(content) = self.content.as_ref().filter(|_| !self.selection.is_empty()) else { return };
-        let rows = content.rows().iter();
-        let inside = |row: &Row| row.items.iter().map(|item| Atom::Message { node: item.key }).collect::<Vec<_>>();
-        let mut listable: HashSet<Atom> = rows.flat_map(|row| inside(row).into_iter().chain([row.atom])).collect();
-        listable.extend(self.range_turns.values().flatten().map(|turn| turn.atom));
-        let before = self.selection.len();
-        self.selection.retain(|atom| listable.contains(atom));
-        self.selection_version += u64::from(before != self.selection.len());
     }
 
     /// Rebuilds the lines of the list.
@@ -231,10 +227,12 @@ impl RequestScreen {
         }
         let mut out = of(|verdict| matches!(verdict, Verdict::Out { .. }));
         out.retain(|at| self.counts.cards_of(&rows[*at]) == 0);
-        if !out.is_empty() {
+        let unasked = self.lists_state_request();
+        if unasked || !out.is_empty() {
             let count = out.iter().map(|at| self.counts.left_out(&rows[*at])).sum();
             let tokens = out.iter().map(|at| self.counts.tokens_out(&rows[*at])).sum();
             entries.push(Entry::Excluded(count, tokens));
+            entries.extend(unasked.then_some(Entry::StateRequest));
             self.push_rows(rows, &self.counts.out_under_their_turns(rows, &out), entries);
         }
     }
@@ -281,87 +279,13 @@ impl RequestScreen {
         self.cursor = self.entries.iter().position(asks).unwrap_or(self.cursor);
     }
 
-    /// Adds the item under the cursor to the selection or removes it, and moves on. The error says why it cannot be
-    /// selected.
-    pub fn toggle_selected(&mut self) -> Result<(), &'static str> {
-        let Some(entry) = self.entries.get(self.cursor).copied() else { return Ok(()) };
-        if matches!(entry, Entry::Tools(_) | Entry::Tool(_)) {
-            return Err("Enable and disable tools one by one.");
-        }
-        let Some(atom) = self.atom(entry) else { return Ok(()) };
-        if let Some(why) = self.fixed(entry) {
-            return Err(why);
-        }
-        if !self.selection.remove(&atom) {
-            self.selection.insert(atom);
-        }
-        self.selection_version += 1;
-        self.cursor().step(1);
-        Ok(())
-    }
-
-    /// Selects all listed rows and turns that can be marked; if all of them are selected, deselects them.
-    pub fn toggle_all(&mut self) {
-        let can = |entry: &Entry| matches!(entry, Entry::Row(_) | Entry::RangeTurn(..)) && self.fixed(*entry).is_none();
-        let all: Vec<Atom> = self.entries.iter().filter(|e| can(e)).filter_map(|e| self.atom(*e)).collect();
-        if all.iter().all(|atom| self.selection.contains(atom)) {
-            self.selection.retain(|atom| !all.contains(atom));
-        } else {
-            self.selection.extend(all);
-        }
-        self.selection_version += 1;
-    }
-
-    /// Empties the selection. Returns false if it was empty.
-    pub fn clear_selection(&mut self) -> bool {
-        let any = !self.selection.is_empty();
-        self.selection.clear();
-        self.selection_version += u64::from(any);
-        any
-    }
-
-    /// Whether the item of a line is selected.
-    pub fn is_selected(&self, entry: Entry) -> bool {
-        !self.selection.is_empty() && self.atom(entry).is_some_and(|atom| self.selection.contains(&atom))
-    }
-
     /// Why a line cannot be marked, or None if it can.
     pub(crate) fn fixed(&self, entry: Entry) -> Option<&'static str> {
+        if entry == Entry::StateRequest {
+            return Some(SETTINGS_CONTROL);
+        }
         let row = self.content.as_ref()?.rows().get(entry.row()?)?;
         if matches!(entry, Entry::RangeTurn(..)) { None } else { fixed(row) }
-    }
-
-    /// The selected items: listed items in the order of the list, then the others.
-    pub fn selected_atoms(&self) -> Vec<Atom> {
-        let listed = self.entries.iter().filter_map(|entry| self.atom(*entry));
-        let mut all: Vec<Atom> = listed.filter(|atom| self.selection.contains(atom)).collect();
-        let mut rest: Vec<Atom> = self.selection.iter().filter(|atom| !all.contains(atom)).copied().collect();
-        rest.sort_unstable();
-        all.extend(rest);
-        all
-    }
-
-    /// Sum of the selected items' tokens.
-    pub fn selected_tokens(&self) -> u64 {
-        let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
-        let selected = |item: &&Item| self.selection.contains(&Atom::Message { node: item.key });
-        let of = |row: &Row| {
-            if self.selection.contains(&row.atom) {
-                return u64::from(row.tokens);
-            }
-            row.items.iter().filter(selected).map(|item| u64::from(item.tokens)).sum()
-        };
-        let past = self.range_turns.values().flatten().filter(|turn| self.selection.contains(&turn.atom));
-        rows.iter().map(of).sum::<u64>() + past.map(|turn| turn.tokens).sum::<u64>()
-    }
-
-    /// Whether every selected row has a mark of this kind.
-    pub fn all_have(&self, kind: MarkKind) -> bool {
-        let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
-        let same = |pin: Option<MarkKind>| {
-            pin.is_some_and(|pin| std::mem::discriminant(&pin) == std::mem::discriminant(&kind))
-        };
-        self.selection.iter().all(|atom| rows.iter().any(|row| row.atom == *atom && same(row.pin)))
     }
 
     /// The cursor, which passes over headings.
@@ -369,7 +293,10 @@ impl RequestScreen {
         use Entry as E;
         let entries = &self.entries;
         let list = ListCursor::new(&mut self.cursor, entries.len()).with_details(&mut self.detail_scroll);
-        list.only(|at| matches!(entries[at], E::Row(_) | E::Item(..) | E::RangeTurn(..) | E::Tools(_) | E::Tool(_)))
+        list.only(|at| match entries[at] {
+            E::Row(_) | E::Item(..) | E::RangeTurn(..) | E::Tools(_) | E::Tool(_) | E::StateRequest => true,
+            E::Section(..) | E::Framing(_) | E::Suggested(_) | E::Excluded(..) | E::Group(..) => false,
+        })
     }
 
     /// The row under the cursor, with the index of the message if the cursor is on one.
@@ -411,7 +338,7 @@ impl RequestScreen {
         node_of(row, item)
     }
 
-    fn atom(&self, entry: Entry) -> Option<Atom> {
+    pub(super) fn atom(&self, entry: Entry) -> Option<Atom> {
         let row = self.content.as_ref()?.rows().get(entry.row()?)?;
         if let Entry::Item(_, item) = entry {
             return row.items.get(item).map(|item| Atom::Message { node: item.key });
@@ -454,9 +381,7 @@ pub(crate) fn fixed(row: &Row) -> Option<&'static str> {
         _ if row.pin.is_some() => None,
         K::Range => Some("This row represents many turns: open it and select turns one by one."),
         _ if is_question(row) => Some("Your message is always included."),
-        K::Text | K::State | K::Summary | K::Quote | K::Part | K::Search | K::Request => {
-            Some("The settings control this text; marks have no effect on it.")
-        }
+        K::Text | K::State | K::Summary | K::Quote | K::Part | K::Search | K::Request => Some(SETTINGS_CONTROL),
         K::Turn
         | K::Card
         | K::Preamble

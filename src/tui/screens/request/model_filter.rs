@@ -2,8 +2,12 @@
 //! Not for: the lines of the list (`model`).
 
 use crate::domain::base::named_enum::named_enum;
-use crate::domain::planning::{Row, RowKind, Verdict};
+use crate::domain::planning::state_request::STATE_REQUEST_TITLE;
+use crate::domain::planning::{Row, RowKind, StateRequestOutcome, Verdict};
 use std::cmp::Reverse;
+
+/// The names of the section of rows that are left out.
+const LEFT_OUT: [&str; 2] = ["excluded", "out"];
 
 named_enum! {
     /// The order of rows under a heading.
@@ -146,19 +150,27 @@ impl RowFilter {
 
     /// Whether a row passes the filter.
     pub fn matches(&self, row: &Row) -> bool {
+        let section = match (&row.verdict, row.section()) {
+            (_, Some(section)) => [section.name(), section.title()],
+            (Verdict::Suggested, None) => ["suggested", "suggested"],
+            (_, None) => LEFT_OUT,
+        };
+        self.matches_names(row.kind, section, row.reason.name())
+            && self.words.iter().all(|word| title_contains(row, word))
+    }
+
+    /// Whether the line for the request for a state block passes the filter.
+    pub fn matches_state_request(&self, outcome: StateRequestOutcome) -> bool {
+        self.matches_names(RowKind::Text, LEFT_OUT, outcome.name())
+            && self.words.iter().all(|word| STATE_REQUEST_TITLE.contains(word))
+    }
+
+    fn matches_names(&self, kind: RowKind, section: [&str; 2], reason: &str) -> bool {
         let any = |wanted: &[String], names: &[&str]| {
             wanted.is_empty()
                 || wanted.iter().any(|word| names.iter().any(|name| normalize(name).starts_with(word.as_str())))
         };
-        let section = match (&row.verdict, row.section()) {
-            (_, Some(section)) => [section.name(), section.title()],
-            (Verdict::Suggested, None) => ["suggested", "suggested"],
-            (_, None) => ["excluded", "out"],
-        };
-        any(&self.kinds, &[row.kind.name()])
-            && any(&self.sections, &section)
-            && any(&self.reasons, &[row.reason.name()])
-            && self.words.iter().all(|word| title_contains(row, word))
+        any(&self.kinds, &[kind.name()]) && any(&self.sections, &section) && any(&self.reasons, &[reason])
     }
 }
 

@@ -16,6 +16,7 @@ use crate::engine::api::{
     Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, ItemName, PlanAnswer, PlanRequest,
     TransitionReport,
 };
+use crate::tui::chat::update::state;
 use crate::tui::model::row_titles::{item_title, row_title};
 use crate::tui::model::session::Session;
 use crate::tui::screens::reader::model::Reader;
@@ -163,13 +164,12 @@ pub(crate) fn open(model: &mut Model) {
     let mut overlay = RequestScreen { arrangement: model.request.arrangement, ..RequestScreen::default() };
     let selected = model.panel_row().map(|row| row.atom);
     if let Some(branch) = model.branch().map(|branch| branch.id) {
-        if let Some(plan) = model.plan.plan(branch) {
-            overlay.show(Content::Plan(plan.clone()));
-            overlay.select_atom(selected);
-        } else if let Some(blocked) = model.plan.blocked(branch) {
-            overlay.show(Content::blocked(blocked));
-        } else {
-            model.plan.hurry(model.now);
+        match model.plan.shown.as_ref().filter(|shown| shown.branch == branch) {
+            Some(shown) => {
+                overlay.show_planned(&shown.solved);
+                overlay.select_atom(selected);
+            }
+            None => model.plan.hurry(model.now),
         }
     }
     model.layers.push(overlay);
@@ -244,8 +244,15 @@ fn set_unused(model: &mut Model, found: &[UnusedItem]) {
     }
 }
 
-/// Handles Enter on a line: expands or collapses it, or shows its full text.
+/// Handles Enter on a line: expands or collapses it, or shows its full text. On the line for the request for a state
+/// block, opens the state block, or says why writing one changes nothing.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some(outcome) = model.layers.top().and_then(RequestScreen::unasked_state) {
+        return match outcome.remedies().0 {
+            Some(_) => state::edit(model),
+            None => model.status.say(Severity::Notice, outcome.sentence(), model.now),
+        };
+    }
     let session = model.session.as_ref();
     if model.layers.top_mut::<RequestScreen>().is_some_and(|overlay| !unfold(overlay, session)) {
         open_text(model, out);

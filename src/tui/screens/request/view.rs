@@ -6,6 +6,7 @@ use super::model_range::RangeTurn;
 use super::view_detail;
 use super::view_row::{self, breaks_at};
 use super::view_sent;
+use super::view_state_request;
 use crate::domain::base::plain_text;
 use crate::domain::planning::plan::Blocked;
 use crate::domain::planning::{ContextPlan, Form, Item, Planned, Row, RowKind};
@@ -151,7 +152,9 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
     let entry = overlay.entries.get(overlay.cursor);
     if overlay.selection.is_empty() && entry.is_some_and(|entry| overlay.fixed(*entry).is_some()) {
         let range = overlay.selected().is_some_and(|(row, _)| row.kind == RowKind::Range);
-        let open = range.then_some((Action::Open, "list the turns"));
+        let state = overlay.unasked_state().is_some_and(|outcome| outcome.remedies().0.is_some());
+        let open = state.then_some((Action::Open, "write a state block"));
+        let open = open.or(range.then_some((Action::Open, "list the turns")));
         let words: Vec<_> = open.into_iter().chain([words[4]]).chain(others).collect();
         return view.keys_line(When::Overlay, &words, width);
     }
@@ -304,9 +307,13 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
             Entry::Excluded(count, tokens) => {
                 let all = overlay.counts.out;
                 let of = if count < all { format!(" of {}", text::number(all)) } else { String::new() };
-                let words = format!("Left out {}{of}, {}", text::number(count), text::short_tokens(tokens));
+                let words = match count {
+                    0 => "Left out".to_owned(),
+                    _ => format!("Left out {}{of}, {}", text::number(count), text::short_tokens(tokens)),
+                };
                 border(view, &words, place, buf);
             }
+            Entry::StateRequest => view_state_request::line(view, overlay, place, buf),
             Entry::Group(heading, count, tokens) => {
                 let label = Line::of(Ink::Heading, &heading.title()).with(Ink::Dim, &format!(" {count}"));
                 paint::pair(view.theme, &label, &Line::of(Ink::Heading, &text::short(tokens)), place, buf);

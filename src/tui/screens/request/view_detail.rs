@@ -4,7 +4,7 @@
 
 use super::model::{Content, RequestScreen};
 use super::view_row::breaks_at;
-use super::{view_code_set, view_figures, view_sent};
+use super::{view_code_set, view_figures, view_sent, view_state_request};
 use crate::domain::base::Hash;
 use crate::domain::conversation::{MarkKind, Role};
 use crate::domain::planning::plan::{BlockedRemedy, Reason};
@@ -26,14 +26,8 @@ const NAMED: usize = 5;
 
 pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, width: u16) -> Vec<Line> {
     let room = usize::from(width).max(1);
-    if let Some(tool) = overlay.selected_tool() {
-        return one_tool(view, overlay, tool, room);
-    }
-    if overlay.on_tools() {
-        let sent = if overlay.sent().is_some() { "were sent with this request" } else { "are sent with every request" };
-        let key = view.key_in(Action::Open, When::Panel);
-        let words = format!("Tool definitions {sent}. {key} lists the tools with their tokens.");
-        return TextRows::plain(&words, room, Ink::Accent);
+    if let Some(rows) = line_without_row(view, overlay, room) {
+        return rows;
     }
     let Some((row, item)) = overlay.selected() else { return Vec::new() };
     let mut rows = choices(view, overlay, room);
@@ -85,6 +79,21 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         None => rows.extend(TextRows::plain(&row_title(row), room, Ink::Dim)),
     }
     rows
+}
+
+/// The pane of a line that has no row in the plan: a tool, all tools, or the request for a state block; None for other
+/// lines.
+fn line_without_row(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Option<Vec<Line>> {
+    if let Some(tool) = overlay.selected_tool() {
+        return Some(one_tool(view, overlay, tool, room));
+    }
+    if overlay.on_tools() {
+        let sent = if overlay.sent().is_some() { "were sent with this request" } else { "are sent with every request" };
+        let key = view.key_in(Action::Open, When::Panel);
+        let words = format!("Tool definitions {sent}. {key} lists the tools with their tokens.");
+        return Some(TextRows::plain(&words, room, Ink::Accent));
+    }
+    Some(view_state_request::pane(view, overlay, overlay.unasked_state()?, room))
 }
 
 /// The parts of a row's score, the changes of its state, and its recent calls.

@@ -76,14 +76,23 @@ fn changed_window_size_is_announced_once() {
 
 /// The next plan shares a number of tokens with the last call, which saves an amount.
 fn reusing(stage: &mut Stage, tokens: u32, saves: u64) {
-    let Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, code_set, .. } =
+    let Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, code_set, state_request, .. } =
         fixture::planned(fixture::plan(&fixture::story()))
     else {
         panic!()
     };
     let cost = cost.map(|cost| PromptCost { micro: cost.uncached_micro - saves, ..cost });
-    let planned =
-        Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, code_set, same_prefix: Some(tokens) };
+    let planned = Planned::Plan {
+        plan,
+        request_digest,
+        bytes,
+        calibration,
+        cost,
+        breaks,
+        code_set,
+        state_request,
+        same_prefix: Some(tokens),
+    };
     stage.type_text("x").wait(100);
     stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), PlanAnswer::Planned(planned));
 }

@@ -3,3 +3,4 @@
 mod counts;
 mod overlay;
 pub(crate) mod sent;
+mod state_request;

@@ -17,7 +17,7 @@ use pleach::tui::screens::request::model::RequestScreen;
 use std::sync::Arc;
 
 /// The second of three calls of turn 2.
-fn found() -> SentRequest {
+pub(super) fn found() -> SentRequest {
     let nodes = fixture::story();
     let mut plan = fixture::plan(&nodes);
     plan.warnings.clear();
