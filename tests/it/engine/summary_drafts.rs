@@ -551,7 +551,7 @@ fn a_draft_that_fails_is_answered_with_the_reason_before_it_is_gone() {
     let mut client = bench.start();
     let branch = client.session();
     for n in 1..=5 {
-        client.say(branch, &format!("The retry service of host {n} listens on its gateway port."));
+        client.say(branch, &format!("Step {n}: the retry service listens on its gateway port."));
     }
     mark(&mut client, branch, 2, MarkKind::Sticky);
     let ticket = client.post(Request::Summary { branch, act: draft_request(Some(3)) });
