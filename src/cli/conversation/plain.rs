@@ -180,6 +180,8 @@ fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Resul
                 ..args.global.clone()
             };
             let interrupts = run.io.interrupts;
+            // Another program may have opened another session since; where the command leads is then last used.
+            drop(run.open(false));
             let result = run_with(run, &global, interrupts, |inner| inner.command(&args));
             follow(run, current)?;
             result.map(|()| Next::Continue)

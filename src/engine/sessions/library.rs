@@ -52,15 +52,14 @@ impl Core {
         self.open(id, None, false)
     }
 
-    /// Opens a session by name or id; if `None`, the session that is open here, or else the last used one.
+    /// Opens a session by name or id; the last used session if `None`.
     pub(crate) fn open_session(
         &mut self,
         session: Option<&str>,
         branch: Option<&str>,
         create: bool,
     ) -> Result<Answer, Failure> {
-        let here = self.sessions.current_id.filter(|_| session.is_none());
-        match here.map_or_else(|| named_session(&self.store, session), |id| Ok(Some(id)))? {
+        match named_session(&self.store, session)? {
             Some(id) => self.open(id, branch, create),
             None if create => self.new_session(""),
             None => Err(Failure::no_session()),

@@ -15,8 +15,8 @@ pub enum SessionRequest {
         /// The title; if empty, one with the date.
         title: String,
     },
-    /// Open a session. If `session` is `None`, opens the session that is open in this program, or else the last used
-    /// one, or a new one if there is none and `create` is set.
+    /// Open a session. If `session` is `None`, opens the last used session, or a new one if there is none and `create`
+    /// is set.
     Open {
         session: NameOrId,
         /// The branch to switch to; the last used one if `None`.
