@@ -3,15 +3,15 @@
 
 use super::client::{Client, unexpected};
 use super::output::{Io, Outlet, in_commands, sentence};
-use super::shape;
 use super::stop::Stop;
+use super::{pick, shape};
 use crate::config::commands::args::{Args, Global};
 use crate::config::load::Config;
 use crate::domain::base::{BranchId, Failure, Safe};
 use crate::domain::call::bundle::{Bundle, BundleReport, CheckedCall, WrittenBundle};
-use crate::domain::conversation::{IncomingPieces, Transcript};
+use crate::domain::conversation::{IncomingPieces, Transcript, resolve};
 use crate::domain::planning::blocked::UNSENT;
-use crate::engine::api::{Answer, BranchAnswer, Request, SessionRequest, SessionView, TurnRequest};
+use crate::engine::api::{Answer, BranchAnswer, Draft, ItemName, Request, SessionRequest, SessionView, TurnRequest};
 use serde_json::json;
 use std::io::{BufRead, IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -63,6 +63,18 @@ impl Run<'_, '_> {
     pub(super) fn open_unsaved(&mut self) -> Result<Arc<SessionView>, Stop> {
         let (session, branch) = (self.global.session.clone(), self.global.branch.clone());
         self.client.open_by(SessionRequest::OpenUnsaved { session, branch }, &mut self.io)
+    }
+
+    /// Plans the next request if `item` may name a row of it that is no message: only its plan knows the ids of such rows.
+    pub(super) fn plan_row_named(&mut self, view: &SessionView, item: &ItemName) {
+        let ItemName::Named { text, message: false } = item else { return };
+        let may_be_id = text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let Ok(branch) = pick::branch(view, None) else { return };
+        let tree = pick::tree(view);
+        if may_be_id && resolve::message(&tree, &pick::path(&tree, branch), text).is_err() {
+            // Whatever prevents the plan is no reason to refuse the item.
+            let _ = self.client.plan(view, Draft::default(), &mut self.io);
+        }
     }
 
     /// Sends a request and returns its answer.

@@ -89,12 +89,19 @@ impl Io<'_> {
 /// Prints a notice on standard error once if no input arrives for a while. Dropping the result stops the timer.
 fn warn_when_silent() -> impl Sized {
     let (over, wait) = channel::<()>();
-    let _ = std::thread::Builder::new().name("silence".into()).spawn(move || {
+    let warn = || {
+        let what = "pleach: reading the message from standard input until its end (use < /dev/null for no input)";
+        let _ = writeln!(io::stderr(), "{what}");
+    };
+    let timer = std::thread::Builder::new().name("silence".into()).spawn(move || {
         if wait.recv_timeout(SILENCE_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
-            let what = "pleach: reading the message from standard input until its end (use < /dev/null for no input)";
-            let _ = writeln!(io::stderr(), "{what}");
+            warn();
         }
     });
+    if timer.is_err() {
+        // Without a timer, at once: too early is better than never.
+        warn();
+    }
     over
 }
 

@@ -2,7 +2,14 @@
 //! Not for: reading a theme (the workbench).
 
 use super::policies::own_files;
+use crate::domain::base::{Failure, FailureKind};
 use std::path::Path;
+
+/// Returns the sentences about a theme that does not exist.
+pub fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
+    Failure::new(FailureKind::Config, format!("There is no theme {name:?}."))
+        .todo(format!("Known names: {}.", known.collect::<Vec<_>>().join(", ")))
+}
 
 /// The maximum bytes of a theme file.
 const MAX_BYTES: u64 = 256 << 10;

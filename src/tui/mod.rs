@@ -332,6 +332,7 @@ impl Workbench {
         self.handle(tick)
     }
 
+    #[deny(clippy::wildcard_enum_match_arm)]
     fn handle(&mut self, msg: Msg) -> io::Result<()> {
         if let Msg::Frame(FrameMsg::Highlighted(lines)) = msg {
             self.cache.colors.put(lines);
@@ -352,7 +353,14 @@ impl Workbench {
                 self.applied_theme = None;
             }
             // All other messages change only the model.
-            _ => {}
+            Msg::Tick(_)
+            | Msg::Input(_)
+            | Msg::Terminal(TerminalMsg::Focus(_) | TerminalMsg::Background(None))
+            | Msg::Process(ProcessMsg::Suspend | ProcessMsg::Resumed)
+            | Msg::Config(_)
+            | Msg::Engine(EngineMsg::Event(_) | EngineMsg::TourEvent(..))
+            | Msg::Frame(_)
+            | Msg::Done(_) => {}
         }
         if self.opening() && msg.is_typing() {
             self.early.push(msg);

@@ -38,6 +38,7 @@ pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<()
 pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let item = ItemName::Named { text: item.to_owned(), message };
+    run.plan_row_named(&view, &item);
     let history =
         expect_answer!(run, Plan(PlanAnswer::History), PlanRequest::Why { branch: view.current, item, most: None });
     let next = in_next_request(run, &view, (&history.atom, history.turn));

@@ -177,6 +177,9 @@ pub(crate) fn mark(run: &mut Run<'_, '_>, command: &MarkCommand) -> Result<(), S
         MarkCommand::Include(_) => "Included in the next request.",
     };
     let view = run.open(false)?;
+    for item in &items {
+        run.plan_row_named(&view, item);
+    }
     run.change(BranchRequest::Mark { branch: view.current, items, act }, done_text)
 }
 

@@ -6,10 +6,8 @@ use super::ask;
 use super::plain_words::{self as words, Status};
 use crate::cli::output::Io;
 use crate::cli::stop::Stop;
-use crate::cli::{Run, finish};
+use crate::cli::{Run, finish, pick};
 use crate::config::commands::args::Global;
-use crate::config::commands::command::Command;
-use crate::config::commands::conversation::{BranchCommand, SessionCommand};
 use crate::config::commands::read::{self, Typed};
 use crate::config::commands::table::ACTIONS_AS_COMMANDS;
 use crate::config::keys::keymap::Action;
@@ -169,7 +167,7 @@ fn send_message(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
 /// Runs a command, with the grammar of the command line.
 fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Result<Next, Stop> {
     match read::read(line).map_err(Stop::Usage)? {
-        Typed::Action(action) => run_action(run, current, action),
+        Typed::Action(action) => run_action(run, current, action, line),
         Typed::Help(text) => {
             run.io.say(text.trim_end());
             Ok(Next::Continue)
@@ -182,17 +180,17 @@ fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Resul
                 ..args.global.clone()
             };
             let interrupts = run.io.interrupts;
-            run_with(run, &global, interrupts, |inner| inner.command(&args))?;
-            if args.command.as_ref().is_some_and(switches) {
-                *current = PlainSession::at(&*run.client.open(&None, &None, true, &mut run.io)?);
-            }
-            Ok(Next::Continue)
+            // Another program may have opened another session since; where the command leads is then last used.
+            drop(run.open(false));
+            let result = run_with(run, &global, interrupts, |inner| inner.command(&args));
+            follow(run, current)?;
+            result.map(|()| Next::Continue)
         }
     }
 }
 
 /// Runs an action of the full-screen program that works in plain mode.
-fn run_action(run: &mut Run<'_, '_>, current: &mut PlainSession, action: Action) -> Result<Next, Stop> {
+fn run_action(run: &mut Run<'_, '_>, current: &mut PlainSession, action: Action, line: &str) -> Result<Next, Stop> {
     if let Some((_, means)) = ACTIONS_AS_COMMANDS.iter().find(|(name, _)| *name == action.name()) {
         return slash(run, current, &format!("/{means}"));
     }
@@ -201,8 +199,9 @@ fn run_action(run: &mut Run<'_, '_>, current: &mut PlainSession, action: Action)
         Action::Help => run.io.say(&words::help()),
         Action::Trust => return slash(run, current, "/trust"),
         Action::Reload => run.change(ProgramRequest::Reload, "Settings reloaded; nothing changed.")?,
-        other => {
-            let name = other.name();
+        _ => {
+            // The action may have another name than the word that was typed.
+            let name = line.trim_start_matches('/');
             return Err(Stop::Usage(
                 read::missing_arguments(name)
                     .unwrap_or_else(|| format!("/{name} works only in the workbench. /help lists all commands.")),
@@ -212,11 +211,14 @@ fn run_action(run: &mut Run<'_, '_>, current: &mut PlainSession, action: Action)
     Ok(Next::Continue)
 }
 
-/// Whether a command switches the session or the branch.
-fn switches(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Session(SessionCommand::New { .. } | SessionCommand::Switch { .. } | SessionCommand::Delete { .. })
-            | Command::Branch(BranchCommand::Fork { stay: false, .. } | BranchCommand::Switch { .. })
-    )
+/// Continues where a command led: on the session and the branch that are current now. Says so if the branch before was
+/// archived; every other command that leads elsewhere says it.
+fn follow(run: &mut Run<'_, '_>, current: &mut PlainSession) -> Result<(), Stop> {
+    let view = run.client.open(&None, &None, true, &mut run.io)?;
+    let before = std::mem::replace(current, PlainSession::at(&view));
+    let was_archived = view.branches.iter().any(|branch| branch.archived && branch.id.to_string() == before.branch);
+    if was_archived && before.branch != current.branch {
+        run.io.say(&format!("You are now on {}.", pick::branch(&view, None)?.name));
+    }
+    Ok(())
 }

@@ -51,7 +51,11 @@ fn warn_if_unlisted(run: &mut Run<'_, '_>, view: &SessionView, name: &str) {
     let Some((profile, _)) = in_use(run, view) else { return };
     let request = ProgramRequest::Models { profile: Some(profile.clone()), unready: false };
     // Whoever sets a model while its server is not running needs no error about the server.
-    let Ok(Answer::Program(ProgramAnswer::Models(found))) = run.call(request) else { return };
+    let found = match run.call(request) {
+        Ok(Answer::Program(ProgramAnswer::Models(found))) => found,
+        Err(Stop::Failed(failure)) => return run.io.note(&failure.to_string()),
+        Ok(_) | Err(_) => return,
+    };
     let listed = found.into_iter().filter(|(of, _)| *of == profile).find_map(|(_, models)| models.ok());
     if listed.is_some_and(|models| !models.is_empty() && models.iter().all(|model| model.name != name)) {
         run.io.note(&format!(

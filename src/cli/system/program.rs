@@ -5,8 +5,7 @@ use crate::cli::Run;
 use crate::cli::client::expect_answer;
 use crate::cli::output::{Io, column, in_commands, number, padded};
 use crate::cli::stop::Stop;
-use crate::config::commands::args::Args;
-use crate::config::commands::command::Command;
+use crate::config::commands::args::{Args, LocalCommand};
 use crate::config::commands::system::{ConfigCommand, Forget};
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
@@ -131,7 +130,8 @@ pub(crate) fn choose_theme(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<
     let Some(name) = name else { return theme(run.config, None, &mut run.io) };
     let (all, _) = themes::load(&run.config.paths.themes_dir());
     if name != AUTO && !all.iter().any(|theme| theme.name == name) {
-        return Err(unknown_theme(name, &all));
+        let known = std::iter::once(AUTO).chain(all.iter().map(|theme| theme.name.as_str()));
+        return Err(themes::unknown(name, known).into());
     }
     run.config.clone().save_theme(name).map_err(|error| error.failure())?;
     let message = format!("Theme {name} saved in {}.", run.config.paths.user_file().display());
@@ -143,14 +143,14 @@ pub(crate) fn local(args: &Args, loaded: &Result<Config, ConfigError>, io: &mut 
     if let Some(refusal) = args.json_refusal() {
         return Err(Stop::Usage(refusal));
     }
-    match &args.command {
-        Some(Command::Completions { shell }) => {
+    match args.local_command() {
+        Some(LocalCommand::Completions(shell)) => {
             let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Args::description(), "pleach", &mut script);
+            clap_complete::generate(shell, &mut Args::description(), "pleach", &mut script);
             io.data(&String::from_utf8_lossy(&script));
             Ok(())
         }
-        Some(Command::Man) => {
+        Some(LocalCommand::Man) => {
             let mut page = Vec::new();
             clap_mangen::Man::new(Args::description())
                 .render(&mut page)
@@ -158,11 +158,11 @@ pub(crate) fn local(args: &Args, loaded: &Result<Config, ConfigError>, io: &mut 
             io.data(&String::from_utf8_lossy(&page));
             Ok(())
         }
-        Some(Command::Config(command)) => {
+        Some(LocalCommand::Config(command)) => {
             let config = loaded.as_ref().map_err(ConfigError::failure)?;
             settings(command, config, io)
         }
-        _ => Err(Failure::new(FailureKind::Internal, "This command needs the engine.").into()),
+        None => Err(Failure::new(FailureKind::Internal, "This command needs the engine.").into()),
     }
 }
 
@@ -205,13 +205,6 @@ fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result
     }
 }
 
-fn unknown_theme(name: &str, all: &[themes::ThemeText]) -> Stop {
-    let known: Vec<&str> = all.iter().map(|theme| theme.name.as_str()).collect();
-    Failure::new(FailureKind::Config, format!("There is no theme {name:?}."))
-        .todo(format!("Known names: {}.", known.join(", ")))
-        .into()
-}
-
 /// Lists the themes, or prints one: `pleach config theme dark > ~/.config/pleach/themes/mine.toml`.
 fn theme(config: &Config, name: Option<&str>, io: &mut Io<'_>) -> Result<(), Stop> {
     let (all, problems) = themes::load(&config.paths.themes_dir());
@@ -232,7 +225,8 @@ fn theme(config: &Config, name: Option<&str>, io: &mut Io<'_>) -> Result<(), Sto
         }
         return Ok(());
     };
-    let theme = all.iter().find(|theme| theme.name == name).ok_or_else(|| unknown_theme(name, &all))?;
+    let unknown = || themes::unknown(name, all.iter().map(|theme| theme.name.as_str()));
+    let theme = all.iter().find(|theme| theme.name == name).ok_or_else(unknown)?;
     if io.json {
         return io.value(&json!({ "name": theme.name, "own": theme.own, "toml": theme.text }));
     }

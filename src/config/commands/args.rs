@@ -5,6 +5,7 @@ use super::EXAMPLE_PREFIX;
 use super::calls::Replay;
 use super::command::Command;
 use super::number::number;
+use super::system::ConfigCommand;
 use super::table;
 use crate::domain::conversation::Overrides;
 use crate::domain::planning::{Layout, Mode};
@@ -137,9 +138,20 @@ fn hide_below(command: clap::Command, parent: &str) -> clap::Command {
     command.args(hidden.map(|arg| arg.clone().hide(true))).mut_subcommands(|below| hide_below(below, &path))
 }
 
+/// The heading of the flags that every command accepts.
+pub(super) const GLOBAL_FLAGS: &str = "Options of all commands";
+
+/// A command about the program itself, which needs no engine.
+#[derive(Clone, Copy, Debug)]
+pub enum LocalCommand<'a> {
+    Config(&'a ConfigCommand),
+    Completions(clap_complete::Shell),
+    Man,
+}
+
 /// Flags that every command accepts.
 #[derive(ClapArgs, Clone, Debug, Default)]
-#[command(next_help_heading = "Options of all commands")]
+#[command(next_help_heading = GLOBAL_FLAGS)]
 pub struct Global {
     /// The store file.
     #[arg(long, global = true, value_name = "PATH")]
@@ -199,8 +211,17 @@ impl Args {
 
     /// Whether the command runs without the engine: settings, completions, manual page, bundles.
     pub fn local(&self) -> bool {
-        let of_program = matches!(self.command, Some(Command::Config(_) | Command::Completions { .. } | Command::Man));
-        of_program || self.reads_bundle()
+        self.local_command().is_some() || self.reads_bundle()
+    }
+
+    /// Returns the command if it is about the program itself.
+    pub fn local_command(&self) -> Option<LocalCommand<'_>> {
+        match &self.command {
+            Some(Command::Config(command)) => Some(LocalCommand::Config(command)),
+            Some(Command::Completions { shell }) => Some(LocalCommand::Completions(*shell)),
+            Some(Command::Man) => Some(LocalCommand::Man),
+            _ => None,
+        }
     }
 
     /// Whether the command only reads a bundle.

@@ -42,6 +42,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Er
     parse(&words).or_else(|error| match error.kind() {
         ErrorKind::MissingSubcommand
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        | ErrorKind::MissingRequiredArgument
         | ErrorKind::InvalidSubcommand => with_bare_name(&words).map_or(Err(error), |words| parse(&words)),
         _ => Err(error),
     })
@@ -97,7 +98,9 @@ pub fn read_words(typed: &[String]) -> Result<Typed, String> {
     match Args::try_parse_from(std::iter::once("pleach".into()).chain(words.iter().cloned())) {
         Ok(args) if args.command.is_none() => Err(usage_error("/", &typed, &words, None)),
         Ok(args) => check_in_program(&args).map(|()| Typed::Command(Box::new(args))),
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Typed::Help(error.render().to_string())),
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            Ok(Typed::Help(help_in_program(&error.render().to_string())))
+        }
         Err(error) => {
             if let [name, flag] = words.as_slice()
                 && flag == "--help"
@@ -110,6 +113,13 @@ pub fn read_words(typed: &[String]) -> Result<Typed, String> {
             action.map(Typed::Action).ok_or_else(|| usage_error("/", &typed, &words, Some(&error)))
         }
     }
+}
+
+/// Returns the help of a command as it is typed inside the program, without the flags that start the program.
+fn help_in_program(help: &str) -> String {
+    let parts = help.split("\n\n").filter(|part| !part.starts_with(super::args::GLOBAL_FLAGS));
+    let help = parts.collect::<Vec<_>>().join("\n\n");
+    slashed(&help.replace("Usage: pleach ", "Usage: /").replace("Example: pleach ", "Example: /"))
 }
 
 /// Returns why a command cannot run without its arguments, with its usage and example; `None` if no command has this
@@ -383,6 +393,7 @@ fn usage_error(prefix: &str, typed: &[String], words: &[OsString], error: Option
     if prefix == "/" && Action::from_name(&name).is_some() {
         return format!("/{name} takes no arguments.");
     }
+    let name = typed.first().map_or(name, |word| word.as_str().into());
     let known = if prefix == "/" { table::all() } else { table::rows() };
     let similar = similar(&name, known).map(|name| format!(" Did you mean {prefix}{name}?")).unwrap_or_default();
     if prefix == "/" {

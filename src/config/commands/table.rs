@@ -261,7 +261,9 @@ fn row(name: &str, command: &Command) -> Row {
     let text = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string).unwrap_or_default();
     let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let (positionals, flags): (Vec<&Arg>, Vec<&Arg>) = shown.partition(|arg| arg.is_positional());
-    let words: Vec<String> = positionals.into_iter().chain(flags).map(argument_usage).collect();
+    let words = positionals.into_iter().chain(flags).map(argument_usage);
+    // A replay is the command whose point is often another model, which is a flag of every command.
+    let words: Vec<String> = words.chain((name == "replay").then(|| "[--model NAME]".to_owned())).collect();
     let example = text(command.get_after_help());
     Row {
         name: name.to_owned(),

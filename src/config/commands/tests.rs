@@ -239,7 +239,7 @@ fn a_note_may_start_with_a_hyphen() {
     for parsed in [parse_slash_line("note - buy milk"), parse_command_line("note - buy milk")] {
         assert!(parsed.contains("note: Some(\"- buy milk\")"), "{parsed}");
     }
-    assert!(parse_slash_line("note --help").contains("Usage: pleach pin"), "{}", parse_slash_line("note --help"));
+    assert!(parse_slash_line("note --help").contains("Usage: /pin"), "{}", parse_slash_line("note --help"));
     assert!(parse_slash_line("note").contains("Usage: /note TEXT"), "{}", parse_slash_line("note"));
 }
 
@@ -293,7 +293,7 @@ fn startup_flags_are_refused_inside() {
     }
     assert!(parse_slash_line("retrieve port --budget 500").starts_with("Some("));
     assert!(parse_slash_line("pins --json").starts_with("Some("));
-    assert!(parse_slash_line("pin --help").contains("Example: pleach pin 3"));
+    assert!(parse_slash_line("pin --help").contains("Example: /pin 3"));
 }
 
 #[test]

@@ -194,6 +194,38 @@ pub enum KeepReason {
     Empty,
 }
 
+impl KeepReason {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Pinned => "pinned",
+            Self::Leased => "leased",
+            Self::Included => "included once",
+            Self::Excluded => "left out",
+            Self::OtherLane => "of another lane",
+            Self::Empty => "empty",
+        }
+    }
+
+    /// Returns a sentence about the turns of a summary's range that are kept verbatim, with the reasons; `None` if there
+    /// are none.
+    pub fn sentence(stays: &[(u32, Self)]) -> Option<String> {
+        let mut kinds: Vec<(Self, Vec<String>)> = Vec::new();
+        for (turn, why) in stays {
+            match kinds.iter_mut().find(|(known, _)| known == why) {
+                Some((_, turns)) => turns.push(turn.to_string()),
+                None => kinds.push((*why, vec![turn.to_string()])),
+            }
+        }
+        let parts = kinds.into_iter().map(|(why, turns)| {
+            let more = if turns.len() > 6 { format!(" and {} more", turns.len() - 6) } else { String::new() };
+            format!("{}{more} ({})", turns.iter().take(6).cloned().collect::<Vec<_>>().join(", "), why.words())
+        });
+        let parts: Vec<String> = parts.collect();
+        let (turns, are) = if stays.len() == 1 { ("Turn", "is") } else { ("Turns", "are") };
+        (!parts.is_empty()).then(|| format!("{turns} {} {are} kept verbatim.", parts.join(", ")))
+    }
+}
+
 /// A turn as a candidate or source of a summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceTurn {

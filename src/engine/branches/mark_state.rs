@@ -4,10 +4,12 @@
 
 use crate::context::activation::ItemChange;
 use crate::domain::base::{BranchId, Failure};
+use crate::domain::call::tokens::counted;
 use crate::domain::code::CodeRef;
 use crate::domain::conversation::{
     Actor, Atom, Branch, Change, ItemState, LeaseTurns, Mark, MarkKind, Role, Slot, Subject, Transition,
 };
+use crate::domain::planning::{Row, RowKind, Section};
 use crate::engine::api::{Act, ItemName};
 use crate::engine::sessions::lookup;
 use crate::engine::sessions::session::Session;
@@ -167,8 +169,14 @@ pub(crate) fn excluded_in(session: &Session, branch: &Branch, turn: &Atom) -> us
     messages.filter(|slot| is_inside(*slot)).count()
 }
 
-/// Returns the note of a mark on an atom. Fails for atoms that cannot be marked.
-pub(crate) fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<Option<String>, Failure> {
+/// Returns the note of a mark on an atom. Fails for atoms that cannot be marked. `row` is the atom's row, if the last
+/// plan drawn has one.
+pub(crate) fn noted(
+    session: &Session,
+    branch: &Branch,
+    atom: &Atom,
+    row: Option<&Row>,
+) -> Result<Option<String>, Failure> {
     let mark = branch.marks.iter().find(|mark| mark.target == *atom);
     if mark.is_some() {
         return Ok(mark.and_then(|mark| mark.note.clone()));
@@ -179,10 +187,89 @@ pub(crate) fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<O
         None if matches!(atom, Atom::Range { .. }) => {
             Failure::user("This row represents many turns.").todo("Open it and select a turn.")
         }
-        None => Failure::user("The settings control this text; marks have no effect on it.")
-            .todo("Change instructions in the settings, and the state block in its editor."),
+        None => row.and_then(unmarkable).unwrap_or_else(|| {
+            Failure::user("The settings control this text; marks have no effect on it.")
+                .todo("Change instructions in the settings, and the state block in its editor.")
+        }),
     };
     Err(refused)
+}
+
+/// Returns why a row of the program's own texts cannot be marked, and what changes it; `None` for other rows.
+#[deny(clippy::wildcard_enum_match_arm)]
+fn unmarkable(row: &Row) -> Option<Failure> {
+    let (is, todo) = match row.kind {
+        RowKind::Text if row.section() == Some(Section::Personality) => {
+            ("the personality", "`pleach personality TEXT` changes it.")
+        }
+        RowKind::Text if row.section() == Some(Section::UserMessage) => return None,
+        RowKind::Text => ("a text of the settings", "`pleach config path` names the files of the settings."),
+        RowKind::State => ("the state block", "`pleach state edit TEXT` changes it."),
+        RowKind::Search => {
+            ("the search of older messages", "Mark the messages that it found; `pleach mode off` turns it off.")
+        }
+        RowKind::Summary => ("a summary", "`pleach summary undo` sends its turns instead."),
+        RowKind::Note
+        | RowKind::Preamble
+        | RowKind::Turn
+        | RowKind::Card
+        | RowKind::Quote
+        | RowKind::Range
+        | RowKind::Message
+        | RowKind::Part
+        | RowKind::Memory
+        | RowKind::Request
+        | RowKind::Rules
+        | RowKind::Skills
+        | RowKind::Module
+        | RowKind::Code => return None,
+    };
+    Some(Failure::user(format!("This row is {is}; marks have no effect on it.")).todo(todo))
+}
+
+/// Returns the notice about an act that changes nothing; `None` if it changes the mark. A lasting exclusion also
+/// excludes the item from the next request.
+pub(super) fn unchanged(before: Option<&Mark>, after: Option<&Mark>) -> Option<&'static str> {
+    let Some((before, after)) = before.zip(after) else {
+        return (before.is_none() && after.is_none()).then_some("No change: the item has no mark.");
+    };
+    if (before.kind, after.kind) == (MarkKind::Exclude, MarkKind::ExcludeOnce) {
+        return Some("Already excluded; x includes it.");
+    }
+    if (before.kind, after.kind) == (MarkKind::Sticky, MarkKind::IncludeOnce) {
+        return Some("Already pinned, so every request includes it.");
+    }
+    let is_same = (before.kind, &before.note, before.by) == (after.kind, &after.note, after.by);
+    is_same.then_some(match after.kind {
+        MarkKind::Sticky => "Already pinned.",
+        MarkKind::Leased { .. } => "Already leased for at least that long.",
+        MarkKind::IncludeOnce | MarkKind::Ephemeral => "Already included in the next request.",
+        MarkKind::Exclude => "Already excluded.",
+        MarkKind::ExcludeOnce => "Already excluded from the next request.",
+    })
+}
+
+/// Returns the sentence about a changed mark, without its period.
+pub(super) fn sentence(before: Option<MarkKind>, after: Option<MarkKind>, items: &str) -> String {
+    match (before, after) {
+        (_, Some(MarkKind::Sticky)) => format!("Pinned {items}"),
+        (_, Some(MarkKind::Leased { turns: LeaseTurns::TASK })) => format!("Leased {items} until the task ends"),
+        (_, Some(MarkKind::Leased { turns })) => {
+            format!("Leased {items} for {}", counted(u32::from(turns).into(), "turn"))
+        }
+        (_, Some(MarkKind::Exclude)) => format!("Excluded {items}"),
+        (_, Some(MarkKind::ExcludeOnce)) => format!("Excluded {items} from the next request"),
+        (_, Some(MarkKind::IncludeOnce | MarkKind::Ephemeral)) => format!("Included {items} in the next request"),
+        (Some(kind), None) if kind.pins() => format!("Unpinned {items}"),
+        (Some(kind), None) if kind.excludes() => format!("Removed the exclusion of {items}"),
+        (_, None) => format!("Removed the mark of {items}"),
+    }
+}
+
+/// Whether an update puts another mark in place of a pin.
+pub(super) fn replaces_pin(update: &MarkUpdate) -> bool {
+    let is_pin = |mark: &Mark| mark.kind == MarkKind::Sticky;
+    update.before.as_ref().is_some_and(is_pin) && update.after.as_ref().is_some_and(|mark| !is_pin(mark))
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 //! Not for: undoing (`undo`), the state block (`state_block`), or turns (`turns::live`).
 
 use super::fork::ensure_name_free;
-use super::mark_state::{MarkUpdate, excluded_in, excluded_message, message_of_row, noted, pin_on};
+use super::mark_state::{
+    MarkUpdate, excluded_in, excluded_message, message_of_row, noted, pin_on, replaces_pin, sentence, unchanged,
+};
 use super::undo::store_anchor_for_head;
 use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId};
-use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{
     Actor, Atom, Branch, Change, LeaseTurns, Mark, MarkKind, NodeHead, Operation, Overrides, Role, Slot, resolve, task,
     tree,
@@ -36,7 +37,8 @@ impl Core {
         }
         let marked = self.mark_changes(&branch, items, act)?;
         if let (0, Some(notice)) = (marked.items, &marked.unchanged) {
-            return Ok(Answer::Done(format!("{notice}{}", marked.excluded_sentence())));
+            let passed_over = marked.passed_over_sentence();
+            return Ok(Answer::Done(format!("{notice}{passed_over}{}", marked.excluded_sentence())));
         }
         let Some(notice) = marked.sentence() else { return Ok(Answer::Done("Select an item first.".into())) };
         let summaries = applicable_summaries(&self.sessions, &branch);
@@ -53,7 +55,8 @@ impl Core {
         self.sessions.with_branch(id, |branch| apply_to(branch, &changes));
         self.show_branch(id);
         let lost = lost_summaries(&self.sessions, &self.sessions.branch(id)?, &summaries);
-        Ok(Answer::Done(format!("{notice}.{}{lost} u undoes it.", marked.excluded_sentence())))
+        let passed_over = marked.passed_over_sentence();
+        Ok(Answer::Done(format!("{notice}.{passed_over}{}{lost} u undoes it.", marked.excluded_sentence())))
     }
 
     /// Returns the mark changes of an act on items without applying them. An item that is named twice is changed once.
@@ -78,6 +81,7 @@ impl Core {
             }
             let item = self.item_in_words(branch, &target, after.as_ref().or(before.as_ref()));
             if let Some(notice) = unchanged(before.as_ref(), after.as_ref()) {
+                marked.passed_over.push(item.clone());
                 marked.unchanged = Some(notice.replace("the item", &item));
             } else {
                 marked.items += 1;
@@ -150,7 +154,7 @@ impl Core {
                 Ok((*atom, None))
             }
             ItemName::Atom(atom) if self.is_code(branch, atom) => Ok((*atom, None)),
-            ItemName::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
+            ItemName::Atom(atom) => Ok((*atom, noted(session, branch, atom, self.plans.drawn_row(branch.id, atom))?)),
             ItemName::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
             ItemName::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
             ItemName::TurnOf(node) => {
@@ -391,6 +395,8 @@ pub(crate) struct MarkChange {
     kinds: Option<(Option<MarkKind>, Option<MarkKind>)>,
     /// The notice about an item whose mark stays as it is.
     unchanged: Option<String>,
+    /// The items whose marks stay as they are.
+    passed_over: Vec<String>,
     /// Number of messages of the pinned, leased, or included turns that a person excluded. They stay excluded.
     still_excluded: usize,
 }
@@ -409,12 +415,25 @@ impl MarkChange {
         }
     }
 
+    /// Returns a sentence, after a space, about the items of an act on several items that stay as they are; empty if there
+    /// are none.
+    fn passed_over_sentence(&self) -> String {
+        if self.passed_over.is_empty() || self.items + self.passed_over.len() == 1 {
+            return String::new();
+        }
+        format!(" Unchanged: {}.", self.passed_over.join(", "))
+    }
+
     /// Returns the sentence about the act; `None` if nothing changes.
     fn sentence(&self) -> Option<String> {
         let (before, after) = self.kinds?;
         let items = if self.items > 1 { format!("{} items", self.items) } else { self.item.clone() };
-        let replaces_pin = before == Some(MarkKind::Sticky) && after.is_some_and(|after| after != MarkKind::Sticky);
-        let replaced = if replaces_pin { ", in place of its pin" } else { "" };
+        let replaced = match self.updates.iter().filter(|(update, _)| replaces_pin(update)).count() {
+            0 => String::new(),
+            1 if self.items == 1 => ", in place of its pin".to_owned(),
+            pins if pins == self.items => ", in place of their pins".to_owned(),
+            pins => format!(", {pins} of them in place of a pin"),
+        };
         Some(format!("{}{replaced}", sentence(before, after, &items)))
     }
 }
@@ -457,42 +476,4 @@ pub(crate) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
     let range = found.as_ref().map_or(at..at + 1, |turn| turn.nodes.clone());
     let heads: Vec<NodeHead> = path[range].iter().map(|slot| session.tree.head(*slot).clone()).collect();
     crate::engine::plans::labels::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
-}
-
-/// Returns the notice about an act that changes nothing; `None` if it changes the mark. A lasting exclusion also
-/// excludes the item from the next request.
-fn unchanged(before: Option<&Mark>, after: Option<&Mark>) -> Option<&'static str> {
-    let Some((before, after)) = before.zip(after) else {
-        return (before.is_none() && after.is_none()).then_some("No change: the item has no mark.");
-    };
-    if (before.kind, after.kind) == (MarkKind::Exclude, MarkKind::ExcludeOnce) {
-        return Some("Already excluded; x includes it.");
-    }
-    if (before.kind, after.kind) == (MarkKind::Sticky, MarkKind::IncludeOnce) {
-        return Some("Already pinned, so every request includes it.");
-    }
-    let is_same = (before.kind, &before.note, before.by) == (after.kind, &after.note, after.by);
-    is_same.then_some(match after.kind {
-        MarkKind::Sticky => "Already pinned.",
-        MarkKind::Leased { .. } => "Already leased for at least that long.",
-        MarkKind::IncludeOnce | MarkKind::Ephemeral => "Already included in the next request.",
-        MarkKind::Exclude => "Already excluded.",
-        MarkKind::ExcludeOnce => "Already excluded from the next request.",
-    })
-}
-
-fn sentence(before: Option<MarkKind>, after: Option<MarkKind>, items: &str) -> String {
-    match (before, after) {
-        (_, Some(MarkKind::Sticky)) => format!("Pinned {items}"),
-        (_, Some(MarkKind::Leased { turns: LeaseTurns::TASK })) => format!("Leased {items} until the task ends"),
-        (_, Some(MarkKind::Leased { turns })) => {
-            format!("Leased {items} for {}", counted(u32::from(turns).into(), "turn"))
-        }
-        (_, Some(MarkKind::Exclude)) => format!("Excluded {items}"),
-        (_, Some(MarkKind::ExcludeOnce)) => format!("Excluded {items} from the next request"),
-        (_, Some(MarkKind::IncludeOnce | MarkKind::Ephemeral)) => format!("Included {items} in the next request"),
-        (Some(kind), None) if kind.pins() => format!("Unpinned {items}"),
-        (Some(kind), None) if kind.excludes() => format!("Removed the exclusion of {items}"),
-        (_, None) => format!("Removed the mark of {items}"),
-    }
 }

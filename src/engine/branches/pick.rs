@@ -71,8 +71,8 @@ impl Core {
             return Err(Failure::user("Select a message or a pinned text to pick."));
         }
         let what = match (swaps.len() - shared, shared) {
-            (0, 1) => format!("pinned 1 item on {}, which already has it", target.name),
-            (0, shared) => format!("pinned {shared} items on {}, which already has them", target.name),
+            (0, 1) => format!("pinned 1 item on {} without a copy: it is there already", target.name),
+            (0, shared) => format!("pinned {shared} items on {} without copies: they are there already", target.name),
             (picked, 0) => format!("picked {} of {} for {}", counted(picked as u64, "item"), source.name, target.name),
             (picked, shared) => {
                 let all = picked + shared;
@@ -96,7 +96,10 @@ impl Core {
         let shared = |slot: &Slot| session.head(&target).is_some_and(|head| session.tree.contains(*slot, head));
         let own: Vec<Slot> = path.iter().copied().filter(|slot| !shared(slot)).collect();
         if own.is_empty() {
-            return Err(Failure::user(format!("{} has no messages that {} lacks.", source.name, target.name)));
+            return Err(Failure::user(format!(
+                "The branch {} has no messages that {} lacks.",
+                source.name, target.name
+            )));
         }
         let mark = text_mark(&self.sessions, &self.store, &source, &own, true)?;
         let is_old = |mark: &&Mark| mark.origin.as_ref().is_some_and(|origin| origin.result && origin.branch == from);

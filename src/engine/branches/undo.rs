@@ -277,6 +277,7 @@ fn can_archive(sessions: &Sessions, turns: &Turns, branch: BranchId) -> bool {
 
 /// Returns the window anchors to restore for heads that move back and for changed summaries: the branch, the
 /// settings key of the current anchor, and the anchor to restore.
+#[deny(clippy::wildcard_enum_match_arm)]
 fn anchors_to_restore(store: &Store, changes: &[Change]) -> Result<Vec<AnchorToRestore>, Failure> {
     let mut found = Vec::new();
     for change in changes {
@@ -287,7 +288,16 @@ fn anchors_to_restore(store: &Store, changes: &[Change]) -> Result<Vec<AnchorToR
             Change::Summaries { branch, before, after } => {
                 (branch, summaries_key(*branch, before), summaries_key(*branch, after))
             }
-            _ => continue,
+            Change::Mark { .. }
+            | Change::Name { .. }
+            | Change::Archived { .. }
+            | Change::Forked { .. }
+            | Change::Overrides { .. }
+            | Change::Title { .. }
+            | Change::State { .. }
+            | Change::Memory { .. }
+            | Change::Tag { .. }
+            | Change::File { .. } => continue,
         };
         if let Some(kept) = store.setting(&key)? {
             found.push((*branch, left, serde_json::from_str(&kept).ok().flatten()));

@@ -98,13 +98,25 @@ fn version_of(session: &Session, old: Slot, head: Slot) -> Option<(usize, usize)
 impl Sessions {
     /// Returns which operation must be skipped and why, if carrying out these changes would archive a branch that has
     /// gained messages since the operation, or take the name from one; otherwise `None`.
+    #[deny(clippy::wildcard_enum_match_arm)]
     pub(super) fn strands_messages(&self, op: &Operation, changes: &[Change], undoing: bool) -> Option<String> {
         let session = self.current().ok()?;
         let closed: Vec<BranchId> = changes.iter().filter_map(|change| closed_by(session, change, undoing)).collect();
         let archives = changes.iter().any(|change| matches!(change, Change::Archived { .. }));
         let renamed = changes.iter().filter_map(|change| match change {
             Change::Name { branch, .. } if archives && undoing => Some(*branch),
-            _ => None,
+            Change::Name { .. }
+            | Change::Mark { .. }
+            | Change::Head { .. }
+            | Change::Archived { .. }
+            | Change::Forked { .. }
+            | Change::Overrides { .. }
+            | Change::Title { .. }
+            | Change::Summaries { .. }
+            | Change::State { .. }
+            | Change::Memory { .. }
+            | Change::Tag { .. }
+            | Change::File { .. } => None,
         });
         let gaining = |id: &BranchId| gained(session, *id, op, &closed);
         let found = closed.iter().copied().find(gaining).or_else(|| {

@@ -4,7 +4,6 @@
 use super::diff_worker::{DiffRequest, WantedCall};
 use super::plan_diff::PlanWithCall;
 use crate::domain::base::{BranchId, Failure};
-use crate::domain::planning::row_matching;
 use crate::engine::api::{CallSelector, ItemName, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::state::Plans;
@@ -37,9 +36,14 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let atom = match item {
             ItemName::Atom(atom) => *atom,
-            item => self.target(&branch, item)?.0,
+            // A row that no mark can be put on has a history too.
+            item => match (self.target(&branch, item), item) {
+                (Ok((atom, _)), _) => atom,
+                (Err(failure), ItemName::Named { text, .. }) => self.item_by_row_id(&branch, text)?.ok_or(failure)?,
+                (Err(failure), _) => return Err(failure),
+            },
         };
-        let drawn = self.plans.drawn.get(&id).and_then(|drawn| row_matching::row(&drawn.solved.plan, &atom));
+        let drawn = self.plans.drawn_row(id, &atom);
         let title = match drawn {
             Some(row) => Some(row.title.clone()),
             None => section_title(&self.store, branch.session, &atom)?,

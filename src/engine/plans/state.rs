@@ -7,6 +7,8 @@ use super::snapshot::{RoundBefore, Snapshot};
 use super::worker::{Job, Planner, Solved, Stored, Tag};
 use crate::context::render::Outline;
 use crate::domain::base::{BranchId, Hash, NodeId, RunId};
+use crate::domain::conversation::Atom;
+use crate::domain::planning::{Row, row_matching};
 use crate::engine::api::{Draft, Ticket};
 use crate::engine::turns::state::UnplannedAside;
 use std::collections::{HashMap, HashSet};
@@ -57,6 +59,11 @@ pub(crate) struct Plans {
 }
 
 impl Plans {
+    /// Returns the row of an item in the last plan drawn.
+    pub(crate) fn drawn_row(&self, branch: BranchId, atom: &Atom) -> Option<&Row> {
+        row_matching::row(&self.drawn.get(&branch)?.solved.plan, atom)
+    }
+
     pub(crate) fn new(planner: Planner) -> Self {
         Self { planner, ..Self::default() }
     }

@@ -6,6 +6,7 @@ use crate::domain::base::{BranchId, Failure, SessionId};
 use crate::domain::conversation::{Atom, Branch, Memory, SessionCard, Slot, resolve, tree};
 use crate::engine::core::Core;
 use crate::engine::plans::labels::atom_of;
+use crate::engine::plans::sources::retrieval::search_atom;
 use crate::store::Store;
 use std::collections::BTreeSet;
 
@@ -30,6 +31,7 @@ impl Core {
         let session = self.sessions.of_branch(branch.id)?;
         let drawn = self.plans.drawn.get(&branch.id).into_iter().flat_map(|drawn| &drawn.solved.plan.rows);
         let mut known: BTreeSet<Atom> = branch.marks.iter().map(|mark| mark.target).collect();
+        known.insert(search_atom());
         known.extend(drawn.map(|row| row.atom));
         known.extend(self.store.memories(Some(session.card.id))?.iter().map(Memory::atom));
         let path = session.path(branch);

@@ -26,23 +26,24 @@ impl Core {
         let session = self.sessions.of_branch(id)?;
         let before = session.tags.get(&node).cloned();
         let mut after = before.clone().unwrap_or_else(|| Tag::new(node));
-        let what = match act {
+        let did = match act {
             TagAct::Label(name) => {
                 after.label = clean(name);
-                if after.label.is_empty() { "removed the label of a message" } else { "labeled a message" }
+                if after.label.is_empty() { "removed the label of" } else { "labeled" }
             }
             TagAct::Favourite(wished) => {
                 after.favourite = wished.unwrap_or(!after.favourite);
-                if after.favourite { "starred a message" } else { "removed the star of a message" }
+                if after.favourite { "starred" } else { "removed the star of" }
             }
         };
+        let what = format!("{did} {}", self.item_in_words(&branch, &Atom::Message { node }, None));
         let after = Some(after).filter(|tag| !tag.is_empty());
         if before == after {
             return Ok(Answer::Done("Nothing to change.".into()));
         }
         let session = branch.session;
         let write = Write::PutTag { session, node, expect: before.clone(), tag: after.clone() };
-        self.record(session, what, vec![write], &[Change::Tag { session, node, before, after }])
+        self.record(session, &what, vec![write], &[Change::Tag { session, node, before, after }])
     }
 
     /// Applies a label or star in memory and on the screen.

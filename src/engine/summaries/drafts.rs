@@ -128,9 +128,7 @@ impl Core {
             }),
             None => Err(Failure::user("Stopped.").kept("Nothing was changed.")),
         };
-        if result.is_err() && !self.summaries.drafts.making.contains_key(&branch) {
-            self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: self.summaries.shown_draft(branch) }));
-        }
+        let failed = result.is_err();
         match (ticket, result) {
             (Some(ticket), result) => self.answer(ticket, result.map(|found| SummaryAnswer::Draft(found).into())),
             (None, Ok(Some(_))) if restores.is_some() => {}
@@ -147,6 +145,10 @@ impl Core {
                     self.automatic_draft_failed(branch, &lane, tip, &failure);
                 }
             }
+        }
+        // After the answer: the workbench still shows the screen of the draft when it learns why there is none.
+        if failed && !self.summaries.drafts.making.contains_key(&branch) {
+            self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: self.summaries.shown_draft(branch) }));
         }
     }
 

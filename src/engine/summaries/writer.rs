@@ -9,7 +9,8 @@ use crate::context::render::render_forms;
 use crate::context::summary::survive::RequiredFacts;
 use crate::context::summary::{Size, SummaryError, extract, keep, parts};
 use crate::domain::base::{Failure, FailureKind, Hash, NodeId, secrets};
-use crate::domain::call::{CallEnd, RunCard};
+use crate::domain::call::tokens::counted;
+use crate::domain::call::{Backend, CallEnd, RunCard};
 use crate::domain::conversation::{Content, Node, NodeHead, Role};
 use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::{Budget, Form};
@@ -196,6 +197,9 @@ impl Job {
         let mut target = usual.saturating_sub(count(&keep::joined("", kept)));
         loop {
             let body = extract::extract(&drafted.draft.sources, target, &count);
+            if body.is_empty() && kept.is_empty() {
+                return Err(self.too_short(&drafted.draft, target));
+            }
             let made = drafted.composed(body, kept.to_vec(), SummarySource::Extractive, &count)?;
             let over = made.draft.summary.tokens.saturating_sub(self.most);
             if over == 0 {
@@ -203,6 +207,30 @@ impl Job {
             }
             target = target.checked_sub(over).ok_or(SummaryError::Empty)?;
         }
+    }
+
+    /// The failure if no sentence of the sources fits into `target` tokens: why, and what helps.
+    fn too_short(&self, draft: &SummaryDraft, target: u32) -> Failure {
+        let (from, to) = draft.summary.turns;
+        let turns = if from == to { format!("turn {to}") } else { format!("turns {from}–{to}") };
+        let stays = KeepReason::sentence(&self.stays).map(|stays| format!(" {stays}")).unwrap_or_default();
+        let original = counted(draft.summary.original_tokens.into(), "token");
+        let what = if extract::extract(&draft.sources, u32::MAX, &|text| self.count(text)).is_empty() {
+            format!("The text of {turns} has no full sentence that a summary without a model could choose.{stays}")
+        } else {
+            format!(
+                "A summary of {turns} ({original}) without a model takes at most {target} tokens, and no sentence \
+                     fits.{stays}"
+            )
+        };
+        let by_model = if self.auxiliary_call.rules.profile.backend == Backend::Offline {
+            "choose a model with `pleach model NAME`, which can write the summary"
+        } else {
+            "let the model write the summary"
+        };
+        Failure::user(what)
+            .kept("Nothing was changed.")
+            .todo(format!("Summarize up to a later turn, or {by_model}: `pleach compress {to} model`."))
     }
 
     /// Reads the messages of the sources. Secrets are masked before anything else sees the text.

@@ -34,8 +34,12 @@ mod linux {
             }
         }
         if !known.is_empty() {
+            let failed = to.clone();
             let work = move || listen(&service, &known, &to);
-            let _ = thread::Builder::new().name("config".to_owned()).spawn(work);
+            if let Err(error) = thread::Builder::new().name("config".to_owned()).spawn(work) {
+                let text = format!("Changes of the settings files are not noticed ({error}); /reload reads them.");
+                let _ = failed.send(Msg::Config(ConfigMsg::Written(Err(text))));
+            }
         }
     }
 

@@ -1,8 +1,9 @@
 //! Settings of the screen: themes, the mouse, and the configuration when it is read again.
 //! Not for: the arrangement of the panels (`panels`).
 
-use super::effects::{send, show_answer};
+use super::effects::{send, show_answer, show_failure};
 use crate::config::commands::setting::Setting;
+use crate::config::themes as theme_texts;
 use crate::domain::base::Failure;
 use crate::engine::api::{Answer, ProgramAnswer, ProgramRequest, ToolAnswer};
 use crate::tui::chat::update::folder;
@@ -122,9 +123,8 @@ pub(crate) fn choose_theme(model: &mut Model, name: Option<&str>, out: &mut Vec<
 /// Chooses a theme and writes it to the configuration.
 pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     if !model.display.themes.iter().any(|(known, _)| known == name) {
-        let known: Vec<&str> = model.display.themes.iter().map(|(name, _)| name.as_str()).collect();
-        let text = format!("There is no theme {name:?}. Known themes: {}.", known.join(", "));
-        return model.status.say(Severity::Trouble, text, model.now);
+        let failure = theme_texts::unknown(name, model.display.themes.iter().map(|(name, _)| name.as_str()));
+        return show_failure(model, &failure);
     }
     let before = std::mem::replace(&mut model.display.theme, name.to_owned());
     if model.facts.demo {

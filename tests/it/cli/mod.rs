@@ -10,5 +10,6 @@ mod folder;
 mod many_processes;
 mod named_items;
 mod new_user;
+mod plain_mode;
 mod remedies;
 mod statistics;

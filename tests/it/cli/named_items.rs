@@ -124,3 +124,64 @@ fn a_remedy_acts_on_the_message_it_stands_at() {
     home.ok(&["unpin", &id(&left_out)[..8]]);
     assert_eq!(home.json(&["pins"]), json!([]));
 }
+
+/// Every row that `plan --json` prints has a history, and a mark on it is made or refused in words about the row.
+#[test]
+fn every_row_of_the_plan_is_known_by_its_id() {
+    let home = Home::new("");
+    std::fs::write(home.workspace().join("AGENTS.md"), "Use tabs.\n").unwrap();
+    home.ok(&["trust", "--yes"]);
+    for text in ["Which database?", "Which port?"] {
+        home.ok(&["add", "user", text]);
+        home.ok(&["add", "assistant", "Postgres on 5433."]);
+    }
+    home.ok(&["state", "edit", "The port is 5433."]);
+    home.ok(&["personality", "Be brief."]);
+    let plan = home.json(&["plan"]);
+    let rows: Vec<Value> =
+        ["included", "excluded"].iter().flat_map(|list| plan[list].as_array().unwrap().clone()).collect();
+    let kinds: Vec<&str> = rows.iter().map(|row| row["kind"].as_str().unwrap()).collect();
+    for kind in ["text", "rules", "state", "turn"] {
+        assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
+    }
+    for row in &rows {
+        home.ok(&["plans", "why", &id(row)]);
+        home.ok(&["plans", "why", &id(row)[..8]]);
+        let wanted = match (row["kind"].as_str().unwrap(), row["section"].as_str().unwrap()) {
+            ("text", "personality") => "This row is the personality; marks have no effect on it. `pleach personality",
+            ("text", _) => "This row is a text of the settings; marks have no effect on it. `pleach config path`",
+            ("state", _) => "This row is the state block; marks have no effect on it. `pleach state edit TEXT`",
+            ("rules", _) => "Pins and leases do not apply to rules",
+            _ => continue,
+        };
+        let refused = home.run(&["pin", &id(row)[..12]]).err;
+        assert!(refused.contains(wanted), "{row}: {refused}");
+        for command in ["exclude", "include"] {
+            let answered = home.run(&[command, &id(row)[..12]]);
+            let named = if row["kind"] == "rules" { &answered.out } else { &answered.err };
+            assert!(named.contains(if row["kind"] == "rules" { "AGENTS.md" } else { wanted }), "{}", answered.err);
+            if answered.code == 0 {
+                home.ok(&["undo"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn marks_on_several_items_name_those_that_stay_as_they_are() {
+    let home = Home::new("");
+    for text in ["one", "two", "three"] {
+        home.ok(&["add", "user", text]);
+        home.ok(&["add", "assistant", "Yes."]);
+    }
+    home.ok(&["pin", "1..2"]);
+    let said = home.ok(&["pin", "1", "2", "3"]);
+    assert!(said.contains("Pinned turn 3. Unchanged: turn 1, turn 2."), "{said}");
+    let said = home.ok(&["exclude", "1..2"]);
+    assert!(said.contains("Excluded 2 items, in place of their pins."), "{said}");
+    let said = home.ok(&["label", "2", "the", "fix"]);
+    assert!(said.contains("Labeled a message of turn 2."), "{said}");
+    home.ok(&["fork", "alt"]);
+    let refused = home.run(&["branch", "return"]).err;
+    assert!(refused.contains("The branch alt has no messages that main lacks."), "{refused}");
+}

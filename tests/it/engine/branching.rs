@@ -122,7 +122,7 @@ fn shared_range_is_pinned_by_turns() {
     let items = vec![ItemName::Span { first: "1".into(), last: "2".into() }];
     let pick = BranchRequest::Pick { from: main, items, onto: side, together: true };
     let Answer::Done(sentence) = client.must(Request::Branch(pick)) else { panic!() };
-    assert!(sentence.starts_with("Pinned 2 items on side, which already has them"), "{sentence}");
+    assert!(sentence.starts_with("Pinned 2 items on side without copies: they are there already"), "{sentence}");
     let plan = client.whole_plan(side, &message("so?"));
     let pinned = plan.rows.iter().filter(|row| row.pin == Some(MarkKind::Sticky) && row.included());
     assert_eq!(pinned.filter_map(|row| row.source.turn).collect::<Vec<_>>(), [1, 2]);

@@ -11,8 +11,8 @@ use pleach::domain::summary::{
     KeepReason, SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState,
 };
 use pleach::engine::api::{
-    Act, Answer, BranchAnswer, BranchRequest, ItemName, PlanAnswer, PlanRequest, Request, SessionRequest, SummaryAct,
-    SummaryAnswer, TaskAct,
+    Act, Answer, BranchAnswer, BranchRequest, Event, ItemName, PlanAnswer, PlanRequest, Request, SessionRequest,
+    SummaryAct, SummaryAnswer, SummaryEvent, TaskAct,
 };
 use std::sync::Arc;
 
@@ -570,6 +570,29 @@ fn naming_a_lane_or_a_task_brings_its_summary() {
     };
     act(&mut client, branch, SummaryAct::Accept { draft: made.number });
     assert_eq!(row(&mut client, "What came of the ports?"), Some((true, Reason::Summary)));
+}
+
+/// The workbench closes the screen of a draft when the draft is gone, so it must know before why there is none.
+#[test]
+fn a_draft_that_fails_is_answered_with_the_reason_before_it_is_gone() {
+    let model = Model::new((1..=5).map(|_| text("Yes.")));
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    for n in 1..=5 {
+        client.say(branch, &format!("Step {n}: the retry service listens on its gateway port."));
+    }
+    mark(&mut client, branch, 2, MarkKind::Sticky);
+    let ticket = client.post(Request::Summary { branch, act: draft_request(Some(3)) });
+    let failure = client.answer(ticket).unwrap_err();
+    assert!(failure.what.starts_with("A summary of turns 1–3 ("), "{failure}");
+    assert!(failure.what.contains("and no sentence fits. Turn 2 (pinned) is kept verbatim."), "{failure}");
+    assert!(failure.todo.contains("let the model write the summary: `pleach compress 3 model`."), "{failure}");
+    let events = client.stop();
+    let answered = events.iter().position(|event| matches!(event, Event::Answer { ticket: of, .. } if *of == ticket));
+    let is_gone = |event: &Event| matches!(event, Event::Summary(SummaryEvent::Draft { draft: None, .. }));
+    let gone = events.iter().position(is_gone);
+    assert!(answered.is_some() && gone.is_none_or(|gone| answered < Some(gone)), "{answered:?} {gone:?}");
 }
 
 /// Random acts on a conversation with summaries: nothing is lost, and undoing everything gives the first bytes.

@@ -365,6 +365,17 @@ fn progress_is_shown_and_esc_stops() {
 }
 
 #[test]
+fn a_draft_that_fails_says_why() {
+    let mut stage = fixture::opened();
+    stage.type_text("/compress 3").press("enter");
+    let ticket = stage.sent.iter().find(|(_, r)| matches!(r, Request::Summary { .. })).unwrap().0;
+    stage.event(Event::Answer { ticket, result: Err(Failure::user("No sentence fits.").kept("Nothing was changed.")) });
+    draft_arrives(&mut stage, None);
+    assert!(stage.model.layers.is_empty());
+    assert!(stage.screen(160, 40).contains("No sentence fits. Nothing was changed."));
+}
+
+#[test]
 fn commands_have_words() {
     let mut stage = fixture::opened();
     stage.type_text("/compress soon").press("enter");

@@ -3,7 +3,7 @@
 //! Not for: the search (`retrieval`).
 
 use super::card_text::CardSettings;
-use super::retrieval::{NEAR, RetrievedCards, nothing, turn_at};
+use super::retrieval::{NEAR, RetrievedCards, nothing, search_atom, turn_at};
 use crate::context::render::render_forms;
 use crate::domain::base::{Fields, Hash};
 use crate::domain::call::{Evidence, Gate, MissReason, NearMiss, RetrievalSet, ScoreParts, SkipReason};
@@ -57,7 +57,7 @@ impl Cards<'_> {
         let (title, scores) = super::subjects::heading_with_subject(title, found.contents.subject);
         let reason = Reason::Searched { among: result.among };
         let heading = Block {
-            atom: Some(Atom::Section { text: Hash::of(b"search") }),
+            atom: Some(search_atom()),
             scores,
             ..Block::new(Section::Retrieved, RowKind::Search, counted, &title, reason)
         };

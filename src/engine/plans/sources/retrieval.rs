@@ -26,6 +26,11 @@ use crate::retrieval::search::{Hit, SearchOptions, search};
 use std::collections::HashSet;
 use std::ops::Range;
 
+/// The item of the search's row: the same in every plan.
+pub(crate) fn search_atom() -> Atom {
+    Atom::Section { text: Hash::of(b"search") }
+}
+
 /// The maximum number of rows for near misses.
 pub(crate) const NEAR: usize = 8;
 
@@ -362,7 +367,7 @@ fn excluded_rows(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> 
 /// Returns the row that says why nothing was searched.
 pub(crate) fn nothing(reason: Reason, among: usize) -> OmittedItem {
     let messages = if among == 1 { "message" } else { "messages" };
-    let (atom, title) = (Atom::Section { text: Hash::of(b"search") }, format!("search of {among} older {messages}"));
+    let (atom, title) = (search_atom(), format!("search of {among} older {messages}"));
     let remedy = ("search-anyway", "searches them for this request");
     OmittedItem::new(atom, RowKind::Search, &title, 0, reason, remedy)
 }

@@ -74,7 +74,8 @@ pub(crate) fn run(model: &mut Model, line: &SlashLine, out: &mut Vec<Cmd>) {
 /// Reports why a line was refused, and the key that brings the line back.
 fn refuse(model: &mut Model, text: &str) {
     let back = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
-    model.status.say(Severity::Trouble, format!("{text} {back} restores the line."), model.now);
+    let stop = if text.ends_with(['.', '?']) { "" } else { "." };
+    model.status.say(Severity::Trouble, format!("{text}{stop} {back} restores the line."), model.now);
 }
 
 fn command(model: &mut Model, line: &SlashLine, args: &Args, out: &mut Vec<Cmd>) {

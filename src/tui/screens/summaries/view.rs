@@ -189,7 +189,7 @@ fn facts(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, wid
     let mut rows = vec![sum];
     rows.extend(two(&by, Ink::Text));
     let mut notes = draft.warnings.clone();
-    notes.extend(staying(draft));
+    notes.extend(KeepReason::sentence(&draft.stays));
     if let Some(making) = view.model.drafts.making.get(&screen.branch) {
         notes.insert(0, making_words(view, making));
     }
@@ -235,33 +235,6 @@ pub(crate) fn writer(summary: &Summary) -> String {
         (SummarySource::Extractive, _) => "extracted from the turns' own sentences".to_owned(),
         (SummarySource::User, _) => "by you".to_owned(),
     }
-}
-
-/// The turns in between that are kept verbatim, with the reasons.
-fn staying(draft: &SummaryDraft) -> Option<String> {
-    let why = |why: KeepReason| match why {
-        KeepReason::Pinned => "pinned",
-        KeepReason::Leased => "leased",
-        KeepReason::Included => "included once",
-        KeepReason::Excluded => "left out",
-        KeepReason::OtherLane => "of another lane",
-        KeepReason::Empty => "empty",
-    };
-    let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
-    for (turn, stays) in &draft.stays {
-        let name = why(*stays);
-        match kinds.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, turns)) => turns.push(turn.to_string()),
-            None => kinds.push((name, vec![turn.to_string()])),
-        }
-    }
-    let parts = kinds.into_iter().map(|(name, turns)| {
-        let more = if turns.len() > 6 { format!(" and {} more", turns.len() - 6) } else { String::new() };
-        format!("{}{more} ({name})", turns.iter().take(6).cloned().collect::<Vec<_>>().join(", "))
-    });
-    let parts: Vec<String> = parts.collect();
-    let (turns, are) = if draft.stays.len() == 1 { ("Turn", "is") } else { ("Turns", "are") };
-    (!parts.is_empty()).then(|| format!("{turns} {} {are} kept verbatim.", parts.join(", ")))
 }
 
 /// Draws a part's heading, highlighted if it has the focus. Returns the area below.

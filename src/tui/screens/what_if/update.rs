@@ -27,7 +27,11 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Handles the list of the profile's models. The variants are requested again if a model has no line yet. A server that
 /// cannot list its models adds no line.
 pub(crate) fn listed(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
-    let Ok(Answer::Program(ProgramAnswer::Models(by_profile))) = result else { return };
+    let by_profile = match result {
+        Ok(Answer::Program(ProgramAnswer::Models(by_profile))) => by_profile,
+        Ok(_) => return,
+        Err(failure) => return show_failure(model, &failure),
+    };
     let current = model.session.as_ref().and_then(|session| session.settings()).map(|known| known.model.name.clone());
     let names: Vec<String> =
         by_profile.into_iter().filter_map(|(_, found)| found.ok()).flatten().map(|m| m.name).collect();
