@@ -111,12 +111,13 @@ fn a_call_that_waits_needs_approval() {
         Command { line: "make".into(), folder: String::new(), seconds: 9, protection: Vec::new(), mechanisms: None };
     let (tool, args, effect) = ("run".to_owned(), waits.args.clone(), ToolEffect::Run(command));
     let asking = PendingApproval { index: 0, tool, args, effect, rule: None };
+    stage.model.live.get_mut(&MAIN).unwrap().stream(waits.run, "", "");
     stage.event(Event::Tool(ToolEvent::Trace(Box::new(waits))));
     stage.press("ctrl-t");
     assert!(stage.screen(120, 35).contains(" running · "), "{}", stage.screen(120, 35));
     stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: Some(Arc::new(asking)) }));
     let screen = stage.screen(120, 35);
-    assert_eq!(screen.matches("needs approval").count(), 2, "in the list and in the details: {screen}");
+    assert!(screen.contains("needs approval · "), "in the details: {screen}");
     for words in ["running ·", "0 tokens", "result, first line"] {
         assert!(!screen.contains(words), "{words}: {screen}");
     }
