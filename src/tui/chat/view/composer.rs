@@ -1,13 +1,13 @@
 //! Draws the composer: facts about the message, its text, the keys, and the completions above it.
 //! Not for: editing (`chat::model::composer`), or the notice (`notice`).
 
-use crate::config::keys::groups::in_menu_room;
 use crate::domain::code::NamedSymbol;
 use crate::domain::planning::{DraftKind, Verdict};
 use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::in_menu_room;
 use crate::tui::screens::request::model::fixed;
 use crate::tui::text::wrap;
 use crate::tui::view::MAX_HINTS;

@@ -2,7 +2,7 @@
 //! Not for: filtering (`model`).
 
 use super::model::{self, Choice, Entry, GAP, Kind, Picker, PickerRow, TITLES, WORDS};
-use crate::config::keys::groups::in_menu_room;
+use crate::tui::model::keys::in_menu_room;
 use crate::tui::view::hints_line;
 use crate::tui::view::prelude::*;
 use std::borrow::Cow;
