@@ -4,6 +4,7 @@
 
 use super::stop::Stop;
 use crate::config::commands::read::slashed;
+use crate::domain::base::plain_text::capitalized;
 use crate::domain::base::{Failure, FailureKind, Safe};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -325,17 +326,8 @@ pub fn in_commands(text: &str) -> String {
 /// Makes a sentence: an initial capital letter, and a period at the end unless there is another end mark.
 pub fn sentence(text: &str) -> String {
     let text = without_numbers(text.trim());
-    let mut chars = text.chars();
-    let Some(first) = chars.next() else { return String::new() };
-    // Paths, flags, and names keep their spelling.
-    let word = text.split_whitespace().next().unwrap_or_default();
-    let capital = if word != "pleach" && word.chars().all(char::is_lowercase) {
-        first.to_uppercase().collect()
-    } else {
-        first.to_string()
-    };
-    let end = if text.ends_with(['.', '!', '?', ':', '…']) { "" } else { "." };
-    format!("{capital}{}{end}", chars.as_str())
+    let end = if text.is_empty() || text.ends_with(['.', '!', '?', ':', '…']) { "" } else { "." };
+    format!("{}{end}", capitalized(&text))
 }
 
 /// Formats a number with commas.

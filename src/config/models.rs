@@ -59,7 +59,7 @@ impl ModelTable {
             exact_encoding: own.exact.or(shipped.exact).unwrap_or(local),
             price: own.price.or(shipped.price.filter(|_| profile.is_none_or(is_public))),
             source: source.into(),
-            supports: Supports::default(),
+            supports: supports(&self.own, name).or(supports(&self.shipped, name)),
         }
     }
 
@@ -78,6 +78,17 @@ fn is_public(profile: &Profile) -> bool {
     };
     profile.backend != Backend::Openai
         || host(&profile.base_url).is_some_and(|host| PUBLIC.iter().any(|domain| is_at(&host, domain)))
+}
+
+/// Returns the known features of a model. Models whose names only begin like an entry may have other features, except
+/// versions with a date: `gpt-4.1-2025-04-14`.
+fn supports(table: &BTreeMap<String, ModelEntry>, name: &str) -> Supports {
+    let whole = name.to_lowercase();
+    let bare = whole.rsplit('/').next().unwrap_or_default();
+    let is_version = |pattern: &str| bare.strip_prefix(pattern).is_some_and(|rest| rest.starts_with("-20"));
+    let of = |pattern: &str| [&*whole, bare].contains(&pattern) || is_version(pattern);
+    let entry = table.iter().find(|(pattern, _)| of(&pattern.to_lowercase())).map(|(_, entry)| entry);
+    entry.map_or_else(Supports::default, |entry| Supports { tools: entry.tools, reasoning: entry.reasoning })
 }
 
 /// Returns the entry with the longest name that is a prefix of the model's name, or of the part after its last `/`. A
@@ -133,6 +144,12 @@ mod tests {
         assert!(!read("claude-sonnet-4-5").exact_encoding);
         assert_eq!(read("meta-llama/llama-3.3-70b-instruct").context_window, 131_072);
         assert_eq!(read("llama3.1:8b").context_window, 131_072);
+        let supports = |name: &str| read(name).supports.to_text();
+        assert_eq!(
+            (supports("gpt-4.1-mini").as_str(), supports("openai/o4-mini").as_str()),
+            ("tools", "tools, reasoning")
+        );
+        assert_eq!((supports("gpt-4.1-2025-04-14").as_str(), supports("o1-mini").as_str()), ("tools", ""));
     }
 
     #[test]

@@ -345,4 +345,10 @@ pub struct ModelEntry {
     pub tokenizer: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// Whether the model accepts tools, for display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<bool>,
+    /// Whether the model can think before it answers, for display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<bool>,
 }

@@ -4,7 +4,7 @@
 
 use super::{LlmError, clip, fault};
 use crate::domain::base::failure::with_causes;
-use crate::domain::call::provider::ProviderErrorKind as Kind;
+use crate::domain::call::provider::{ProviderErrorKind as Kind, UNREACHED};
 use crate::domain::call::{Diagnostic, Profile, ProviderError};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
@@ -49,6 +49,27 @@ pub(super) struct Endpoint {
     pub(super) base: Url,
     pub(super) headers: HeaderMap,
     secrets: Vec<String>,
+    /// Whether the server runs on this computer.
+    is_local: bool,
+    /// What to do if the server rejects the key.
+    key_hint: String,
+}
+
+/// What to do if a server on another computer cannot be reached.
+const NETWORK: &str = "Check the network connection, and base_url if you set it. `pleach doctor` checks every profile.";
+
+/// Names where a profile's key comes from.
+fn key_hint(profile: &Profile) -> String {
+    let name = &profile.name;
+    match (profile.api_key_env.trim(), profile.api_key_cmd.trim()) {
+        ("", "") => format!("Set api_key_env or api_key_cmd of profile {name} in the settings."),
+        (env, "") => format!("Check the key of profile {name}: it comes from the environment variable {env}."),
+        ("", _) => format!("Check the key of profile {name}: it comes from the command in api_key_cmd."),
+        (env, _) => format!(
+            "Check the key of profile {name}: it comes from the environment variable {env}, or from the command in \
+                api_key_cmd if that variable is not set."
+        ),
+    }
 }
 
 impl Endpoint {
@@ -68,7 +89,7 @@ impl Endpoint {
         secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
         // A secret that contains another secret is removed first, so that no part of it remains.
         secrets.sort_by_key(|secret| Reverse(secret.len()));
-        let local = base.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
+        let is_local = base.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
         let client = Client::builder()
             .connect_timeout(Duration::from_secs(u64::from(profile.connect_timeout.max(1))))
             .redirect(reqwest::redirect::Policy::none())
@@ -78,9 +99,9 @@ impl Endpoint {
             .pool_max_idle_per_host(0)
             .tcp_nodelay(true)
             .user_agent(concat!("pleach/", env!("CARGO_PKG_VERSION")));
-        let client = if local { client.no_proxy() } else { client };
+        let client = if is_local { client.no_proxy() } else { client };
         let client = client.build().map_err(|error| LlmError::Client(with_causes(&error)))?;
-        Ok(Self { client, base, headers, secrets })
+        Ok(Self { client, base, headers, secrets, is_local, key_hint: key_hint(profile) })
     }
 
     /// Returns the URL of a path below the base; keeps the query of the base.
@@ -100,8 +121,13 @@ impl Endpoint {
         self.base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
-    /// Removes secrets from an error and bounds its length.
+    /// Removes secrets from an error, bounds its length, and says in its hint what suits this server.
     pub(super) fn clean(&self, mut error: ProviderError) -> ProviderError {
+        if error.kind == Kind::Auth {
+            error.hint.clone_from(&self.key_hint);
+        } else if error.kind == Kind::Connect && !self.is_local {
+            NETWORK.clone_into(&mut error.hint);
+        }
         error.what = clip(&self.without_secrets(&error.what), MAX_MESSAGE);
         error
     }
@@ -122,8 +148,8 @@ impl Endpoint {
         let why = without_layers(&with_causes(&error.without_url()));
         let host_and_port = self.host_and_port();
         let what = match (connecting, timeout) {
-            (true, true) => format!("no connection to {host_and_port}: it did not answer in time"),
-            (true, false) => format!("no connection to {host_and_port}: {why}"),
+            (true, true) => format!("{UNREACHED}{host_and_port}: it did not answer in time"),
+            (true, false) => format!("{UNREACHED}{host_and_port}: {why}"),
             (false, _) => format!("the connection to {host_and_port} broke: {why}"),
         };
         problem(Kind::Connect, what)
@@ -205,6 +231,26 @@ mod tests {
         assert!(error.what.starts_with("[redacted] [redacted] [redacted] [redacted] x"), "{}", error.what);
         assert_eq!(error.what.chars().count(), MAX_MESSAGE);
         assert_eq!(endpoint.host_and_port(), "h");
+    }
+
+    #[test]
+    fn hints_name_the_source_of_the_key_and_the_network() {
+        let hint = |base: &str, kind: Kind, env: &str, cmd: &str| {
+            let own = Profile { api_key_env: env.into(), api_key_cmd: cmd.into(), ..profile(base) };
+            Endpoint::new(&own, None).unwrap().clean(problem(kind, "x")).hint
+        };
+        let auth = |env: &str, cmd: &str| hint("http://h", Kind::Auth, env, cmd);
+        assert!(auth("GROQ_API_KEY", "").ends_with("profile p: it comes from the environment variable GROQ_API_KEY."));
+        assert!(auth("A_KEY", "pass x").contains("variable A_KEY, or from the command in api_key_cmd"));
+        assert!(auth("", "pass x").ends_with("the command in api_key_cmd."));
+        assert!(auth("", "").starts_with("Set api_key_env or api_key_cmd of profile p"));
+        for (base, asks) in [
+            ("https://api.openai.com/v1", "Check the network connection"),
+            ("http://127.0.0.1:9/v1", "Is the server running"),
+            ("http://localhost:9/v1", "Is the server running"),
+        ] {
+            assert!(hint(base, Kind::Connect, "", "").starts_with(asks), "{base}");
+        }
     }
 
     #[test]

@@ -45,10 +45,21 @@ inks! {
     Good "good" "Success.",
     Warn "warn" "Warnings.",
     Danger "danger" "Errors.",
-    MeterLow "meter_low" "The meter when there is room.",
-    MeterMid "meter_mid" "The meter when little room is left.",
-    MeterHigh "meter_high" "The meter when it is nearly full.",
+    MeterLow "meter_low" "Recent turns in the meter, and its number when there is room.",
+    MeterMid "meter_mid" "The meter's number when little room is left.",
+    MeterHigh "meter_high" "The meter's number when the request does not fit.",
     MeterFree "meter_free" "The empty part of the meter.",
+    MeterInstructions "meter_instructions" "Instructions in the meter.",
+    MeterPersonality "meter_personality" "The personality in the meter.",
+    MeterGuidelines "meter_guidelines" "The guidelines in the meter.",
+    MeterState "meter_state" "The state block in the meter.",
+    MeterSummaries "meter_summaries" "Pinned summaries in the meter.",
+    MeterSummary "meter_summary" "The summary of the path in the meter.",
+    MeterMap "meter_map" "Rules and the code map in the meter.",
+    MeterFound "meter_found" "Found items in the meter.",
+    MeterReply "meter_reply" "The quoted reply in the meter.",
+    MeterAdded "meter_added" "Messages added during the turn, in the meter.",
+    MeterTools "meter_tools" "Tool definitions in the meter.",
     Match "match" "Letters that match the typed text.",
     SearchMatch "search_match" "Matches of a search.",
     CurrentMatch "current_match" "The current match of a search.",
@@ -95,7 +106,7 @@ glyphs! {
     empty: Glyph = "░", ".", "An empty cell of the meter.";
     dot: Glyph = "·", "-", "Separates facts on a line.";
     about: Glyph = "≈", "~", "Approximately.";
-    differs: Glyph = "≠", "#", "Unequal.";
+    differs: Glyph = "≠", "!=", "Unequal.";
     becomes: Glyph = "→", "->", "One number becomes another.";
     minus: Glyph = "−", "-", "Less.";
     within: Glyph = "±", "+-", "Plus or minus.";

@@ -456,7 +456,7 @@ fn reason(error: &clap::Error, typed: &[String]) -> String {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
     let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = line.strip_prefix("error: ").unwrap_or(&line).trim_end_matches('.');
+    let line = line.strip_prefix("error: ").unwrap_or(&line).trim_end_matches('.').trim_end_matches(" found");
     let mut chars = line.chars();
     chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
 }

@@ -99,9 +99,7 @@ fn extra_and_unknown_words_are_refused_with_the_usage() {
     let unknown = parse_slash_line("fly me");
     assert!(unknown.contains("Unknown command /fly") && unknown.contains("//fly"), "{unknown}");
     assert!(parse_slash_line("").contains("/help"));
-    assert!(
-        parse_command_line("context window 3 4").starts_with("Unexpected argument '4' found. Usage: pleach context")
-    );
+    assert!(parse_command_line("context window 3 4").starts_with("Unexpected argument '4'. Usage: pleach context"));
 }
 
 #[test]

@@ -63,6 +63,13 @@ pub(in crate::config) fn in_menus(sentence: &str) -> &str {
     sentence.strip_suffix('.').unwrap_or(sentence)
 }
 
+/// Returns the longest form of a description that fits in `room` columns of a menu: the whole text, its first clause, or
+/// the phrases that have at most five words. Each form is the beginning of the longer ones.
+pub fn in_menu_room(sentence: &str, room: usize) -> &str {
+    let forms = [in_menus(sentence), first_clause(sentence), short_clause(sentence)];
+    forms.into_iter().find(|form| form.chars().count() <= room).unwrap_or(forms[2])
+}
+
 /// Returns a description's first clause; of a longer one than five words, as many phrases as have at most five.
 fn short_clause(sentence: &str) -> &str {
     let clause = first_clause(sentence).trim_end();
@@ -98,6 +105,19 @@ mod tests {
             (Action::Undo, "undoes the session's last change"),
         ] {
             assert_eq!(action.does(), does);
+        }
+    }
+
+    #[test]
+    fn a_description_is_shortened_at_its_clauses() {
+        let sentence = "Show or change the budget of the branch: the most tokens of a request.";
+        for (room, form) in [
+            (80, "Show or change the budget of the branch: the most tokens of a request"),
+            (60, "Show or change the budget of the branch"),
+            (30, "Show or change the budget"),
+            (10, "Show or change the budget"),
+        ] {
+            assert_eq!(in_menu_room(sentence, room), form, "{room}");
         }
     }
 

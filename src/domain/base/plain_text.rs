@@ -101,6 +101,17 @@ pub fn first_clause(sentence: &str) -> &str {
     sentence[..end].trim_end()
 }
 
+/// Returns a sentence with a capital first letter. Paths, flags, and names keep their spelling.
+pub fn capitalized(text: &str) -> Cow<'_, str> {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    match text.chars().next() {
+        Some(first) if word != "pleach" && word.chars().all(char::is_lowercase) => {
+            format!("{}{}", first.to_uppercase(), &text[first.len_utf8()..]).into()
+        }
+        _ => text.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

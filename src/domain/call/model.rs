@@ -267,12 +267,12 @@ pub struct ModelInfo {
     pub price: Option<Price>,
     /// The source of the window: `server`, `table`, `profile`, or `assumed`.
     pub source: String,
-    /// The features that the model supports, according to its server.
+    /// The features that the model supports, according to its server or the model table.
     #[serde(skip)]
     pub supports: Supports,
 }
 
-/// The features that a model supports, according to its server; `None` if the server does not report a feature.
+/// The features that a model supports; `None` if neither its server nor the model table says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Supports {
     /// Whether it accepts tools.
@@ -282,6 +282,12 @@ pub struct Supports {
 }
 
 impl Supports {
+    /// Returns these features, and those of `other` that are not known here.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self { tools: self.tools.or(other.tools), reasoning: self.reasoning.or(other.reasoning) }
+    }
+
     /// Returns the features as text, such as `tools, reasoning`; empty if nothing is known.
     pub fn to_text(self) -> String {
         let tools = self.tools.map(|tools| if tools { "tools" } else { "no tools" });

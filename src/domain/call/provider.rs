@@ -116,6 +116,9 @@ pub enum ProviderErrorKind {
     Idle,
 }
 
+/// The start of the sentence about a server to which no connection was made.
+pub const UNREACHED: &str = "no connection to ";
+
 /// A failed call: one sentence about the problem and one about the next step. Contains no keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProviderError {

@@ -8,7 +8,7 @@ use super::row_matching::same_reason;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::base::named_enum::named_enum;
-use crate::domain::call::tokens::grouped;
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::transition::ItemState;
 use serde::Serialize;
@@ -79,7 +79,7 @@ impl ItemPlace {
         };
         match self.section {
             Some(section) => {
-                format!("{}, {} tokens (estimated){form}", section.title(), grouped(u64::from(self.tokens)))
+                format!("{}, {} (estimated){form}", section.title(), counted(self.tokens.into(), "token"))
             }
             None if matches!(self.reason, Reason::PinSuggested | Reason::PinEarned { .. }) => "suggested".to_owned(),
             None => "out".to_owned(),
@@ -309,6 +309,8 @@ mod tests {
             let (included, at, shared) = (section.is_some(), None, false);
             let place = ItemPlace { included, section, at, tokens: 1_412, form, reason, shared };
             assert_eq!(place.to_text(), words);
+            let one = ItemPlace { tokens: 1, ..place };
+            assert_eq!(one.to_text(), words.replace("1,412 tokens", "1 token"));
         }
     }
 

@@ -376,12 +376,13 @@ pub(crate) fn provider_failure(error: ProviderError) -> Failure {
 fn complete_model_info(model: ModelInfo, profile: &Profile, lookup: &ModelLookup) -> ModelInfo {
     let known = lookup(&model.name, profile);
     if model.context_window == 0 {
-        return ModelInfo { supports: model.supports, ..known };
+        return ModelInfo { supports: model.supports.or(known.supports), ..known };
     }
     ModelInfo {
         price: model.price.or(known.price),
         encoding: known.encoding,
         exact_encoding: known.exact_encoding,
+        supports: model.supports.or(known.supports),
         ..model
     }
 }

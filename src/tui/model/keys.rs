@@ -2,6 +2,7 @@
 //! Not for: which key means which action (`config::keys`).
 
 use crate::config::commands::read::slashed;
+pub(crate) use crate::config::keys::groups::in_menu_room;
 pub use crate::config::keys::keymap::{
     Action, BranchAction, CallAction, Chord, ContextAction, Key, Keymap, MessageAction, SessionAction, Step,
     ToolAction, ViewAction, When,

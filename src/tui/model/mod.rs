@@ -124,6 +124,8 @@ pub struct EngineState {
     pub findings: Vec<Finding>,
     /// The models that each profile's server lists, as far as the start page asked for them.
     pub listed_models: HashMap<String, Vec<String>>,
+    /// The profiles whose servers could not be reached when their models were asked for, each with the reason.
+    pub unreached: HashMap<String, String>,
     /// How many older messages are indexed, and of how many; None when indexing is done.
     pub indexing: Option<(usize, usize)>,
     /// Whether the store cannot be written now.
@@ -194,10 +196,15 @@ pub struct Model {
 }
 
 impl Model {
-    /// Says that the profile of the current branch does not list its model, if the profile's models are known.
-    pub fn unlisted_model(&self) -> Option<String> {
+    /// Says that the server of the current branch cannot be reached, or that it does not list the model; None if its
+    /// models are not known.
+    pub fn model_problem(&self) -> Option<String> {
         let settings = self.session.as_ref()?.settings()?;
         let (profile, name) = (&settings.profile, &settings.model.name);
+        if let Some(why) = self.engine.unreached.get(profile) {
+            let key = self.keys.key(Action::Models);
+            return Some(format!("The server of profile {profile} is unreachable: {why}. {key} lists other models."));
+        }
         let names = self.engine.listed_models.get(profile).filter(|names| !names.is_empty())?;
         let key = || self.keys.key(Action::Models);
         (!names.contains(name))

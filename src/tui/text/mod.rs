@@ -15,6 +15,7 @@ use crate::domain::base::Safe;
 use crate::domain::base::money::money;
 use crate::domain::call::tokens;
 use crate::tui::theme::Ink;
+use std::borrow::Cow;
 use std::rc::Rc;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -133,9 +134,11 @@ pub fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.graphemes(true).map(UnicodeWidthStr::width).sum() }
 }
 
-/// Sanitizes a text and cuts it to at most `room` columns, with `ellipsis` where it was cut.
+/// Sanitizes a text and cuts it to at most `room` columns, with `ellipsis` where it was cut. The text's own ellipses are
+/// written in the same way, so that they are whole in ASCII.
 pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
-    let safe = Safe::line(raw);
+    let raw = if ellipsis == "..." { raw.replace('…', ellipsis).into() } else { Cow::Borrowed(raw) };
+    let safe = Safe::line(&raw);
     if width(safe.as_str()) <= room {
         return safe.as_str().to_owned();
     }
@@ -267,6 +270,8 @@ mod tests {
     fn fits_by_graphemes() {
         assert_eq!(fit("日本語", 5, "…"), "日本…");
         assert_eq!(fit("abc", 3, "…"), "abc");
+        assert_eq!([fit("[TITLE…]", 20, "…"), fit("[TITLE…]", 20, "...")], ["[TITLE…]", "[TITLE...]"]);
+        assert_eq!(fit("[TITLE…]", 9, "..."), "[TITLE...");
         assert_eq!(fit("abcdef", 2, "..."), "ab");
         assert_eq!(fit("a\x1b[31m", 20, "…"), "a⟨U+001B⟩[31m");
     }

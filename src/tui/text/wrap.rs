@@ -75,11 +75,12 @@ impl LineWrapper {
     }
 
     /// Takes the text directly before the next word off the row, so that both move to the new row: an opening quote or
-    /// bracket, or the word before a comma or period. The text has at most `room` columns.
+    /// bracket, the word before a comma or period, or the start of a key such as `Ctrl+X`. The text has at most `room` columns.
     fn glued(&mut self, next: &str, room: usize) -> String {
         let start = self.row.rfind(' ').map_or(0, |at| at + 1);
         let glued = &self.row[start..];
-        let follows = next.starts_with([',', '.', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`', '’', '”']);
+        let follows = glued.ends_with('+')
+            || next.starts_with(['+', ',', '.', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`', '’', '”']);
         let most = if follows { self.room / 2 } else { 4 };
         if start == 0 || width(glued) > most.min(room) {
             return String::new();
@@ -114,6 +115,8 @@ mod tests {
         assert_eq!(rows("- one two three four", 12, 2), ["- one two", "three four"]);
         assert_eq!(rows("日本語の文", 4, 0), ["日本", "語の", "文"]);
         assert_eq!(rows("groq, openai, more", 12, 0), ["groq,", "openai, more"]);
+        assert_eq!(rows("press Ctrl+X u now", 10, 0), ["press", "Ctrl+X u", "now"]);
+        assert_eq!(rows("press Ctrl+X u now", 11, 0), ["press", "Ctrl+X u", "now"]);
         assert_eq!(rows("a verylongword here", 6, 0), ["a very", "longwo", "rd", "here"]);
         assert_eq!(rows("see (abcdef)", 6, 0), ["see (", "abcdef", ")"]);
         assert_eq!(rows("", 4, 0), [""]);

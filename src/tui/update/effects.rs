@@ -1,6 +1,7 @@
 //! Effects available to every part of the update: sending a request, reporting a failure, running an action afterward.
 //! Not for: the details of an action (`actions`).
 
+use crate::domain::base::plain_text::capitalized;
 use crate::domain::base::{Failure, FailureKind};
 use crate::engine::api::{Answer, Request, Ticket};
 use crate::tui::model::status::MOVED;
@@ -21,7 +22,7 @@ pub(crate) fn send(
 /// Shows a failure in one sentence. Where a request was only not possible, the sentence informs and does not warn.
 pub(crate) fn show_failure(model: &mut Model, failure: &Failure) {
     let severity = if failure.kind == FailureKind::User { Severity::Notice } else { Severity::Trouble };
-    model.status.say(severity, failure.to_string(), model.now);
+    model.status.say(severity, capitalized(&failure.to_string()).into_owned(), model.now);
 }
 
 /// Shows what was done. If the current branch was archived, the sentence also says which branch is current now.

@@ -5,6 +5,7 @@ use super::{actions, letters};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord, Key, Step};
+use crate::tui::model::status::Severity;
 use crate::tui::model::typed_line::text_input;
 use crate::tui::msg::{Cmd, Input};
 use crate::tui::screens::question::model::Question;
@@ -51,7 +52,11 @@ fn paste(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
         model.layers.pop();
     }
     if let Some(screen) = model.layers.last_mut() {
-        screen.paste(text).finish(model, out);
+        if !screen.paste(text).finish(model, out) {
+            let key = model.keys.key(Action::Leave);
+            let text = format!("The pasted text was not inserted; {key} closes this first.");
+            model.status.say(Severity::Notice, text, model.now);
+        }
         return;
     }
     model.focus = Focus::Composer;

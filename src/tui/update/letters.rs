@@ -21,10 +21,12 @@ pub(super) fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
     let pane = approval || model.layers.is_empty() && model.focus != Focus::Composer;
     if !pane || model.composer.is_empty() {
         model.letters = LetterGuard::default();
+        model.status.end(LETTER);
         return false;
     }
     if chord.typed().is_none() || !run.changes_something() || (!approval && !can_act(model, run)) {
         model.letters.forget();
+        model.status.end(LETTER);
         return false;
     }
     let waits = model.letters.press((model.focus, approval), chord);

@@ -5,6 +5,8 @@ use super::effects::{send, show_answer, show_failure};
 use crate::config::commands::setting::Setting;
 use crate::config::themes as theme_texts;
 use crate::domain::base::Failure;
+use crate::domain::call::ModelInfo;
+use crate::domain::call::provider::UNREACHED;
 use crate::engine::api::{Answer, ProgramAnswer, ProgramRequest, ToolAnswer};
 use crate::tui::chat::update::folder;
 use crate::tui::model::pending::ProgramPending;
@@ -41,17 +43,15 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
             pending @ (ProgramPending::Models | ProgramPending::TypedModel),
             Ok(Answer::Program(ProgramAnswer::Models(by_profile))),
         ) => {
-            let listed = by_profile.into_iter().filter_map(|(profile, models)| Some((profile, models.ok()?)));
-            let names = listed.map(|(profile, all)| (profile, all.into_iter().map(|model| model.name).collect()));
-            model.engine.listed_models.extend(names);
+            learn_models(model, &by_profile);
             // The start page says it itself.
             let is_page = model.session.as_ref().is_none_or(|session| session.tree.is_empty());
             let warns = pending == ProgramPending::TypedModel && !is_page;
-            if let Some(text) = model.unlisted_model().filter(|_| warns) {
+            if let Some(text) = model.model_problem().filter(|_| warns) {
                 model.status.say(Severity::Trouble, text, model.now);
             }
         }
-        // The page says nothing about a server that cannot be asked; the report on servers does.
+        // The page says nothing about profiles that cannot be asked; the report on servers does.
         (ProgramPending::Models | ProgramPending::TypedModel, Err(_)) => {}
         (
             ProgramPending::Reload(_)
@@ -61,6 +61,23 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
             | ProgramPending::TypedModel,
             result,
         ) => show_answer(model, result),
+    }
+}
+
+/// Records which models each profile's server lists, and which servers cannot be reached.
+pub(crate) fn learn_models(model: &mut Model, by_profile: &[(String, Result<Vec<ModelInfo>, Failure>)]) {
+    for (profile, models) in by_profile {
+        model.engine.unreached.remove(profile);
+        match models {
+            Ok(all) => {
+                let names = all.iter().map(|model| model.name.clone()).collect();
+                model.engine.listed_models.insert(profile.clone(), names);
+            }
+            Err(failure) if failure.what.starts_with(UNREACHED) => {
+                model.engine.unreached.insert(profile.clone(), failure.what.clone());
+            }
+            Err(_) => {}
+        }
     }
 }
 

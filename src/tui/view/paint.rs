@@ -11,12 +11,14 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::widgets::{Block, Borders, Clear, Widget};
 
-/// Replaces the signs in texts with ASCII characters of the same width.
+/// Replaces the signs in texts with ASCII characters of the same width. Titles have `...` already, where their width was
+/// computed; elsewhere an ellipsis has the width of one period.
 pub(crate) fn replace_signs(buf: &mut Buffer) {
     for cell in &mut buf.content {
         let sign = match cell.symbol() {
-            "·" | "•" => ".",
-            "…" | "≈" => "~",
+            "·" | "•" | "…" => ".",
+            "≈" => "~",
+            "≠" => "!",
             "–" | "—" | "−" => "-",
             "←" | "‹" => "<",
             "→" | "›" => ">",

@@ -50,6 +50,9 @@ fn ask_and_exclude(guide: &Guide) {
     guide.pty.see("Next request ·");
     guide.asked("1 of 9", "Press Enter", "\x1b");
     guide.pty.see("^P actions");
+    // A deleted message is asked for again.
+    guide.asked("1 of 9", "Press Enter", "\x15");
+    guide.asked_to_type("1 of 9", "Type a question", "Which fix should ship first?");
     guide.asked("1 of 9", "Press Enter", "\r");
     guide.asked_to_type("2 of 9", "Type the next question", "And what about the late tab?");
     guide.asked("2 of 9", "Press Ctrl+O", "\x0f");
@@ -57,6 +60,12 @@ fn ask_and_exclude(guide: &Guide) {
     guide.asked("2 of 9", "Press h", "h");
     guide.asked("2 of 9", "Press Esc", "\x1b");
     guide.asked("3 of 9", "Press x", "x");
+    // Without the exclusion, Esc does not end the step.
+    guide.asked("3 of 9", "Press Esc", "x");
+    let screen = guide.asked("3 of 9", "The turn is included again. Press x", "\x1b");
+    assert!(!screen.contains("The turn is left out"), "{screen}");
+    guide.asked("3 of 9", "Press Ctrl+O to open the request again", "\x0f");
+    guide.asked("3 of 9", "Press x", "jjjx");
     guide.asked("3 of 9", "Press Esc", "\x1b");
 }
 
@@ -81,10 +90,11 @@ fn compare_and_replay(guide: &Guide) {
     guide.asked("7 of 9", "then g and Enter", "\x02g\r");
     guide.asked("7 of 9", "select a branch named race with j", "\x02jjc");
     guide.asked("7 of 9", "Press Tab", "\tp");
+    guide.asked("7 of 9", "Press Esc", "u");
+    guide.asked("7 of 9", "Nothing is picked yet. Press Tab", "p");
     guide.asked("7 of 9", "Press Esc", "\x1b");
-    guide.asked("8 of 9", "the answer to your first question", "\x1b");
-    guide.pty.see("^P actions");
-    guide.pty.keys("\tG");
+    guide.asked("8 of 9", "Press Esc to go back to the composer", "\x1b");
+    guide.asked("8 of 9", "Press Tab for the messages", "\tG");
     guide.asked("8 of 9", "Press Z, then w", "Z");
     guide.pty.see("Replay this call?");
     guide.pty.keys("w");

@@ -10,7 +10,7 @@ use pleach::domain::tool::{
 };
 use pleach::engine::api::{
     Act, BranchRequest, Event, ItemName, Request, SessionEvent, ToolAnswer, ToolEvent, ToolRequest, TraceAct,
-    TraceWhole,
+    TraceWhole, TurnEvent,
 };
 use std::sync::Arc;
 
@@ -98,6 +98,29 @@ fn call_that_was_stopped_before_a_decision_says_so() {
     let screen = stage.screen(160, 45);
     assert!(screen.contains("It waited for approval and was stopped before anyone decided."), "{screen}");
     assert!(!screen.contains("No approval was needed"), "{screen}");
+}
+
+#[test]
+fn a_call_that_waits_needs_approval() {
+    let mut stage = fixture::opened();
+    stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Go on".into(), after: None }));
+    let line = serde_json::json!({ "line": "make" });
+    let mut waits = trace("w1", "run", &line, ToolStatus::Ok);
+    (waits.status, waits.node, waits.est_tokens, waits.preview) = (None, None, 0, String::new());
+    let command =
+        Command { line: "make".into(), folder: String::new(), seconds: 9, protection: Vec::new(), mechanisms: None };
+    let (tool, args, effect) = ("run".to_owned(), waits.args.clone(), ToolEffect::Run(command));
+    let asking = PendingApproval { index: 0, tool, args, effect, rule: None };
+    stage.model.live.get_mut(&MAIN).unwrap().stream(waits.run, "", "");
+    stage.event(Event::Tool(ToolEvent::Trace(Box::new(waits))));
+    stage.press("ctrl-t");
+    assert!(stage.screen(120, 35).contains(" running · "), "{}", stage.screen(120, 35));
+    stage.event(Event::Tool(ToolEvent::Approval { branch: MAIN, pending: Some(Arc::new(asking)) }));
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("needs approval · "), "in the details: {screen}");
+    for words in ["running ·", "0 tokens", "result, first line"] {
+        assert!(!screen.contains(words), "{words}: {screen}");
+    }
 }
 
 #[test]

@@ -284,7 +284,7 @@ fn race_of(text: &[String], variants: &[String], limits: Limits) -> Way {
     };
     if variants.len() < 2 || text.is_empty() {
         return refused(
-            "/race needs a message, or two or more settings before it: /race mode:off mode:heavy Why does it fail?",
+            "/race needs two or more settings and then a message: /race mode:off mode:heavy Why does it fail?",
         );
     }
     Way::Race(variants, RaceQuestion { text: text.join(" ").into(), limits })

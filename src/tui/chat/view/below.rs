@@ -4,6 +4,7 @@
 use super::block::Block;
 use super::message::BlockBuilder;
 use crate::domain::base::BranchId;
+use crate::domain::base::plain_text::capitalized;
 use crate::domain::planning::blocked::RETURNED;
 use crate::tui::chat::model::queue::QueueState;
 use crate::tui::view::prelude::*;
@@ -13,7 +14,8 @@ impl BlockBuilder<'_> {
     pub(super) fn failure(&self, branch: BranchId, block: &mut Block) {
         let Some(failure) = self.model.conversation.failed.get(&branch) else { return };
         let width = usize::from(self.width);
-        let mut rows = TextRows::plain(&format!("{} {}", self.theme.glyphs.fail, failure.what), width, Ink::Danger);
+        let what = format!("{} {}", self.theme.glyphs.fail, capitalized(&failure.what));
+        let mut rows = TextRows::plain(&what, width, Ink::Danger);
         // The message may have been cleared, or sent, since.
         let composer = &self.model.composer;
         let is_gone = failure.kept == RETURNED && (composer.is_empty() || composer.commanding());

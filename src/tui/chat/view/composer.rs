@@ -7,6 +7,7 @@ use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::in_menu_room;
 use crate::tui::screens::request::model::fixed;
 use crate::tui::text::wrap;
 use crate::tui::view::MAX_HINTS;
@@ -173,7 +174,7 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
         (Focus::Composer, _) if view.model.popup.as_ref().is_some_and(|popup| popup.selected().is_some()) => {
             &[(A::Send, "accept"), (A::Leave, "close the list"), (A::Help, "help")]
         }
-        (Focus::Composer, _) if view.model.composer.listing() => {
+        (Focus::Composer, _) if view.model.composer.listing() && !listed(view).is_empty() => {
             &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")]
         }
         (Focus::Composer, true) => {
@@ -345,7 +346,7 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
         paint::line(view.theme, &Line::of(Ink::Heading, &count), place, buf);
     }
     let width = |row: &Listed| match row {
-        Listed::Command(_, row) => text::width(format!("/{} {}", row.name, row.typed_words()).trim_end()) + 1,
+        Listed::Command(_, row) => text::width(format!("/{} {}", row.name, arguments(view, row)).trim_end()) + 1,
         Listed::Heading(_) => 0,
     };
     let widest = shown.iter().map(width).max().unwrap_or(0).min(usize::from(area.width) / 3);
@@ -365,15 +366,20 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     }
 }
 
+/// The arguments of a command, as they are typed.
+fn arguments(view: &ViewContext<'_>, row: &CommandRow) -> String {
+    row.typed_words().replace('…', view.theme.glyphs.ellipsis)
+}
+
 /// A row of the list of commands: its usage in at most `widest` columns, then its description, in full if `whole`.
 fn command(view: &ViewContext<'_>, row: &CommandRow, (widest, width): (usize, usize), whole: bool) -> Line {
     let ellipsis = view.theme.glyphs.ellipsis;
     let name = format!("/{} ", row.name);
-    let text = text::fit(row.typed_words(), widest.saturating_sub(text::width(&name)), ellipsis);
+    let text = text::fit(&arguments(view, row), widest.saturating_sub(text::width(&name)), ellipsis);
     let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &text);
     let pad = (widest + 2).saturating_sub(line.width()).max(2);
     let room = width.saturating_sub(line.width() + pad);
-    let does = if whole { row.sentence.as_str() } else { row.in_menus() };
+    let does = if whole { row.sentence.as_str() } else { in_menu_room(&row.sentence, room) };
     line.push(Ink::Dim, &format!("{}{}", " ".repeat(pad), text::fit(does, room, ellipsis)));
     line
 }

@@ -99,7 +99,7 @@ fn short_page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Pa
     let paragraph = |rank, text: &str, ink| Paragraph { rank, gap: false, rows: TextRows::plain(text, width, ink) };
     let mut page = vec![paragraph(2, PURPOSE, Ink::Heading)];
     let problem = problem(session).map(|failure| failure.what.clone());
-    let warning = problem.clone().or_else(|| view.model.unlisted_model());
+    let warning = problem.clone().or_else(|| view.model.model_problem());
     page.extend(warning.map(|text| paragraph(1, &text, Ink::Warn)));
     let steps = [
         (Action::Tour, "take the tour"),
@@ -134,7 +134,7 @@ fn page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Paragrap
         }
         page.push(Paragraph { rank: 0, gap: true, rows: steps(view, &NOT_SET_UP, width) });
     } else {
-        page.extend(view.model.unlisted_model().map(|text| paragraph(0, true, &text, Ink::Warn)));
+        page.extend(view.model.model_problem().map(|text| paragraph(0, true, &text, Ink::Warn)));
         page.push(Paragraph { rank: 0, gap: true, rows: steps(view, &FIRST_STEPS, width) });
         let then = if session.settings().is_some_and(|settings| settings.profile == "offline") {
             "the built-in offline model answers"

@@ -103,8 +103,10 @@ fn all_facts(view: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
             if !model.context_in_view() {
                 let ink = next_request::meter_ink(plan.est_total, &plan.budget);
                 let line = Line::of(ink, &format!("{} ", next_request::total(plan)));
-                let (used, free) = small_meter(&view.theme.glyphs, plan.est_total, plan.budget.total());
-                facts.push((3, line.with(ink, &used).with(Ink::MeterFree, &free)));
+                let (mut used, free) = small_meter(&view.theme.glyphs, plan.est_total, plan.budget.total());
+                // A warning colors the number and the end of the bar.
+                let end = used.pop().map(String::from).unwrap_or_default();
+                facts.push((3, line.with(Ink::MeterLow, &used).with(ink, &end).with(Ink::MeterFree, &free)));
             }
         }
         Some(Planned::Blocked(_)) => facts.push((5, Line::of(Ink::Danger, "does not fit"))),

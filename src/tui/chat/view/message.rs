@@ -70,7 +70,7 @@ impl BlockBuilder<'_> {
         let mark = self.model.conversation.marks.get(at).copied().flatten();
         let mut block = Block { out: mark.is_some_and(MarkKind::excludes) || head.hidden, ..Block::default() };
         if head.role == Role::Tool {
-            block.own(vec![self.tool_line(head, mark)]);
+            block.own(vec![self.tool_line(at, head, mark)]);
             if self.opened(head) {
                 block.body(self.body(head, cache));
             }
@@ -253,15 +253,26 @@ impl BlockBuilder<'_> {
         rows
     }
 
-    fn tool_line(&self, head: &NodeHead, mark: Option<MarkKind>) -> Line {
+    /// The arguments of the call that the result at this place answers, if the call's message is loaded.
+    fn arguments(&self, at: usize) -> Option<String> {
+        let path = &self.model.conversation.path;
+        let heads = || path[..at].iter().rev().map(|slot| self.session.tree.head(*slot));
+        let before = heads().take_while(|head| head.role == Role::Tool).count();
+        let call = self.model.bodies.get(heads().nth(before)?.id)?;
+        call.content.calls().nth(before).map(|(_, _, args)| argument(args))
+    }
+
+    fn tool_line(&self, at: usize, head: &NodeHead, mark: Option<MarkKind>) -> Line {
         let trace = self.session.trace_of(head.id);
         let glyphs = &self.theme.glyphs;
         let sign = if self.opened(head) { glyphs.opened } else { glyphs.folded };
         let mut line = Line::of(Ink::Dim, &format!("{sign} "));
         self.put_signs(&mut line, head, mark);
         let Some(trace) = trace else {
-            let name = head.name.as_deref().unwrap_or("tool result");
-            return line.with(Ink::Tool, name).with(Ink::Dim, &format!(" {}", head.preview));
+            line.push(Ink::Tool, head.name.as_deref().unwrap_or("tool result"));
+            let words = self.arguments(at).unwrap_or_else(|| tools::preview(&head.preview).into_owned());
+            let room = usize::from(self.width).saturating_sub(line.width() + 1);
+            return line.with(Ink::Dim, &format!(" {}", text::fit(&words, room, glyphs.ellipsis)));
         };
         line.push(Ink::Tool, &trace.title());
         let fixed = self.model.tools.fixes.get(&head.id);
@@ -427,7 +438,7 @@ impl BlockBuilder<'_> {
 
     fn live_header(&self, live: &Live) -> Line {
         let name = self.session.settings().map_or("model", |settings| settings.model.name.as_str());
-        let mut header = Line::of(Ink::Model, name);
+        let mut parts = vec![(0, Line::of(Ink::Model, name))];
         let doing = match (live.stopping, live.text.is_empty() && live.reasoning.is_empty()) {
             (true, _) => "stopping",
             (false, true) => "waiting",
@@ -435,19 +446,22 @@ impl BlockBuilder<'_> {
         };
         let (dot, sign, seconds) = (self.dot(), self.theme.glyphs.running, live.seconds(self.model.now));
         if live.asks.is_some() && !live.stopping {
-            header.push(Ink::Warn, &format!("{dot}{sign} waiting for approval"));
+            parts.push((0, Line::of(Ink::Warn, &format!("{dot}{sign} waiting for approval"))));
         } else {
-            header.push(Ink::Accent, &format!("{dot}{sign} {doing} {seconds} s"));
+            parts.push((0, Line::of(Ink::Accent, &format!("{dot}{sign} {doing} {seconds} s"))));
         }
         if live.tokens > 0 {
             let counted = live.certainty == Some(Certainty::Actual);
             let about = if counted { String::new() } else { format!("{} ", self.theme.glyphs.about) };
-            header.push(Ink::Dim, &format!("{dot}{about}{} out", text::number(u64::from(live.tokens))));
+            let words = format!("{dot}{about}{} out", text::number(u64::from(live.tokens)));
+            parts.push((1, Line::of(Ink::Dim, &words)));
         }
         if let Some(cost) = live.cost {
-            header.push(Ink::Dim, &format!("{dot}{}", text::about_money(self.theme.glyphs.about, cost)));
+            let words = format!("{dot}{}", text::about_money(self.theme.glyphs.about, cost));
+            parts.push((2, Line::of(Ink::Dim, &words)));
         }
-        header
+        let width = usize::from(self.width);
+        Line::of_parts(parts, width).fit(width, self.theme.glyphs.ellipsis)
     }
 
     /// Appends the streamed text. Finished Markdown blocks are laid out once; only the last block is laid out again.
@@ -491,6 +505,19 @@ mod tests {
     use crate::domain::base::ids::SessionId;
     use crate::domain::conversation::branch::{Branch, SessionCard};
     use std::sync::Arc;
+
+    #[test]
+    fn a_fact_of_the_open_turn_is_whole_or_absent() {
+        let (id, branch) = (SessionId(uuid::Uuid::nil()), BranchId(uuid::Uuid::nil()));
+        let card = SessionCard { id, title: String::new(), created_at: 0, updated_at: 0, messages: 0, branches: 1 };
+        let session = Session::new(card, Vec::new(), vec![Branch::new(branch, id, "main", None, 0)], branch);
+        let (model, theme) = (Model::default(), Theme::built_in("mono", false));
+        let live = Live { tokens: 26, ..Live::open("hello".into(), None, 0) };
+        let header =
+            |width| BlockBuilder { model: &model, session: &session, theme: &theme, width }.live_header(&live).plain();
+        assert_eq!(header(60), "model · ◌ waiting 0 s · ≈ 26 out");
+        assert_eq!(header(31), "model · ◌ waiting 0 s");
+    }
 
     #[test]
     fn a_message_at_the_address_of_another_has_its_own_rows() {

@@ -30,14 +30,11 @@ pub(crate) enum Part {
     Margin,
 }
 
-/// The appearance of a part. Any two parts may be adjacent, so each pair of ink and colored sign is unique, even in
-/// themes where inks share a color. With colors, every used part is solid; only free space has a texture. Parts that
-/// share a color differ by an eighth of the height.
+/// The appearance of a part. Any two parts may be adjacent. With colors, every used part is solid and has an ink of its
+/// own; only free space has a texture. Without colors, and in ASCII, each part has its own sign.
 struct Look {
     name: &'static str,
     ink: Ink,
-    /// The sign next to colors.
-    colored: &'static str,
     /// The sign without colors.
     plain: &'static str,
     /// The sign in ASCII.
@@ -47,38 +44,38 @@ struct Look {
 impl Part {
     fn look(self) -> Look {
         use Section as S;
-        let look = |name, ink, [colored, plain, ascii]: [&'static str; 3]| Look { name, ink, colored, plain, ascii };
+        let look = |name, ink, [plain, ascii]: [&'static str; 2]| Look { name, ink, plain, ascii };
         match self {
-            Self::Section(S::System) => look("Instructions", Ink::Model, ["█", "█", "I"]),
-            Self::Section(S::Personality) => look("Personality", Ink::Model, ["▇", "▜", "P"]),
-            Self::Section(S::Guidelines) => look("Guidelines", Ink::Heading, ["█", "▓", "G"]),
-            Self::Section(S::State) => look("State block", Ink::Tool, ["▇", "▞", "S"]),
-            Self::Section(S::StickyPins) => look("Pins", Ink::Pinned, ["█", "◆", "#"]),
-            Self::Section(S::SessionSummary) => look("Summaries", Ink::Pinned, ["▇", "▙", "M"]),
-            Self::Section(S::LaneSummary) => look("Lane summary", Ink::Model, ["▆", "▟", "L"]),
-            Self::Section(S::Orientation) => look("Rules, code map", Ink::Name, ["▇", "▛", "C"]),
-            Self::Section(S::Retrieved) => look("Found", Ink::Tool, ["█", "▒", "F"]),
-            Self::Section(S::LeasedPins) => look("Leases", Ink::Leased, ["▆", "◇", "~"]),
-            Self::Section(S::Recent) => look("Recent turns", Ink::MeterLow, ["█", "▆", "R"]),
-            Self::Section(S::QuotedReply) => look("Quoted reply", Ink::Tool, ["▆", "▌", "Q"]),
-            Self::Section(S::UserMessage) => look("Your message", Ink::You, ["▇", "▐", "Y"]),
-            Self::Section(S::DuringTurn) => look("Added this turn", Ink::You, ["▆", "▗", "A"]),
-            Self::Framing => look("Message overhead", Ink::Dim, ["▆", "▖", ","]),
-            Self::Tools => look("Tool definitions", Ink::Dim, ["▇", "▚", "T"]),
-            Self::Over => look("Does not fit", Ink::Danger, ["!", "!", "!"]),
-            Self::Free => look("Free", Ink::MeterFree, ["░", "░", "."]),
-            Self::Margin => look("Safety margin", Ink::MeterFree, ["╱", "╱", "/"]),
+            Self::Section(S::System) => look("Instructions", Ink::MeterInstructions, ["█", "I"]),
+            Self::Section(S::Personality) => look("Personality", Ink::MeterPersonality, ["▜", "P"]),
+            Self::Section(S::Guidelines) => look("Guidelines", Ink::MeterGuidelines, ["▓", "G"]),
+            Self::Section(S::State) => look("State block", Ink::MeterState, ["▞", "S"]),
+            Self::Section(S::StickyPins) => look("Pins", Ink::Pinned, ["◆", "#"]),
+            Self::Section(S::SessionSummary) => look("Summaries", Ink::MeterSummaries, ["▙", "M"]),
+            Self::Section(S::LaneSummary) => look("Lane summary", Ink::MeterSummary, ["▟", "L"]),
+            Self::Section(S::Orientation) => look("Rules, code map", Ink::MeterMap, ["▛", "C"]),
+            Self::Section(S::Retrieved) => look("Found", Ink::MeterFound, ["▒", "F"]),
+            Self::Section(S::LeasedPins) => look("Leases", Ink::Leased, ["◇", "~"]),
+            Self::Section(S::Recent) => look("Recent turns", Ink::MeterLow, ["▆", "R"]),
+            Self::Section(S::QuotedReply) => look("Quoted reply", Ink::MeterReply, ["▌", "Q"]),
+            Self::Section(S::UserMessage) => look("Your message", Ink::You, ["▐", "Y"]),
+            Self::Section(S::DuringTurn) => look("Added this turn", Ink::MeterAdded, ["▗", "A"]),
+            Self::Framing => look("Message overhead", Ink::Dim, ["▖", ","]),
+            Self::Tools => look("Tool definitions", Ink::MeterTools, ["▚", "T"]),
+            Self::Over => look("Does not fit", Ink::Danger, ["!", "!"]),
+            Self::Free => look("Free", Ink::MeterFree, ["░", "."]),
+            Self::Margin => look("Safety margin", Ink::MeterFree, ["╱", "/"]),
         }
     }
 
     /// The part's sign in the current glyphs and theme.
     pub(crate) fn sign(self, view: &ViewContext<'_>) -> &'static str {
         let look = self.look();
-        match (view.theme.glyphs.ascii, view.theme.has_colors()) {
-            (true, _) => look.ascii,
-            (false, true) => look.colored,
-            (false, false) => look.plain,
+        if view.theme.glyphs.ascii {
+            return look.ascii;
         }
+        let is_used = matches!(self, Self::Section(_) | Self::Framing | Self::Tools);
+        if view.theme.has_colors() && is_used { view.theme.glyphs.full } else { look.plain }
     }
 
     /// The part's ink.
@@ -226,6 +223,7 @@ mod tests {
     use super::*;
     use crate::tui::theme::Theme;
     use proptest::prelude::*;
+    use ratatui::style::Modifier;
     use std::collections::BTreeSet;
 
     fn all() -> Vec<Part> {
@@ -244,30 +242,29 @@ mod tests {
         assert!(ascii.iter().all(|sign| sign.len() == 1 && sign.is_ascii()));
         let letters: BTreeSet<_> = ascii.iter().map(|sign| sign.to_lowercase()).collect();
         assert_eq!(letters.len(), all.len(), "no two signs are the same letter");
-        let colored = all.iter().map(|part| part.look().colored);
-        assert!(plain.into_iter().chain(colored).all(|sign| text::width(sign) == 1), "each takes one column");
+        assert!(plain.into_iter().all(|sign| text::width(sign) == 1), "each takes one column");
     }
 
     #[test]
-    fn with_colors_every_used_part_is_solid() {
-        let used = all().into_iter().filter(|part| !matches!(part, Part::Over | Part::Free | Part::Margin));
-        for part in used {
-            assert!(matches!(part.look().colored, "█" | "▇" | "▆"), "{}", part.look().name);
-        }
-    }
-
-    #[test]
-    fn parts_that_touch_differ_in_every_theme() {
+    fn with_colors_every_used_part_is_solid_and_has_its_own_color() {
+        let used = || all().into_iter().filter(|part| !matches!(part, Part::Over | Part::Free | Part::Margin));
         for name in ["dark", "light", "contrast", "sepia", "terminal"] {
-            let looks = |theme: &Theme| -> Vec<String> {
-                all().iter().map(|part| format!("{:?} {}", theme.style(part.ink()).fg, part.look().colored)).collect()
-            };
             let theme = Theme::built_in(name, false);
-            let all_looks = looks(&theme);
-            assert_eq!(all_looks.iter().collect::<BTreeSet<_>>().len(), all_looks.len(), "{name}: {all_looks:?}");
-            // With 256 colors, some parts that are far apart look alike.
-            let few = looks(&theme.in_256_colors());
-            assert!(few.windows(2).all(|pair| pair[0] != pair[1]), "{name}: {few:?}");
+            let model = crate::tui::model::Model::default();
+            let view = ViewContext { theme: &theme, model: &model };
+            assert!(used().all(|part| part.sign(&view) == "█"), "{name}");
+            let colors = |theme: &Theme| -> Vec<String> {
+                let styles = used().map(|part| theme.style(part.ink()));
+                styles.map(|style| format!("{:?} {}", style.fg, style.add_modifier.contains(Modifier::DIM))).collect()
+            };
+            let all = colors(&theme);
+            assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{name}: {all:?}");
+            if name != "terminal" {
+                let alarms = [Ink::Warn, Ink::Danger].map(|ink| format!("{:?} false", theme.style(ink).fg));
+                assert!(all.iter().all(|color| !alarms.contains(color)), "{name}: {all:?}");
+            }
+            let few = colors(&theme.in_256_colors());
+            assert_eq!(few.iter().collect::<BTreeSet<_>>().len(), few.len(), "{name}: {few:?}");
         }
     }
 

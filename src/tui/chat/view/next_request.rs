@@ -215,12 +215,14 @@ fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
 /// The rows of the warnings, at the end.
 fn warnings(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     let said = empty::says_not_trusted(view);
-    let others = plan
-        .warnings
-        .iter()
-        .filter(|warning| !(warning.is_about_decision() || said && matches!(warning, Warning::RulesUntrusted { .. })));
+    let others = other_warnings(plan).filter(|warning| !(said && matches!(warning, Warning::RulesUntrusted { .. })));
     let texts = others.map(Warning::sentence).chain(unmet(view));
     texts.flat_map(|text| TextRows::plain(&text, width, Ink::Warn)).map(|line| (line, Line::new())).collect()
+}
+
+/// The plan's warnings without those about marked items, which [`Unmet`] counts.
+pub(crate) fn other_warnings(plan: &ContextPlan) -> impl Iterator<Item = &Warning> {
+    plan.warnings.iter().filter(|warning| !warning.is_about_decision())
 }
 
 /// Use of the priority levels, `permanent level  449 of 2k`; empty if the policy has none.
@@ -238,37 +240,70 @@ pub(crate) fn mark_warnings(view: &ViewContext<'_>) -> impl Iterator<Item = Stri
     unmet(view).into_iter().chain(inactive(view))
 }
 
-/// Marked items that are nevertheless left out: `1 lease left out: over budget`, without a reason if they have different
-/// ones. Items whose content another item already sends do not count, nor do inactive marks, which a warning of the plan
-/// names.
+/// The marked items of the next request that are nevertheless left out.
 fn unmet(view: &ViewContext<'_>) -> Option<String> {
     let branch = view.model.branch()?.id;
-    let rows: Vec<&Row> = match (view.model.plan.plan(branch), view.model.plan.blocked(branch)) {
-        (Some(plan), _) => plan.rows.iter().collect(),
-        (None, Some(blocked)) => blocked.rows.iter().chain(&blocked.left_out).collect(),
+    let unmet = match (view.model.plan.plan(branch), view.model.plan.blocked(branch)) {
+        (Some(plan), _) => Unmet::of(&plan.rows),
+        (None, Some(blocked)) => Unmet::of(blocked.rows.iter().chain(&blocked.left_out)),
         (None, None) => return None,
     };
-    let is_missing = |row: &&Row| {
-        matches!(row.verdict, Verdict::Out { .. }) && !matches!(row.reason, Reason::Duplicate | Reason::OffPath)
-    };
-    let mut whys = BTreeSet::new();
-    let mut counts_by_kind = [("pin", 0_u64), ("lease", 0), ("include", 0)];
-    for row in rows.into_iter().filter(is_missing) {
-        let Some(mark) = row.pin.filter(|mark| !matches!(mark, MarkKind::Exclude | MarkKind::ExcludeOnce)) else {
-            continue;
-        };
-        whys.insert(why_left_out(&row.reason));
-        match mark {
-            MarkKind::Sticky => counts_by_kind[0].1 += 1,
-            MarkKind::Leased { .. } | MarkKind::Ephemeral => counts_by_kind[1].1 += 1,
-            MarkKind::IncludeOnce => counts_by_kind[2].1 += 1,
-            MarkKind::Exclude | MarkKind::ExcludeOnce => {}
+    unmet.map(|unmet| unmet.sentence())
+}
+
+/// Marked items that are nevertheless left out. Items whose content another item already sends do not count, nor do
+/// inactive marks, which a warning of the plan names.
+#[derive(Default)]
+pub(crate) struct Unmet {
+    pins: u64,
+    leases: u64,
+    includes: u64,
+    whys: BTreeSet<String>,
+    turns: BTreeSet<u32>,
+}
+
+impl Unmet {
+    /// The marked items among the rows that are left out; None if there are none.
+    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Option<Self> {
+        let mut found = Self::default();
+        for row in rows {
+            let is_missing = matches!(row.verdict, Verdict::Out { .. })
+                && !matches!(row.reason, Reason::Duplicate | Reason::OffPath);
+            let Some(mark) = row.pin.filter(|_| is_missing) else { continue };
+            match mark {
+                MarkKind::Sticky => found.pins += 1,
+                MarkKind::Leased { .. } | MarkKind::Ephemeral => found.leases += 1,
+                MarkKind::IncludeOnce => found.includes += 1,
+                MarkKind::Exclude | MarkKind::ExcludeOnce => continue,
+            }
+            found.whys.insert(why_left_out(&row.reason));
+            found.turns.extend(row.source.turn);
         }
+        (!found.whys.is_empty()).then_some(found)
     }
-    let parts: Vec<String> =
-        counts_by_kind.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
-    let why = if whys.len() == 1 { whys.pop_first().map(|why| format!(": {why}")) } else { None };
-    (!parts.is_empty()).then(|| format!("{} left out{}", parts.join(", "), why.unwrap_or_default()))
+
+    /// `1 lease left out: over budget`, without a reason if the items have different ones.
+    pub(crate) fn sentence(&self) -> String {
+        let counts = [("pin", self.pins), ("lease", self.leases), ("include", self.includes)];
+        let parts: Vec<String> =
+            counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
+        let why = self.whys.first().filter(|_| self.whys.len() == 1).map(|why| format!(": {why}"));
+        format!("{} left out{}", parts.join(", "), why.unwrap_or_default())
+    }
+
+    /// The sentence with the newest turns, as many as `room` columns allow: `3 leases left out: over budget (turns 3, 2,
+    /// 1).`
+    pub(crate) fn with_turns(&self, room: usize) -> String {
+        let numbers: Vec<String> = self.turns.iter().rev().map(u32::to_string).collect();
+        let named = |count: usize| {
+            let words = if self.turns.len() == 1 { "turn" } else { "turns" };
+            let more = numbers.len() - count;
+            let more = if more > 0 { format!(", {more} more") } else { String::new() };
+            format!("{} ({words} {}{more}).", self.sentence(), numbers[..count].join(", "))
+        };
+        let fits = |text: &String| text::width(text) <= room;
+        (1..=numbers.len()).rev().map(named).find(fits).unwrap_or_else(|| format!("{}.", self.sentence()))
+    }
 }
 
 /// The inactive marks, if the panel that names them is not shown: `1 mark inactive: its message is not on this branch`.
@@ -337,7 +372,24 @@ fn full(view: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer)
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::{Unmet, share};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_turns_of_left_out_marks_are_named_as_far_as_there_is_room() {
+        let whys = BTreeSet::from(["over budget".to_owned()]);
+        let unmet = Unmet { leases: 3, pins: 1, whys, turns: BTreeSet::from([1, 2, 3, 14]), ..Unmet::default() };
+        for (room, words) in [
+            (80, "1 pin, 3 leases left out: over budget (turns 14, 3, 2, 1)."),
+            (60, "1 pin, 3 leases left out: over budget (turns 14, 3, 2, 1)."),
+            (57, "1 pin, 3 leases left out: over budget (turns 14, 3 more)."),
+            (40, "1 pin, 3 leases left out: over budget."),
+        ] {
+            assert_eq!(unmet.with_turns(room), words, "{room}");
+        }
+        let one = Unmet { leases: 1, turns: BTreeSet::from([7]), ..Unmet::default() };
+        assert_eq!(one.with_turns(80), "1 lease left out (turn 7).");
+    }
 
     #[test]
     fn rows_are_distributed_among_items() {

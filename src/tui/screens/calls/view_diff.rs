@@ -12,7 +12,7 @@
 //! Not for: the list of calls (`view`).
 
 use super::model::{DiffView, Entry, HistoryScreen};
-use crate::domain::base::time;
+use crate::domain::base::{plain_text, time};
 use crate::domain::planning::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
@@ -220,7 +220,7 @@ pub(crate) fn draw_history(
 ) -> (usize, usize) {
     let history = &screen.history;
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
-    let words = format!("History of {turn}{}", history.title.lines().next().unwrap_or_default());
+    let words = format!("History of {turn}{}", plain_text::line(history.title.lines().next().unwrap_or_default()));
     let title = paint::cut(view.theme, Ink::Heading, &words, usize::from(area.width.saturating_sub(6)));
     let words = [(Action::Leave, "close")];
     let inside = view.full_screen(title, view.keys_line(When::Panel, &words, usize::from(area.width)), area, buf);

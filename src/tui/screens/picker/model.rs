@@ -79,7 +79,7 @@ pub enum Choice {
 
 impl Choice {
     /// The description of an action or a command; empty for other choices.
-    fn sentence(&self) -> &str {
+    pub(super) fn sentence(&self) -> &str {
         if let Self::Action(action) = self {
             action.sentence()
         } else if let Self::Command(row) = self {

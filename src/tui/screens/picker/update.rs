@@ -28,6 +28,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, r
             fill_sessions(model, ticket, &cards);
         }
         (PickerPending::Models, Ok(Answer::Program(ProgramAnswer::Models(by_profile)))) => {
+            settings::learn_models(model, &by_profile);
             fill_models(model, ticket, by_profile);
         }
         (PickerPending::Lanes, Ok(Answer::Summary(SummaryAnswer::Summaries(cards)))) => {

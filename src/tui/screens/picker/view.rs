@@ -2,8 +2,10 @@
 //! Not for: filtering (`model`).
 
 use super::model::{self, Choice, Entry, GAP, Kind, Picker, PickerRow, TITLES, WORDS};
+use crate::tui::model::keys::in_menu_room;
 use crate::tui::view::hints_line;
 use crate::tui::view::prelude::*;
+use std::borrow::Cow;
 
 pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
     let place = place(picker, area);
@@ -121,11 +123,19 @@ fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
             };
             let value = paint::cut(view.theme, Ink::Dim, detail, room);
             let room = width.saturating_sub(value.width() + 3);
-            let label = text::fit(&label, room, view.theme.glyphs.ellipsis);
+            let label = text::fit(&with_short_description(&label, entry, room), room, view.theme.glyphs.ellipsis);
             paint::pair(view.theme, &highlighted(ink, &label, &marks), &value, padded, buf);
         }
         view.entry(row, at, at == picker.cursor, buf);
     }
+}
+
+/// The label with as much of the description of an action or a command as fits in `room` columns.
+fn with_short_description<'a>(label: &'a str, entry: &Entry, room: usize) -> Cow<'a, str> {
+    let sentence = entry.choice.sentence();
+    let name = label.strip_suffix(in_menu_room(sentence, usize::MAX)).filter(|_| !sentence.is_empty());
+    let Some(name) = name.filter(|_| text::width(label) > room) else { return label.into() };
+    format!("{name}{}", in_menu_room(sentence, room.saturating_sub(text::width(name)))).into()
 }
 
 /// The widths of the labels and of the columns in rows of `room` columns of the screen.
@@ -240,13 +250,22 @@ fn place(picker: &Picker, area: Rect) -> Rect {
             u16::try_from(picker.entries.len() + picker.headings.len() + usize::from(!picker.columns.is_empty()) + 3)
                 .unwrap_or(u16::MAX);
         let height = if picker.kind == Kind::Sessions { most } else { needed.clamp(6, most) };
-        return paint::centered(area, 100, height);
+        return paint::centered(area, most_columns(picker), height);
     }
     let widest = picker.entries.iter().map(|entry| text::width(&entry.label)).max().unwrap_or_default();
     let width = area.width.min(u16::try_from(widest + 6).unwrap_or(u16::MAX).max(60));
     let height = area.height.min(11);
     let within = Rect { x: area.right() - width, y: area.y + area.height.min(1), ..area };
     Rect { width, height: height.min(area.height - area.height.min(1)), ..within }
+}
+
+/// The most columns of a list. Only the descriptions in the list of all actions need more than the usual width.
+fn most_columns(picker: &Picker) -> u16 {
+    if picker.kind != Kind::Palette {
+        return 100;
+    }
+    let width = |entry: &Entry| text::width(&entry.label) + text::width(&entry.detail) + 8;
+    u16::try_from(picker.entries.iter().map(width).max().unwrap_or(0)).unwrap_or(u16::MAX).clamp(100, 150)
 }
 
 /// A label with the letters at these positions highlighted.

@@ -8,11 +8,12 @@ use super::view_row::{self, breaks_at};
 use super::view_sent;
 use super::view_state_request;
 use crate::domain::base::plain_text;
-use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::plan::{Blocked, Budget, Warning};
 use crate::domain::planning::{ContextPlan, Form, Item, Planned, Row, RowKind};
 use crate::domain::tool::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
-use crate::tui::chat::view::{next_request, notice};
+use crate::tui::chat::view::next_request::{self, Unmet, other_warnings};
+use crate::tui::chat::view::notice;
 use crate::tui::model::row_titles::item_title;
 use crate::tui::view::prelude::*;
 
@@ -21,8 +22,13 @@ const BOTH: u16 = 20;
 
 /// Rows above the list: the title, the meter, a line of warnings, one about the budget, and a rule.
 fn head_height(overlay: &RequestScreen, height: u16) -> u16 {
-    let plan = overlay.content.as_ref().and_then(plan_of);
-    let warns = plan.is_some_and(|plan| !plan.warnings.is_empty()) || view_sent::is_edited(overlay);
+    let warns = match &overlay.content {
+        None => false,
+        Some(Content::Blocked(_)) => true,
+        Some(Content::Plan(plan)) => {
+            view_sent::is_edited(overlay) || Unmet::of(&plan.rows).is_some() || other_warnings(plan).next().is_some()
+        }
+    };
     if warns && height >= BOTH { 5 } else { 4 }
 }
 
@@ -183,7 +189,9 @@ fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
                 meter::bar(view, &meter::over(blocked), (blocked.needed, blocked.budget.total()), bar, buf);
                 paint::right(view.theme, &Line::of(Ink::Danger, &percent), row, buf);
             }
-            vec![paint::cut(view.theme, Ink::Danger, &excess(blocked), room)]
+            let excess = paint::cut(view.theme, Ink::Danger, &excess(blocked), room);
+            let below = [excess, budget(view, &blocked.budget, room)];
+            below.into_iter().take(usize::from(height.saturating_sub(3))).collect()
         }
         Some(Content::Plan(plan)) => {
             let ink = next_request::meter_ink(plan.est_total, &plan.budget);
@@ -194,7 +202,7 @@ fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
             }
             let below = match overlay.sent() {
                 Some(sent) => view_sent::facts(view, sent, room),
-                None => budget(view, plan, room),
+                None => budget(view, &plan.budget, room),
             };
             let both = [warnings(view, overlay, plan, room), Some(below)];
             both.into_iter().flatten().take(usize::from(height.saturating_sub(3))).collect()
@@ -214,11 +222,11 @@ fn meter_area(row: Rect, percent: &str) -> Rect {
     Rect { width: row.width - wide, ..row }
 }
 
-/// `Required items are 1.6k tokens too large for the budget. Nothing is sent until they fit.`
+/// `Required items are 1.6k tokens over budget. Nothing is sent until they fit.`
 fn excess(blocked: &Blocked) -> String {
     let over = blocked.needed.saturating_sub(blocked.budget.prompt);
     let over = text::short_tokens(u64::from(over));
-    format!("Required items are {over} too large for the budget. Nothing is sent until they fit.")
+    format!("Required items are {over} over budget. Nothing is sent until they fit.")
 }
 
 /// Shows in the rule above the pane how many more rows it has, and the key that scrolls to them.
@@ -249,18 +257,18 @@ fn cache_break(view: &ViewContext<'_>, overlay: &RequestScreen, [list, pane]: [R
     paint::right(view.theme, &Line::of(Ink::Warn, &words), edge, buf);
 }
 
-/// The plan's warnings.
+/// The plan's warnings. Marked items that are left out are counted, so that none of them is cut off.
 fn warnings(view: &ViewContext<'_>, overlay: &RequestScreen, plan: &ContextPlan, room: usize) -> Option<Line> {
-    let own = plan.warnings.iter().map(crate::domain::planning::plan::Warning::sentence);
-    let warnings: Vec<String> = view_sent::edited(view, overlay).into_iter().chain(own).collect();
+    let unmet = Unmet::of(&plan.rows).map(|unmet| unmet.with_turns(room));
+    let others = other_warnings(plan).map(Warning::sentence);
+    let warnings: Vec<String> = view_sent::edited(view, overlay).into_iter().chain(unmet).chain(others).collect();
     (!warnings.is_empty()).then(|| paint::cut(view.theme, Ink::Warn, &warnings.join(" "), room))
 }
 
 /// The budget next to the model's context, in the longest form that fits: whose budget it is and the tokens reserved for
 /// the answer stay longest.
-fn budget(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
+fn budget(view: &ViewContext<'_>, budget: &Budget, room: usize) -> Line {
     let size = |n: u32| text::short(u64::from(n));
-    let budget = &plan.budget;
     let part = |rank: u8, words: String| (rank, Line::of(Ink::Dim, &words));
     let (shown, window) = (size(budget.total()), size(budget.context_window));
     let own = view.model.branch().is_some_and(|branch| branch.overrides.budget.is_some());

@@ -78,10 +78,13 @@ fn detail(view: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
     let mut facts = vec![
         tokens_words(view, summary, room >= 100),
         writer(summary),
-        format!("lane {}", lane_title(view, &Lane::read(&summary.lane))),
         format!("made from {}", text::counted(summary.covers.len() as u64, "turn")),
-        format!("covers {}% of the checked facts", summary.confidence / 10),
+        format!("covers {}% of the checked facts", summary.confidence.saturating_add(5) / 10),
     ];
+    let lane = Lane::read(&summary.lane);
+    if lane != Lane::Root {
+        facts.insert(2, format!("lane {}", lane_title(view, &lane)));
+    }
     if !summary.kept.is_empty() {
         facts.push(format!("{} kept verbatim", text::counted(summary.kept.len() as u64, "line")));
     }

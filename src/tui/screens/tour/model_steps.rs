@@ -102,7 +102,7 @@ const EXCLUDE: [Part; 3] = [
     part(
         "Press {} to go back to the conversation, where the turn is marked too.",
         &[(A::Leave, W::Always)],
-        |model, _| model.layers.is_empty(),
+        |model, tour| model.layers.is_empty() && excluded(model, tour),
         "The next request is planned without that turn.",
     ),
 ];
@@ -184,15 +184,21 @@ const COMPARE: [Part; 4] = [
     part(
         "Press {} to go back to the conversation.",
         &[(A::Leave, W::Always)],
-        |model, _| model.layers.is_empty(),
+        |model, tour| model.layers.is_empty() && more_marks(model, tour),
         "The picked text is part of the next request.",
     ),
 ];
 
-const REPLAY: [Part; 4] = [
+const REPLAY: [Part; 5] = [
     part(
-        "Press {}, then {} for the messages and {} for the last one: the answer to your first question.",
-        &[(A::Leave, W::Always), (A::Complete, W::Composer), (A::Bottom, W::Panel)],
+        "Press {} to go back to the composer.",
+        &[(A::Leave, W::Always)],
+        |model, _| model.layers.is_empty() && matches!(model.focus, Focus::Composer | Focus::Conversation),
+        "",
+    ),
+    part(
+        "Press {} for the messages and {} for the last one: the answer to your first question.",
+        &[(A::Complete, W::Composer), (A::Bottom, W::Panel)],
         |model, _| on_answer(model) || replayed(model),
         "This answer belongs to a stored call.",
     ),
@@ -211,7 +217,7 @@ const REPLAY: [Part; 4] = [
     part(
         "Press {} to go back to the conversation.",
         &[(A::Leave, W::Always)],
-        |model, _| model.layers.is_empty(),
+        |model, tour| model.layers.is_empty() && tour.fresh(model).next().is_some(),
         "The second answer is a branch too.",
     ),
 ];
@@ -232,15 +238,19 @@ pub(crate) struct Back {
     pub(crate) restarts: bool,
 }
 
-/// The part of the current step to go back to, because a person sent the message or closed the screen that the current
-/// part needs; None if nothing is lost.
+/// The part of the current step to go back to, because a person sent or deleted the message, took back an act, or closed
+/// the screen that the current part needs; None if nothing is lost.
 pub(crate) fn lost(model: &Model, tour: &Tour) -> Option<Back> {
     let back = |lost: bool, part, seen| lost.then_some(Back { part, seen, restarts: false });
     let open_request = model.layers.all::<RequestScreen>().next().is_some();
+    let compared = || if model.layers.all::<CompareView>().next().is_some() { 2 } else { 1 };
     match tour.at {
+        (0, 1) => back(model.composer.is_empty() && !sent(model, tour), 0, ""),
         (1, _) if sent(model, tour) => Some(Back { part: 0, seen: "That question was sent too.", restarts: true }),
+        (1, 1) => back(model.composer.is_empty(), 0, ""),
         (1, 2..) => back(!open_request, 1, "The request is closed."),
-        (2, 1) => back(!open_request && !excluded(model, tour), 0, "Nothing is left out yet."),
+        (2, 1 | 2) => back(!open_request && !marked(model, tour), 0, "Nothing is left out yet.")
+            .or_else(|| back(tour.at.1 == 2 && !marked(model, tour), 1, "The turn is included again.")),
         (3, 1) => {
             let open = model.layers.all::<WhatIfScreen>().next().is_some();
             back(!open && !configured(model, tour), 0, "Nothing has changed.")
@@ -249,11 +259,8 @@ pub(crate) fn lost(model: &Model, tour: &Tour) -> Option<Back> {
             let here = model.focus == Focus::Conversation || !model.layers.is_empty();
             back(!here && !tour.forked(model), 0, "")
         }
-        (6, 2) => {
-            let open = model.layers.all::<CompareView>().next().is_some();
-            back(!open && !more_marks(model, tour), 1, "Nothing is picked yet.")
-        }
-        (7, 1) => back(model.layers.is_empty() && !on_answer(model), 0, ""),
+        (6, 2 | 3) => back(compared() < tour.at.1 && !more_marks(model, tour), compared(), "Nothing is picked yet."),
+        (7, 2) => back(model.layers.is_empty() && !on_answer(model), 1, ""),
         _ => None,
     }
 }
@@ -293,12 +300,16 @@ fn on_turn(model: &Model) -> bool {
 
 /// Whether a turn was left out since the request was first opened, and the request changed.
 fn excluded(model: &Model, tour: &Tour) -> bool {
+    let other = tour.first.as_ref().zip(planned(model)).is_some_and(|(first, (_, digest))| first.digest != digest);
+    marked(model, tour) && other
+}
+
+/// Whether the branch has an exclusion that it did not have when the request was first opened.
+fn marked(model: &Model, tour: &Tour) -> bool {
     let Some(branch) = model.branch() else { return false };
     let first = tour.first.as_ref().and_then(|first| first.shape.iter().find(|(id, ..)| *id == branch.id));
     let before = first.map(|(_, _, marks, _)| marks.as_slice()).unwrap_or_default();
-    let fresh = |mark: &Mark| mark.kind.excludes() && !before.contains(&(mark.target, mark.kind));
-    let other = tour.first.as_ref().zip(planned(model)).is_some_and(|(first, (_, digest))| first.digest != digest);
-    branch.marks.iter().any(fresh) && other
+    branch.marks.iter().any(|mark| mark.kind.excludes() && !before.contains(&(mark.target, mark.kind)))
 }
 
 /// Whether at least two branches of a new race have their answers.

@@ -286,10 +286,11 @@ impl CallDetail<'_> {
         let body =
             self.trace.node.and_then(|node| self.view.model.bodies.get(node)).map(|node| node.content.plain_text());
         let kept = texts.and_then(|texts| texts.result.as_ref());
-        parts.push(match (&body, kept) {
-            (Some(body), _) => self.text("result, as sent to the model", body, width, cache),
-            (None, Some((hash, text))) => self.text_rows("result", *hash, text, width, cache),
-            (None, None) => self.text("result, first line", &self.trace.preview, width, cache),
+        parts.extend(match (&body, kept) {
+            (Some(body), _) => Some(self.text("result, as sent to the model", body, width, cache)),
+            (None, Some((hash, text))) => Some(self.text_rows("result", *hash, text, width, cache)),
+            (None, None) if self.trace.status.is_none() => None,
+            (None, None) => Some(self.text("result, first line", &self.trace.preview, width, cache)),
         });
         if let Some((hash, text)) = texts.and_then(|texts| texts.full.as_ref()).filter(|_| self.trace.node.is_some()) {
             parts.push(self.text_rows("full result, as stored", *hash, text, width, cache));
@@ -312,16 +313,22 @@ impl CallDetail<'_> {
             Line::of(ink, &format!("{sign} "))
                 .with(Ink::Tool, &text::fit(&first, room - 2.min(room), self.view.theme.glyphs.ellipsis)),
         ];
-        let mut facts = vec![resolution::state(trace).to_owned()];
+        let has_ended = trace.status.is_some();
+        let state = if has_ended {
+            resolution::state(trace).to_owned()
+        } else {
+            tools::duration_or_state(self.view.model, trace)
+        };
+        let mut facts = vec![state];
         facts.extend(trace.exit.map(|exit| format!("exit {exit}")));
-        facts.extend(trace.status.map(|_| text::duration(trace.duration_ms)));
+        facts.extend(has_ended.then(|| text::duration(trace.duration_ms)));
         facts.extend(self.screen.details.then(|| format!("{} bytes", text::number(trace.bytes))));
-        facts.push(format!("{} (estimated)", text::counted(u64::from(trace.est_tokens), "token")));
+        facts.extend(has_ended.then(|| format!("{} (estimated)", text::counted(u64::from(trace.est_tokens), "token"))));
         facts.push(time::clock(trace.at, self.view.model.facts.offset));
         facts.extend(self.screen.details.then(|| trace.id()));
         rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
         let allowed = match trace.word.as_deref() {
-            None if trace.status.is_none() => None,
+            None if !has_ended => None,
             None => Some("No approval was needed.".to_owned()),
             Some("you") if trace.more.again.is_some() => {
                 Some("You reran the call; no message contains the result.".to_owned())

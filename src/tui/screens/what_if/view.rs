@@ -24,6 +24,9 @@ const CHANGE: usize = 11;
 /// Columns for the budget: `1,012,055` and a gap.
 const BUDGET: usize = 11;
 
+/// Rows below a table that is shown as a whole: the rule, the sentence, and three items.
+const BELOW: u16 = 6;
+
 /// In place of a difference from a plan that does not exist.
 const UNKNOWN: &str = "–";
 
@@ -94,9 +97,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     let columns = Columns::of(inside.width, priced);
     let est = present.as_ref().ok().map(|known| known.est);
     paint::right(view.theme, &header(columns), inside, buf);
-    let most = (inside.height.saturating_sub(1) * 3 / 5).max(3);
-    let wanted = u16::try_from(screen.len()).unwrap_or(u16::MAX);
-    let height = wanted.min(most).min(inside.height.saturating_sub(1));
+    let height = table_height(screen.len(), inside.height.saturating_sub(1));
     let list = Rect { y: inside.y + 1, height, ..inside };
     let page = usize::from(list.height);
     let from = paint::first_row(screen.cursor, screen.len(), page);
@@ -115,6 +116,12 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     if let (Some((title, result)), false) = (screen.line(screen.cursor), below.is_empty()) {
         detail(view, screen, (title, result), below, buf);
     }
+}
+
+/// The height of the table: all rows if the items below have some room left, otherwise three fifths of the room.
+fn table_height(rows: usize, room: u16) -> u16 {
+    let rows = u16::try_from(rows).unwrap_or(u16::MAX);
+    if rows.saturating_add(BELOW) <= room { rows } else { rows.min((room * 3 / 5).max(3)).min(room) }
 }
 
 /// Whether the items of the chosen row may not all fit below the table.
@@ -279,4 +286,15 @@ fn describe_variant(view: &ViewContext<'_>, title: &str, known: &PlanFigures, pr
     };
     let [gained, lost] = known.sums.map(side);
     format!("{title}: adds {gained}, removes {lost}{other}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table_height;
+
+    #[test]
+    fn the_table_is_whole_where_the_items_below_have_room() {
+        let heights = [(14, 21), (14, 20), (14, 19), (40, 30), (2, 40), (5, 3), (5, 1)];
+        assert_eq!(heights.map(|(rows, room)| table_height(rows, room)), [14, 14, 11, 18, 2, 3, 1]);
+    }
 }

@@ -84,6 +84,10 @@ fn plan_without_a_text_opens_the_next_request() {
 #[test]
 fn a_command_over_several_lines_is_not_sent_to_the_model() {
     let mut stage = fixture::opened();
+    // Where no text can be typed, a notice says that the text was not inserted.
+    stage.press("ctrl-o").msg(Msg::Input(Input::Paste("lost".into())));
+    assert!(stage.screen(120, 35).contains("The pasted text was not inserted; Esc closes this first."));
+    stage.press("esc");
     stage.msg(Msg::Input(Input::Paste("/note first\nsecond".into())));
     stage.press("enter");
     let asks = |stage: &Stage| stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. })));

@@ -24,7 +24,7 @@ fn plain_signs() {
     // Signs in sentences and in descriptions of commands are replaced too.
     stage.type_text("/session");
     let screen = stage.screen(120, 30);
-    assert!(screen.contains("[TITLE~]"), "{screen}");
+    assert!(screen.contains("[TITLE...]"), "{screen}");
     only_ascii(screen);
 }
 

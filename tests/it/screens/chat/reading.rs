@@ -44,6 +44,17 @@ fn answer_in_markdown() {
 }
 
 #[test]
+fn a_tool_result_without_a_trace_names_the_argument_of_its_call() {
+    let mut stage = fixture::opened();
+    stage.press("tab g");
+    for width in [60, 120] {
+        let screen = stage.screen(width, 35);
+        assert!(screen.contains("▸ read_file src/auth.rs"), "{screen}");
+        assert!(!screen.contains("read_file fn refresh"), "{screen}");
+    }
+}
+
+#[test]
 fn long_code_is_folded() {
     let code = (0..200).map(|n| format!("let line{n} = {n};\n")).collect::<Vec<_>>().concat();
     let mut stage = reading(&format!("Here:\n\n```rust\n{code}```\n\nDone."));

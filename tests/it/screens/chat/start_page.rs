@@ -139,6 +139,22 @@ fn the_start_page_says_that_the_profile_has_no_such_model() {
 }
 
 #[test]
+fn the_start_page_says_that_the_server_is_unreachable() {
+    let mut stage = start_page();
+    let asked = |r: &Request| matches!(r, Request::Program(ProgramRequest::Models { profile: Some(_), .. }));
+    let failure = Failure::new(FailureKind::Provider, "no connection to 127.0.0.1:9: Connection refused");
+    stage.reply(asked, ProgramAnswer::Models(vec![("openai".into(), Err(failure))]));
+    let page = |stage: &mut Stage| stage.screen(120, 35).split_whitespace().collect::<Vec<_>>().join(" ");
+    let screen = page(&mut stage);
+    assert!(screen.contains("The server of profile openai is unreachable: no connection to 127.0.0.1:9"), "{screen}");
+    stage.press("f4");
+    let list = |r: &Request| matches!(r, Request::Program(ProgramRequest::Models { profile: None, .. }));
+    stage.reply(list, ProgramAnswer::Models(vec![("openai".into(), Ok(vec![fixture::settings().model]))]));
+    stage.press("esc");
+    assert!(!page(&mut stage).contains("unreachable"), "the newest answer counts");
+}
+
+#[test]
 fn a_new_session_says_how_the_one_before_opens() {
     let mut stage = fixture::opened();
     stage.type_text("/clear").press("enter");

@@ -29,6 +29,27 @@ fn palette_marks_matching_letters() {
     assert_eq!(marked, "hidec");
 }
 
+/// A description that does not fit is shortened at a clause, and a wide terminal has room for all.
+#[test]
+fn descriptions_are_not_cut() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-p");
+    for (width, whole) in [(80, false), (120, false), (160, true), (200, true)] {
+        let screen = stage.screen(width, 45);
+        for name in ["/pin ", "/context ", "/focus "] {
+            let row = screen.find(name).map(|at| screen[at..].split(['│', '\n']).next().unwrap_or_default());
+            assert!(row.is_some_and(|row| !row.contains('…')), "{name} at {width}: {screen}");
+        }
+        let sentence = "Show the next request: items included and left out, with reasons; on a past message";
+        assert_eq!(screen.contains(sentence), whole, "{width}: {screen}");
+    }
+    stage.press("esc").type_text("/");
+    let screen = stage.screen(120, 35);
+    let from = screen.find("─ Commands").unwrap();
+    let menu = &screen[from..];
+    assert!(menu.contains("Show or change the budget of the branch") && !menu.contains("a request and…"), "{menu}");
+}
+
 /// The filter is edited with the keys of the composer.
 #[test]
 fn the_filter_is_edited_like_the_composer() {

@@ -59,7 +59,8 @@ fn a_request_that_does_not_fit_lists_what_is_required_and_what_is_left_out() {
         "5 required, 1 left out",
         "9,600 of 9,000, does not fit",
         "106%",
-        "are 1,600 tokens too large for the budget",
+        "Required items are 1,600 tokens over budget. Nothing is sent until they fit.",
+        "budget 9,000 of this model's",
         "Left out 1, 900 tokens",
         "Tool definitions",
         "Message overhead",
@@ -67,6 +68,11 @@ fn a_request_that_does_not_fit_lists_what_is_required_and_what_is_left_out() {
     ] {
         assert!(screen.contains(words), "{words} in {screen}");
     }
+    let small = stage.screen(80, 24);
+    assert!(
+        small.contains("over budget. Nothing is sent until they fit.") && small.contains("budget 9,000"),
+        "{small}"
+    );
     assert!(!stage.sent.iter().any(|(_, request)| matches!(request, Request::Plan(PlanRequest::RowText { .. }))));
 }
 
@@ -98,6 +104,29 @@ fn a_missing_lease_is_told_once_with_its_reason() {
         assert!(screen.contains(words) && !screen.contains("although you"), "{words}: {screen}");
         let narrow = stage.screen(80, 24);
         assert!(narrow.contains(words), "at the composer's edge where there is no panel: {words}: {narrow}");
+    }
+}
+
+/// The overlay's line of warnings counts all marked items that are left out, and names their turns.
+#[test]
+fn the_overlay_counts_the_marked_items_that_are_left_out() {
+    let mut stage = shown(|plan| {
+        for turn in 1..=3 {
+            let mut row = plan.rows[6].clone();
+            row.atom = Atom::Section { text: Hash::of(&[turn]) };
+            (row.verdict, row.pin) =
+                (Verdict::Out { needed: 0, remedy: None }, Some(MarkKind::Leased { turns: 3.into() }));
+            (row.reason, row.source.turn) = (Reason::Budget { free: 12 }, Some(u32::from(turn)));
+            let (title, why) = ("A long title of a turn. ".repeat(9), row.reason.sentence());
+            plan.warnings.push(Warning::DecisionLeftOut { title, tokens: row.tokens, why });
+            plan.rows.push(row);
+        }
+    });
+    stage.press("ctrl-o");
+    for size in [(80, 24), (120, 35), (200, 50)] {
+        let screen = stage.screen(size.0, size.1);
+        assert!(screen.contains("3 leases left out: over budget (turns 3, 2, 1)."), "{screen}");
+        assert!(!screen.contains("although you"), "{screen}");
     }
 }
 
