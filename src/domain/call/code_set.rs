@@ -25,6 +25,7 @@ named_enum! {
         Below = "below" => "near miss: symbols that match clearly better are sent",
         Inside = "inside" => "part of another symbol that is sent",
         AlreadySent = "already_sent" => "the request already contains its lines",
+        Excluded = "excluded" => "you left its lines out",
         Changed = "changed" => "its file changed after it was indexed",
         /// Enough better candidates come before it.
         Unused = "unused" => "enough better matches",

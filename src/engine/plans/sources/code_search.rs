@@ -2,6 +2,7 @@
 //! Not for: scores (`code`), or the rows of a plan (`plans::sources::code`).
 
 use super::code_meaning::Meaning;
+use super::sent_lines::excluded;
 use crate::code::find::cards::{Found, Limits, SentLines, compose, why};
 use crate::code::find::choose::{self, Scope};
 use crate::code::find::query::{self, Query};
@@ -14,6 +15,7 @@ use crate::domain::base::Hash;
 use crate::domain::call::code_set::MAX_CANDIDATES;
 use crate::domain::call::{CodeCandidate, CodeOutcome, Gate, PassReason, SkipReason};
 use crate::domain::code::{CodeRef, Kind, NearSymbol, NearSymbolReason, Touchpoint};
+use crate::domain::conversation::{Actor, Mark};
 use crate::domain::tool::visibility::READS;
 use crate::engine::indexing::code_workspace::{LoadedWorkspace, WorkspaceFiles};
 use crate::engine::startup::rules::CodeRules;
@@ -37,8 +39,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) meaning: Option<&'a Meaning<'a>>,
     pub(crate) scope: &'a Scope,
     pub(crate) attached: &'a Attached,
-    /// Keys of symbols with a mark; the mark decides about them.
-    pub(crate) marked: &'a HashSet<Hash>,
+    /// The marks. A person's mark decides about its symbol, and no line that a person excluded is sent.
+    pub(crate) marks: &'a [Mark],
     /// Lines that are already in the request.
     pub(crate) taken: &'a SentLines,
     pub(crate) rules: &'a CodeRules,
@@ -143,12 +145,13 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
     };
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| wanted.rules.sight.shows(READS, &file.shown)));
     // Symbols with a mark are included or left out by their mark.
-    let marked = wanted.marked;
+    let decided = wanted.marks.iter().filter(|mark| mark.by != Actor::Engine);
+    let marked: HashSet<Hash> = decided.filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
     hits.retain(|hit| {
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
     });
     let files = WorkspaceFiles(&loaded.root);
-    let filled = compose(index, &hits, &files, wanted.count, limits, wanted.taken);
+    let filled = compose(index, &hits, &files, wanted.count, limits, (wanted.taken, &excluded(index, wanted.marks)));
     let code = |path: &str, qualified: &str, line: u32| {
         names::at(index, path, qualified, line).and_then(|id| names::reference(index, id))
     };
@@ -215,6 +218,7 @@ fn candidates(index: &Index, hits: &[Hit], filled: &Found) -> Vec<CodeCandidate>
             (None, Some(NearSymbolReason::Weak { needed })) => (CodeOutcome::Below, *needed),
             (None, Some(NearSymbolReason::Inside)) => (CodeOutcome::Inside, 0),
             (None, Some(NearSymbolReason::Sent)) => (CodeOutcome::AlreadySent, 0),
+            (None, Some(NearSymbolReason::Excluded)) => (CodeOutcome::Excluded, 0),
             (None, Some(NearSymbolReason::Changed)) => (CodeOutcome::Changed, 0),
             (None, None) => (CodeOutcome::Unused, 0),
         };
