@@ -103,6 +103,29 @@ fn a_decision_not_to_search_is_recorded() {
     assert!(matches!(client.plan(branch, &message("")), Ok(Planned::Plan { code_set: None, .. })), "no message yet");
 }
 
+/// Under a policy without automatic search, the reason is the policy, in every mode that would search.
+#[test]
+fn a_policy_that_searches_nothing_is_named_as_the_reason() {
+    let bench = bench(&Model::new([]));
+    let policy = PolicySpec { retrieval: false, ..crate::engine::activation::spec() };
+    let mut client = bench.start_with(|setup| {
+        setup.patient = true;
+        setup.settings.policies.insert(policy.name.clone(), policy.clone());
+    });
+    let branch = client.session();
+    for (mode, why, sentence) in [
+        (Mode::Heavy, SkipReason::PolicyOff, "No code search: the policy turns code search off."),
+        (Mode::Light, SkipReason::PolicyOff, "No code search: the policy turns code search off."),
+        (Mode::Off, SkipReason::ModeOff, "The context mode is Off; no automatic search."),
+    ] {
+        set(&mut client, branch, |o| o.mode = Some(mode));
+        let (plan, set) = planned(&mut client, branch, &message(QUESTION));
+        assert_eq!(set.gate, Gate::Skipped(why), "{mode:?}");
+        let row = plan.rows.iter().find(|row| row.kind == RowKind::Search && row.title.contains("code")).unwrap();
+        assert_eq!((row.included(), row.reason.sentence().as_str()), (false, sentence), "{mode:?}");
+    }
+}
+
 /// The budget decides what is sent, but not whether to search: whatever does not fit has a row with its reason, and a
 /// comparison with a larger budget names the budget.
 #[test]

@@ -147,8 +147,20 @@ fn request(
         Err(why) => {
             let set = code_history::set(snapshot, workspace, own_words(asked), Gate::Skipped(why));
             found.contents.code_set = workspace.holds_code().then(|| Arc::new(set));
-            if why == SkipReason::ModeOff && workspace.holds_code() {
-                let row = nothing(Reason::ModeOff, 0);
+            let reason = match why {
+                SkipReason::ModeOff => Some(Reason::ModeOff),
+                SkipReason::PolicyOff | SkipReason::NoShare => Some(Reason::NoCode { because: why }),
+                SkipReason::NotWanted
+                | SkipReason::Indexing
+                | SkipReason::NothingToFind
+                | SkipReason::NoContent
+                | SkipReason::Unknown
+                | SkipReason::Common
+                | SkipReason::Faint
+                | SkipReason::NotNamed => None,
+            };
+            if let Some(reason) = reason.filter(|_| workspace.holds_code()) {
+                let row = nothing(reason, 0);
                 found.contents.round_parts.near.push(row.clone());
                 found.input.near.push(row);
             }
@@ -171,7 +183,11 @@ fn depth(
         return Err(SkipReason::NotWanted);
     }
     if !searches {
-        return Err(SkipReason::ModeOff);
+        return Err(match (retrieval::off(snapshot), retrieval::limits(snapshot).retrieves()) {
+            (Reason::ModeOff, _) => SkipReason::ModeOff,
+            (_, true) => SkipReason::NoShare,
+            (_, false) => SkipReason::PolicyOff,
+        });
     }
     if mode == Mode::Heavy || focus || search == SearchChoice::Anyway {
         return Ok(Depth::Full);
