@@ -309,6 +309,32 @@ fn follow_ups_keep_code_only_of_their_path_and_subject() {
     assert!(!keeps(&mut client, branch), "the symbol no longer exists");
 }
 
+/// A message that only continues the subject and finds nothing keeps the code and does not end its subject, and neither
+/// does one that was sent in the mode Off.
+#[test]
+fn a_continuation_that_finds_nothing_keeps_the_code() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    client.say(branch, QUESTION);
+    let keeps = |client: &mut Client, words: &str| {
+        let (plan, set) = planned(client, branch, &message(words));
+        (sent(&plan).iter().any(|name| name.ends_with("retry_request")), set.gate)
+    };
+    let unknown = Gate::Inherited(SkipReason::Unknown);
+    assert_eq!(keeps(&mut client, "and its giraffes?"), (true, unknown));
+    set(&mut client, branch, |o| o.mode = Some(Mode::Off));
+    client.say(branch, "thanks");
+    client.say(branch, "and its giraffes?");
+    set(&mut client, branch, |_| {});
+    assert_eq!(keeps(&mut client, "go on"), (true, Gate::Inherited(SkipReason::NoContent)));
+    client.say(branch, "and its giraffes?");
+    assert!(keeps(&mut client, "go on").0);
+    client.say(branch, "Who painted giraffes and elephants?");
+    assert!(!keeps(&mut client, "and their colors?").0 && !keeps(&mut client, "go on").0, "another subject");
+}
+
 /// In Light, what the last question named is kept as a short card.
 #[test]
 fn light_keeps_what_the_question_named() {

@@ -59,7 +59,8 @@ impl SymbolSearch {
         let lines = sent_lines::already_sent(builder, &self.workspace, already_in, found)?;
         let count = builder.counting(snapshot.rules.model.encoding);
         let vectors = builder.finder.vectors.clone();
-        let compares = self.request.as_ref().filter(|request| request.depth == Depth::Full && request.kept.is_empty());
+        let may_compare = self.request.as_ref().filter(|request| request.depth == Depth::Full);
+        let compares = may_compare.filter(|request| !code_history::is_follow_up(&mut builder.analyzer, &request.asked));
         let meaning = vectors
             .as_ref()
             .zip(compares)
@@ -122,7 +123,8 @@ pub(crate) fn add(
 }
 
 /// Returns the search for a message; if nothing is searched, records that and returns `None`. A message without content
-/// keeps the symbols of the previous question, in every mode that searches.
+/// keeps the symbols of the previous question, in every mode that searches. So does one that continues the subject, in
+/// a whole search that finds nothing.
 fn request(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -136,7 +138,8 @@ fn request(
     }
     let depth = depth(builder, snapshot, (focus, searches), asked);
     let may_keep = matches!(depth, Ok(_) | Err(SkipReason::NotNamed)) && attached.is_empty();
-    let kept = if may_keep && code_history::is_follow_up(&mut builder.analyzer, asked) {
+    let continues = depth == Ok(Depth::Full) && code_history::is_continuation(asked);
+    let kept = if may_keep && (continues || code_history::is_follow_up(&mut builder.analyzer, asked)) {
         code_history::kept(builder, snapshot, workspace)?
     } else {
         Vec::new()

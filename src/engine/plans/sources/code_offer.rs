@@ -38,7 +38,7 @@ pub(crate) struct SymbolRequest {
     pub(crate) asked: String,
     /// The files and symbols that are attached to it.
     pub(crate) attached: Vec<(String, Option<(u32, u32)>)>,
-    /// Symbols of the previous question, if the message has no content.
+    /// Symbols of the previous question, if the message has no content or continues its subject.
     pub(crate) kept: Vec<CodeCandidate>,
 }
 

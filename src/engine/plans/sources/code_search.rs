@@ -33,7 +33,8 @@ pub(crate) type Attached = [(String, Option<(u32, u32)>)];
 pub(crate) struct Wanted<'a> {
     pub(crate) asked: &'a Query,
     pub(crate) depth: Depth,
-    /// Symbols of the previous question, kept if the message has no content.
+    /// Symbols of the previous question, kept if the message has no content, or continues its subject and finds
+    /// nothing.
     pub(crate) kept: &'a [CodeCandidate],
     /// The message's vector, if there is one.
     pub(crate) meaning: Option<&'a Meaning<'a>>,
@@ -169,11 +170,12 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
     found
 }
 
-/// Decides whether to search for a message. A message without content keeps the code of the previous question.
+/// Decides whether to search for a message. A message without content keeps the code of the previous question; so does
+/// one that continues its subject and finds nothing.
 fn decide(index: &Index, wanted: &Wanted<'_>, hits: &[Hit], limited: bool) -> Gate {
     let asked = wanted.asked;
     let names = !asked.names.is_empty() || !asked.paths.is_empty();
-    if !wanted.kept.is_empty() {
+    if !wanted.kept.is_empty() && !names && asked.content.is_empty() {
         return Gate::Inherited(SkipReason::NoContent);
     }
     if wanted.depth == Depth::Mentioned {
@@ -183,6 +185,7 @@ fn decide(index: &Index, wanted: &Wanted<'_>, hits: &[Hit], limited: bool) -> Ga
         return Gate::Pass(PassReason::Focus);
     }
     match gate::skip_reason(index, asked, hits) {
+        Some(why) if !wanted.kept.is_empty() => Gate::Inherited(why),
         Some(why) => Gate::Skipped(why),
         None => Gate::Pass(gate::pass_reason(index, asked)),
     }
