@@ -78,6 +78,8 @@ const PRONOUNS: [&str; 17] = [
 pub(crate) fn read_message(analyzer: &mut Analyzer, text: &str) -> Query {
     let mut asked = query::read(analyzer, text, &Tuning::default());
     asked.asks = !asked.is_change && !asked.is_order && asks_something(text);
+    let start = text.trim_start().to_lowercase();
+    asked.asks_where = is_impersonal(text) && ["where ", "how "].iter().any(|word| start.starts_with(word));
     let is_subject = |term: &str| asked.words.get(term).is_none_or(|word| !is_filler(word));
     let subjects: BTreeSet<Box<str>> = asked.content.iter().filter(|term| is_subject(term)).cloned().collect();
     if !subjects.is_empty() || !is_impersonal(text) {
@@ -324,6 +326,10 @@ mod tests {
             ("where is the deny rule of a tool checked", None),
             ("who calls admit_using", None),
             ("see import/telegram.rs", None),
+            ("Where are exports handled?", None),
+            ("Where is class Lease defined?", None),
+            ("How is the mayor?", faint),
+            ("Which exports?", faint),
             ("thanks, that works!", nothing),
             ("ok continue", nothing),
             ("yes please", nothing),
