@@ -263,7 +263,14 @@ fn touchpoints_are_composed_without_a_budget() {
     let asked = query::read(&mut Analyzer::default(), "retry the request and validate", &Tuning::default());
     let hits = rank(&index, &asked, &Tuning::default(), 50);
     let limits = Limits { items: 5, sure: 5, lines: 30, tokens: 600, ..Limits::UNLIMITED };
-    let found = compose(&index, &hits, &Disk(folder.path().into()), &count, limits, &SentLines::default());
+    let found = compose(
+        &index,
+        &hits,
+        &Disk(folder.path().into()),
+        &count,
+        limits,
+        (&SentLines::default(), &SentLines::default()),
+    );
     let longer = found.items.iter().filter(|item| item.text.len() > item.brief.len()).count();
     assert!(found.items.len() == 5 && longer > 0 && found.near.is_empty(), "{found:?}");
     assert!(found.items.iter().all(|item| item.text.starts_with(&item.brief)), "{found:?}");
@@ -441,7 +448,7 @@ proptest! {
         let asked = query::read(&mut Analyzer::default(), text, &tuning);
         let hits = rank(&index, &asked, &tuning, 50);
         let limits = Limits { items: 12, sure: 12, lines, tokens: 600, ..Limits::UNLIMITED };
-        let found = compose(&index, &hits, &Disk(folder.path().into()), &count, limits, &taken);
+        let found = compose(&index, &hits, &Disk(folder.path().into()), &count, limits, (&taken, &SentLines::default()));
         prop_assert!(found.items.len() <= 12);
         for (at, item) in found.items.iter().enumerate() {
             prop_assert!(item.span.1.saturating_sub(item.span.0) <= 30 + 2);

@@ -172,6 +172,7 @@ fn show(run: &mut Run<'_, '_>, found: &CodeSearchResult) {
             NearSymbolReason::Weak { .. } => "others match better".into(),
             NearSymbolReason::Inside => "part of another included symbol".into(),
             NearSymbolReason::Sent => "already in the request".into(),
+            NearSymbolReason::Excluded => "left out by you".into(),
             NearSymbolReason::Changed => "file changed since indexing".into(),
         };
         run.io.say(&format!("  near {}  {}  {:.2}  {why}", near.path, near.symbol, near.score));

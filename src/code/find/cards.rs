@@ -20,6 +20,9 @@ const MAX_NEAR: usize = 12;
 /// The share of the best score that a touchpoint beyond the sure ones must have.
 const MIN_OF_BEST: f32 = 0.45;
 
+/// The line of an excerpt where lines follow that a person excluded.
+const LEFT_OUT: &str = "… left out by the user";
+
 /// Texts of files by their paths relative to the root.
 pub trait Sources {
     /// Returns the current bytes of a file.
@@ -102,9 +105,10 @@ struct TouchpointBuilder<'a> {
     used: u32,
     found: Found,
     sent: &'a SentLines,
+    excluded: &'a SentLines,
 }
 
-/// Ranges of lines, by file, that are already in the request.
+/// Ranges of lines, by file: those that are already in the request, or those that a person left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SentLines(BTreeMap<String, Vec<(u32, u32)>>);
 
@@ -116,26 +120,48 @@ impl SentLines {
         }
     }
 
-    /// Returns the first line in a range that is already in the request.
+    /// Returns the first line in a range that is among these.
     pub fn first_in(&self, path: &str, (first, last): (u32, u32)) -> Option<u32> {
         let runs = self.0.get(path)?.iter().filter(|run| run.0 <= last && first <= run.1);
         runs.map(|run| run.0.max(first)).min()
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns whether the signature of a symbol is among these.
+    pub fn contains_signature(&self, path: &str, symbol: &Symbol, text: &[u8]) -> bool {
+        let (first, last) = head_lines(symbol, text);
+        self.first_in(path, (first.max(1), last.max(1))).is_some()
+    }
+
+    /// Returns whether a line of a symbol's documentation is among these.
+    pub fn contains_documentation(&self, path: &str, symbol: &Symbol, text: &[u8]) -> bool {
+        if self.is_empty() || symbol.doc.is_empty() {
+            return false;
+        }
+        let doc = symbol.doc.within(text.len());
+        let line = |end: usize| to_u32(text[..end].split(|byte| *byte == b'\n').count());
+        self.first_in(path, (line(doc.start), line(doc.end - 1))).is_some()
     }
 }
 
 /// Makes touchpoints of ranked symbols, best first. `count` counts tokens.
 pub fn fill(index: &Index, hits: &[Hit], sources: &dyn Sources, count: &dyn Fn(&str) -> u32, limits: Limits) -> Found {
-    compose(index, hits, sources, count, limits, &SentLines::default())
+    let none = SentLines::default();
+    compose(index, hits, sources, count, limits, (&none, &none))
 }
 
-/// Like [`fill`]; leaves out lines that are already in the request.
+/// Like [`fill`]; leaves out lines that are already in the request, and lines that a person excluded.
 pub fn compose(
     index: &Index,
     hits: &[Hit],
     sources: &dyn Sources,
     count: &dyn Fn(&str) -> u32,
     limits: Limits,
-    sent: &SentLines,
+    (sent, excluded): (&SentLines, &SentLines),
 ) -> Found {
     let mut fill = TouchpointBuilder {
         index,
@@ -149,6 +175,7 @@ pub fn compose(
         used: 0,
         found: Found::default(),
         sent,
+        excluded,
     };
     let reserved = limits.budget.saturating_mul(limits.excerpts) / 100;
     let first = fill.signatures(hits, 0, limits.budget - reserved);
@@ -174,15 +201,11 @@ impl TouchpointBuilder<'_> {
                 self.record_miss(hit, symbol, file, NearSymbolReason::Changed);
                 continue;
             };
-            if self.is_shown(symbol, file) {
-                self.record_miss(hit, symbol, file, NearSymbolReason::Inside);
+            if let Some(why) = self.omission(symbol, file, &text) {
+                self.record_miss(hit, symbol, file, why);
                 continue;
             }
             let lines = head_lines(symbol, &text);
-            if self.sent.first_in(&file.shown, (lines.0.max(1), lines.1.max(1))).is_some() {
-                self.record_miss(hit, symbol, file, NearSymbolReason::Sent);
-                continue;
-            }
             let signature = signature(symbol, &text);
             let line = self.line(hit.id, symbol, &signature);
             let tokens = (self.count)(&line);
@@ -247,6 +270,17 @@ impl TouchpointBuilder<'_> {
         }
     }
 
+    /// Returns why the symbol's signature is not sent, regardless of its score.
+    fn omission(&self, symbol: &Symbol, file: &File, text: &[u8]) -> Option<NearSymbolReason> {
+        if self.excluded.contains_signature(&file.shown, symbol, text) {
+            return Some(NearSymbolReason::Excluded);
+        }
+        if self.is_shown(symbol, file) {
+            return Some(NearSymbolReason::Inside);
+        }
+        self.sent.contains_signature(&file.shown, symbol, text).then_some(NearSymbolReason::Sent)
+    }
+
     /// Returns whether the symbol's signature is already part of another touchpoint.
     fn is_shown(&self, symbol: &Symbol, file: &File) -> bool {
         let same_file = self.by_file.get(&file.first).into_iter().flatten();
@@ -271,8 +305,9 @@ impl TouchpointBuilder<'_> {
             let Some(text) = self.text(file) else { continue };
             let excerpt = self.excerpt(symbol, file, &text);
             let room = self.limits.budget - self.used + self.drafts[at].tokens;
-            // Documentation inside the body comes with the body's lines.
+            // Documentation inside the body comes with the body's lines; what a person excluded does not come at all.
             let inside = symbol.doc.start > symbol.head.start && excerpt.is_some();
+            let inside = inside || self.excluded.contains_documentation(&file.shown, symbol, &text);
             let documentation = if inside { String::new() } else { doc::first_sentence(symbol, &text) };
             let documentation =
                 if documentation.is_empty() { documentation } else { format!("  — {documentation}\n") };
@@ -287,24 +322,29 @@ impl TouchpointBuilder<'_> {
         }
     }
 
-    /// Returns the lines after the signature, up to the next chosen symbol or the limit, with their text.
+    /// Returns the lines after the signature, up to the next chosen symbol, the next line that a person excluded, or
+    /// the limit, with their text.
     fn excerpt(&self, symbol: &Symbol, file: &File, text: &[u8]) -> Option<((u32, u32), String)> {
         let (first, head) = head_lines(symbol, text);
         let same_file = self.by_file.get(&file.first).into_iter().flatten().filter_map(|at| self.drafts.get(*at));
         let sent = self.sent.first_in(&file.shown, (head + 1, symbol.lines.1));
         let same_file = same_file.map(|draft| draft.lines.0).filter(|line| *line > head && *line <= symbol.lines.1);
-        let next = same_file.chain(sent).min();
+        let excluded = self.excluded.first_in(&file.shown, (head + 1, symbol.lines.1));
+        let next = same_file.chain(sent).chain(excluded).min();
         let stop = next.map_or(symbol.lines.1, |line| line - 1);
         let last = stop.min(symbol.lines.1).min(head.saturating_add(to_u32(self.limits.lines)));
         if last <= head {
             return None;
         }
-        let shown: Vec<String> = text
+        let mut shown: Vec<String> = text
             .split(|byte| *byte == b'\n')
             .skip(head as usize)
             .take((last - head) as usize)
             .map(|line| clipped(&String::from_utf8_lossy(line)))
             .collect();
+        if excluded == Some(last + 1) {
+            shown.push(LEFT_OUT.to_owned());
+        }
         Some(((first.max(1), last), format!("{}\n", shown.join("\n"))))
     }
 

@@ -9,6 +9,7 @@ use super::rank::{Hit, idf};
 use crate::code::index::common_names::is_common;
 use crate::code::index::paths::module_path;
 use crate::code::index::records::{File, Index, SymbolId};
+use crate::code::parse::words::{Analyzer, parts};
 use crate::domain::call::{PassReason, SkipReason};
 use std::collections::BTreeSet;
 
@@ -51,7 +52,8 @@ struct MessageSignals {
     /// The highest share of the message's weight in one of the best symbols. A word that does not occur in the
     /// workspace weighs as much as a word that occurs once.
     covered: f32,
-    /// Whether a content word is the name of a symbol, file, or folder outside the tests.
+    /// Whether a content word is the name of a symbol, file, or folder outside the tests, or, in a question with
+    /// "where" or "how", a part of the name of one of the best symbols.
     is_named: bool,
 }
 
@@ -173,7 +175,10 @@ fn measure(index: &Index, query: &Query, content: &BTreeSet<Box<str>>, hits: &[H
                 *place = (place.0 + 1, place.1 + weight);
             }
         }
-        signals.is_named |= query.words.get(term).is_some_and(|word| names(index, (term, word), text));
+        signals.is_named |= query.words.get(term).is_some_and(|word| {
+            let in_name = || hits.iter().any(|hit| has_in_name(index, hit.id, term));
+            names(index, (term, word), text) || (query.asks_where && !is_common(word) && in_name())
+        });
     }
     signals.together = places.iter().map(|place| place.0).max().unwrap_or_default();
     signals.covered = places.iter().map(|place| place.1).fold(0.0, f32::max) / mass.max(f32::MIN_POSITIVE);
@@ -193,6 +198,13 @@ fn names(index: &Index, (term, word): (&str, &str), text: bool) -> bool {
     };
     let is_symbol = [word, capitalized.as_str()].iter().any(|name| index.defined(name).iter().any(is_subject));
     is_symbol || is_file(index, (term, word), text)
+}
+
+/// Returns whether a term is a part of a symbol's name, outside the tests.
+fn has_in_name(index: &Index, id: SymbolId, term: &str) -> bool {
+    let analyzer = Analyzer::default();
+    let is_part = |name: &str| parts(name).iter().any(|part| *analyzer.stem(part) == *term);
+    index.symbol(id).is_some_and(|(symbol, file)| !symbol.test && !file.test && is_part(&symbol.name))
 }
 
 /// Returns whether a word is the name of a file or folder outside the tests. Text files count only if `text`.

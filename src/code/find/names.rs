@@ -158,6 +158,24 @@ pub fn references(index: &Index) -> impl Iterator<Item = CodeRef> + '_ {
     index.files().flat_map(File::symbols).filter_map(|id| reference(index, id))
 }
 
+/// Returns whether a text identifies a symbol: the path of a file, a path with the symbol's first line or its lines
+/// (`src/main.rs:10`, `src/main.rs:10-20`), its qualified name, or the end of that.
+pub fn is_at(code: &CodeRef, text: &str) -> bool {
+    if let Some(lines) = text.strip_prefix(code.path.as_str()) {
+        let (first, last) = code.lines;
+        return match lines.strip_prefix(':') {
+            Some(lines) => {
+                let is_first = code.kind != Kind::File && lines == first.to_string();
+                is_first || lines == format!("{first}-{last}")
+            }
+            None => lines.is_empty() && code.kind == Kind::File,
+        };
+    }
+    let is_name = code.kind != Kind::File && !text.is_empty();
+    let before = code.qualified.strip_suffix(text).filter(|_| is_name);
+    before.is_some_and(|before| before.is_empty() || before.ends_with([':', '.']))
+}
+
 /// Returns the current symbol of a reference.
 pub fn resolve(index: &Index, wanted: &CodeRef) -> Option<SymbolId> {
     let file = index.file_at(Path::new(&wanted.path))?;

@@ -42,6 +42,8 @@ pub struct Query {
     pub words: BTreeMap<Box<str>, Box<str>>,
     /// Whether it is a question; set by the caller.
     pub asks: bool,
+    /// Whether it is a question that begins with "where" or "how" and has no pronoun; set by the caller.
+    pub asks_where: bool,
     /// Whether it has a word for settings, installation, or documents.
     pub names_text: bool,
     /// Whether it has a word for a part of code, or an identifier.
@@ -65,6 +67,10 @@ const CODE_WORDS: &[&str] = &[
     "functions", "implementation", "implemented", "implements", "interface", "macro", "method", "methods", "module",
     "struct", "structs", "trait", "traits", "variable",
 ];
+
+/// Words before or after the capitalized name of a part of code. Sorted.
+const NAMED_KINDS: [&str; 12] =
+    ["class", "def", "enum", "fn", "function", "interface", "macro", "method", "module", "struct", "trait", "type"];
 
 /// Words for texts, their parts, and everyday matters, which other orders are about. Sorted.
 #[rustfmt::skip]
@@ -237,6 +243,9 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
         }
     }
     let text = kept.join(" ");
+    for name in names_beside_kinds(&text) {
+        raise_weight(&mut query.names, name, weight);
+    }
     let mut before: Option<&str> = None;
     for word in words_of(&text) {
         let lower = word.to_lowercase();
@@ -272,6 +281,23 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
             raise_weight(&mut query.names, word, weight);
         }
     }
+}
+
+/// Returns the capitalized words that a kind of code precedes or follows: "class Response", "the Response class". A stop
+/// word, or a verb at the beginning, is none before its kind.
+fn names_beside_kinds(text: &str) -> Vec<&str> {
+    let words: Vec<&str> = words_of(text).collect();
+    let is_kind = |word: &str| NAMED_KINDS.binary_search(&word).is_ok();
+    let pairs = words.windows(2).enumerate();
+    let named = pairs.filter_map(|(at, pair)| match [is_kind(pair[0]), is_kind(pair[1])] {
+        [true, false] => Some(pair[1]),
+        [false, true] => {
+            let lower = pair[0].to_lowercase();
+            Some(pair[0]).filter(|_| !is_stop(&lower) && (at > 0 || !is_verb(&lower)))
+        }
+        [true, true] | [false, false] => None,
+    });
+    named.filter(|name| name.len() > 2 && name.starts_with(char::is_uppercase)).collect()
 }
 
 fn raise_weight(terms: &mut BTreeMap<Box<str>, f32>, term: &str, weight: f32) {
@@ -433,6 +459,20 @@ mod tests {
         assert_eq!(identifiers("`walk` is slow"), ["walk"]);
         for text in ["the Tool of Results", "yes -- please", "SIGINFO is fatal", "slow\nwalk_tree is it"] {
             assert_eq!(identifiers(text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_capitalized_word_beside_a_kind_of_code_is_a_name() {
+        let names = |text: &str| read_plainly(text).names.keys().map(ToString::to_string).collect::<Vec<_>>();
+        for text in
+            ["Where is class Response defined?", "What does the Response class do?", "the type Response, please"]
+        {
+            assert_eq!(names(text), ["Response"], "{text}");
+        }
+        for text in ["Where is a class of responses?", "The class is slow", "Add class of 2020", "Response to a letter"]
+        {
+            assert_eq!(names(text), [""; 0], "{text}");
         }
     }
 

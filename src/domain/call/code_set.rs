@@ -25,6 +25,7 @@ named_enum! {
         Below = "below" => "near miss: symbols that match clearly better are sent",
         Inside = "inside" => "part of another symbol that is sent",
         AlreadySent = "already_sent" => "the request already contains its lines",
+        Excluded = "excluded" => "you left its lines out",
         Changed = "changed" => "its file changed after it was indexed",
         /// Enough better candidates come before it.
         Unused = "unused" => "enough better matches",
@@ -124,6 +125,10 @@ impl CodeSet {
             Gate::Inherited(why) => {
                 format!("No search: {}. Code from the previous question was kept.", skip_reason(why))
             }
+            // Earlier versions recorded the same reason for the mode, the policy, and the settings.
+            Gate::Skipped(SkipReason::ModeOff) if self.mode != Mode::Off => {
+                "No search: the policy or a setting turned code search off.".to_owned()
+            }
             Gate::Skipped(why) => format!("No search: {}.", skip_reason(why)),
         }
     }
@@ -153,7 +158,9 @@ fn pass_reason(why: PassReason) -> &'static str {
 /// Returns the reason why the code was not searched, as a clause.
 pub fn skip_reason(because: SkipReason) -> &'static str {
     match because {
-        SkipReason::ModeOff => "the mode or the policy turns code search off",
+        SkipReason::ModeOff => "the mode Off turns code search off",
+        SkipReason::PolicyOff => "the policy turns code search off",
+        SkipReason::NoShare => "the settings leave no room for code",
         SkipReason::NotNamed => {
             "the message names no symbol or file, and mode Light sends only named symbols and files"
         }
@@ -241,7 +248,10 @@ mod tests {
             sentence(Gate::Pass(PassReason::Named)),
             "Searched 1,200 symbols: the message names a symbol or file."
         );
-        assert!(sentence(Gate::Skipped(SkipReason::ModeOff)).contains("the mode or the policy turns code search off"));
+        let recorded = |mode| CodeSet { gate: Gate::Skipped(SkipReason::ModeOff), mode, ..set(Vec::new()) }.sentence();
+        assert_eq!(recorded(Mode::Off), "No search: the mode Off turns code search off.");
+        assert_eq!(recorded(Mode::Heavy), "No search: the policy or a setting turned code search off.");
+        assert_eq!(sentence(Gate::Skipped(SkipReason::PolicyOff)), "No search: the policy turns code search off.");
         assert!(
             sentence(Gate::Inherited(SkipReason::NoContent)).ends_with("Code from the previous question was kept.")
         );

@@ -24,8 +24,12 @@ named_enum! {
         Common = "common" => "the words of the message are too common in this conversation",
         /// The message shares too little with older messages.
         Faint = "faint" => "no older message matches enough of the message",
-        /// The mode or the policy searches nothing. Only for code.
+        /// The mode searches nothing. Only for code. Earlier versions recorded it if the policy or a setting did, too.
         ModeOff = "mode_off" => "the context mode turns search off for this message",
+        /// The policy searches nothing by itself.
+        PolicyOff = "policy_off" => "the policy turns automatic search off",
+        /// The settings leave no room for code. Only for code.
+        NoShare = "no_share" => "the settings leave no room for code",
         /// The message names no symbol or file, and the mode sends only named symbols and files. Only for code.
         NotNamed = "not_named" => "the context mode turns search off for this message",
     }

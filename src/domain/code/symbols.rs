@@ -309,6 +309,8 @@ pub enum NearSymbolReason {
     Inside,
     /// The symbol is already in the request.
     Sent,
+    /// The symbol's lines are part of something that a person excluded.
+    Excluded,
     /// The symbol's file has changed since it was indexed.
     Changed,
 }

@@ -3,6 +3,7 @@
 
 use super::diff::CauseKind;
 use super::reason::{DecidedBy, Reason};
+use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::conversation::mark::LeaseTurns;
 
 /// The facts of a reason that do not depend on its numbers and texts.
@@ -127,6 +128,9 @@ impl Reason {
             Self::Touchpoint { .. } => Facts::sent("touchpoint", "retrieved").label("found in code").cause(Room),
             Self::CodeSearched { .. } => Facts::sent("code_searched", "retrieved").label("search results").cause(Room),
             Self::KeptCode { .. } => Facts::sent("kept_code", "retrieved").label("kept from before").cause(Room),
+            Self::NoCode { because: SkipReason::PolicyOff } => {
+                Facts::left_out("no_code").cause(Setting(CauseKind::Policy))
+            }
             Self::NoCode { .. } => Facts::left_out("no_code").cause(Mode),
             Self::StaleFile => Facts::left_out("stale_file").cause(Mode),
             Self::CodeReading => Facts::left_out("code_reading").cause(Mode),
@@ -165,6 +169,9 @@ impl Reason {
             Self::Removed => Facts::left_out("removed").cause(Kind(You)),
             Self::Duplicate => Facts::left_out("duplicate").cause(Kind(Turn)),
             Self::ModeOff => Facts::left_out("mode_off").cause(Setting(CauseKind::Mode)),
+            Self::NotSearched { because: SkipReason::PolicyOff } => {
+                Facts::left_out("not_searched").cause(Setting(CauseKind::Policy))
+            }
             Self::NotSearched { .. } => Facts::left_out("not_searched").cause(Mode),
             Self::BelowThreshold => Facts::left_out("below_threshold").label("weaker match").cause(Mode),
             Self::Unrelated => Facts::left_out("unrelated").cause(Mode),

@@ -6,7 +6,7 @@ use crate::code::find::choose::scope;
 use crate::code::find::names;
 use crate::context::item_use::mentioned;
 use crate::context::references;
-use crate::domain::base::BranchId;
+use crate::domain::base::{BranchId, Failure};
 use crate::domain::code::{CodeRef, Kind};
 use crate::domain::conversation::{Atom, Branch};
 use crate::domain::planning::{Mode, RowKind};
@@ -135,6 +135,21 @@ impl Core {
     /// Returns the items of the workspace's code whose atoms match: the map and symbols. A single command waits until
     /// the workspace is read.
     pub(crate) fn code_items(&self, branch: &Branch, fits: &dyn Fn(&Atom) -> bool) -> Vec<Atom> {
+        let symbols = self.symbols(branch, &|code| fits(&atom_of(code)));
+        symbols.into_iter().chain(Some(Atom::code_map()).filter(|map| self.uses_code(branch) && fits(map))).collect()
+    }
+
+    /// Returns the item of the workspace's code that a path, a path with lines, or a name identifies.
+    pub(crate) fn code_at(&self, branch: &Branch, text: &str) -> Result<Option<Atom>, Failure> {
+        match self.symbols(branch, &|code| names::is_at(code, text)).as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(*one)),
+            more => Err(Failure::user(format!("{text:?} matches {} symbols of the code.", more.len()))
+                .todo("Type its path and lines, such as src/main.rs:10-20, or the id that `pleach plan` prints.")),
+        }
+    }
+
+    fn symbols(&self, branch: &Branch, fits: &dyn Fn(&CodeRef) -> bool) -> Vec<Atom> {
         if !self.uses_code(branch) {
             return Vec::new();
         }
@@ -142,10 +157,9 @@ impl Core {
         let workspace = self.workers.code.workspace();
         workspace.refresh();
         let symbols = |loaded: &LoadedWorkspace| {
-            names::references(&loaded.index).map(|code| atom_of(&code)).filter(fits).collect()
+            names::references(&loaded.index).filter(|code| fits(code)).map(|code| atom_of(&code)).collect()
         };
-        let symbols: Vec<Atom> = workspace.look(symbols).unwrap_or_default();
-        symbols.into_iter().chain(Some(Atom::code_map()).filter(fits)).collect()
+        workspace.look(symbols).unwrap_or_default()
     }
 
     /// Whether calls of a branch may contain code of the workspace.

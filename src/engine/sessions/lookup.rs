@@ -21,7 +21,8 @@ pub(crate) fn node(session: &Session, branch: &Branch, text: &str) -> Result<Slo
 
 impl Core {
     /// Returns the item that a text names by its row's id or a prefix of it, as `plan --json` prints it: the target of
-    /// a mark, a row of the last drawn plan, a memory, a turn, a message, or code of the workspace. `None` if nothing matches.
+    /// a mark, a row of the last drawn plan, a memory, a turn, a message, or code of the workspace, which its path, its
+    /// lines, or its name identifies too. `None` if nothing matches.
     pub(crate) fn item_by_row_id(&self, branch: &Branch, text: &str) -> Result<Option<Atom>, Failure> {
         let wanted = text.trim().to_lowercase();
         if wanted.len() < SHORTEST {
@@ -48,7 +49,7 @@ impl Core {
             found = self.code_items(branch, &fits);
         }
         match found.as_slice() {
-            [] => Ok(None),
+            [] => self.code_at(branch, text.trim()),
             [one] => Ok(Some(*one)),
             more => Err(Failure::user(format!("{text:?} matches {} items.", more.len())).todo("Type more of the id.")),
         }

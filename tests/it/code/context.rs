@@ -596,6 +596,19 @@ fn assert_marked_by_id(home: &Home, best: &str, map: &str) {
     assert_ne!(home.json(&["pins"])[0]["title"], "");
     home.ok(&["undo"]);
     assert!(home.json(&["plans", "why", best])["stays"].is_array());
+    // So do a path, a path with lines, and a name.
+    for (name, title) in [
+        ("src/net/retry.rs", "file  src/net/retry.rs:1-10"),
+        ("src/net/retry.rs:1-4", "retry_request  src/net/retry.rs:1-4"),
+        ("src/net/retry.rs:6", "backoff  src/net/retry.rs:6-9"),
+        ("retry_request", "retry_request  src/net/retry.rs:1-4"),
+    ] {
+        home.ok(&["exclude", name]);
+        assert_eq!(home.json(&["pins"])[0]["title"], title, "{name}");
+        home.ok(&["undo"]);
+    }
+    let several = home.run(&["exclude", "Client"]);
+    assert!(several.code == 1 && several.err.contains("matches 2 symbols of the code"), "{}", several.err);
     let unknown = home.run(&["pin", "abcdef123456"]);
     assert!(unknown.code == 1 && unknown.err.contains("abcdef123456"), "{}", unknown.err);
 }

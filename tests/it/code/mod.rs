@@ -2,6 +2,7 @@
 //! Not for: parsing and ranking (unit tests of `code`).
 
 pub(crate) mod context;
+mod exclusions;
 mod index;
 mod leases;
 mod sets;

@@ -103,6 +103,29 @@ fn a_decision_not_to_search_is_recorded() {
     assert!(matches!(client.plan(branch, &message("")), Ok(Planned::Plan { code_set: None, .. })), "no message yet");
 }
 
+/// Under a policy without automatic search, the reason is the policy, in every mode that would search.
+#[test]
+fn a_policy_that_searches_nothing_is_named_as_the_reason() {
+    let bench = bench(&Model::new([]));
+    let policy = PolicySpec { retrieval: false, ..crate::engine::activation::spec() };
+    let mut client = bench.start_with(|setup| {
+        setup.patient = true;
+        setup.settings.policies.insert(policy.name.clone(), policy.clone());
+    });
+    let branch = client.session();
+    for (mode, why, sentence) in [
+        (Mode::Heavy, SkipReason::PolicyOff, "No code search: the policy turns code search off."),
+        (Mode::Light, SkipReason::PolicyOff, "No code search: the policy turns code search off."),
+        (Mode::Off, SkipReason::ModeOff, "The context mode is Off; no automatic search."),
+    ] {
+        set(&mut client, branch, |o| o.mode = Some(mode));
+        let (plan, set) = planned(&mut client, branch, &message(QUESTION));
+        assert_eq!(set.gate, Gate::Skipped(why), "{mode:?}");
+        let row = plan.rows.iter().find(|row| row.kind == RowKind::Search && row.title.contains("code")).unwrap();
+        assert_eq!((row.included(), row.reason.sentence().as_str()), (false, sentence), "{mode:?}");
+    }
+}
+
 /// The budget decides what is sent, but not whether to search: whatever does not fit has a row with its reason, and a
 /// comparison with a larger budget names the budget.
 #[test]
@@ -284,6 +307,32 @@ fn follow_ups_keep_code_only_of_their_path_and_subject() {
     std::fs::write(bench.workspace.join("src/net/retry.rs"), "fn other() {}\n").unwrap();
     look_again(&mut client);
     assert!(!keeps(&mut client, branch), "the symbol no longer exists");
+}
+
+/// A message that only continues the subject and finds nothing keeps the code and does not end its subject, and neither
+/// does one that was sent in the mode Off.
+#[test]
+fn a_continuation_that_finds_nothing_keeps_the_code() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    client.say(branch, QUESTION);
+    let keeps = |client: &mut Client, words: &str| {
+        let (plan, set) = planned(client, branch, &message(words));
+        (sent(&plan).iter().any(|name| name.ends_with("retry_request")), set.gate)
+    };
+    let unknown = Gate::Inherited(SkipReason::Unknown);
+    assert_eq!(keeps(&mut client, "and its giraffes?"), (true, unknown));
+    set(&mut client, branch, |o| o.mode = Some(Mode::Off));
+    client.say(branch, "thanks");
+    client.say(branch, "and its giraffes?");
+    set(&mut client, branch, |_| {});
+    assert_eq!(keeps(&mut client, "go on"), (true, Gate::Inherited(SkipReason::NoContent)));
+    client.say(branch, "and its giraffes?");
+    assert!(keeps(&mut client, "go on").0);
+    client.say(branch, "Who painted giraffes and elephants?");
+    assert!(!keeps(&mut client, "and their colors?").0 && !keeps(&mut client, "go on").0, "another subject");
 }
 
 /// In Light, what the last question named is kept as a short card.

@@ -7,10 +7,10 @@
 
 use super::code_meaning::Meaning;
 use super::code_offer::{SymbolRequest, is_short_card};
-use super::code_rows::{ANCHORS, atom_of, gist, map_text, near_row, nothing, place};
+use super::code_rows::{ANCHORS, atom_of, gist, map_text, near_excluded, near_row, nothing, place};
 use super::code_search::{Depth, own_words, read_message};
 use super::rules::MIN_CONFIDENCE;
-use super::sent_lines;
+use super::sent_lines::{self, excluded};
 use super::{code_history, retrieval, rounds};
 use crate::code::find::brief::brief as code_brief;
 use crate::code::find::cards::Sources as _;
@@ -20,7 +20,7 @@ use crate::context::render::render_forms;
 use crate::domain::base::secrets;
 use crate::domain::base::{Failure, Fields};
 use crate::domain::call::{Gate, SkipReason};
-use crate::domain::code::{CodeLimits, CodeMap, CodeRef, NamedSymbol};
+use crate::domain::code::{CodeLimits, CodeMap, CodeRef, MapAnchor, NamedSymbol};
 use crate::domain::conversation::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::planning::plan::Reason;
 use crate::domain::planning::{
@@ -59,7 +59,8 @@ impl SymbolSearch {
         let lines = sent_lines::already_sent(builder, &self.workspace, already_in, found)?;
         let count = builder.counting(snapshot.rules.model.encoding);
         let vectors = builder.finder.vectors.clone();
-        let compares = self.request.as_ref().filter(|request| request.depth == Depth::Full && request.kept.is_empty());
+        let may_compare = self.request.as_ref().filter(|request| request.depth == Depth::Full);
+        let compares = may_compare.filter(|request| !code_history::is_follow_up(&mut builder.analyzer, &request.asked));
         let meaning = vectors
             .as_ref()
             .zip(compares)
@@ -122,7 +123,8 @@ pub(crate) fn add(
 }
 
 /// Returns the search for a message; if nothing is searched, records that and returns `None`. A message without content
-/// keeps the symbols of the previous question, in every mode that searches.
+/// keeps the symbols of the previous question, in every mode that searches. So does one that continues the subject, in
+/// a whole search that finds nothing.
 fn request(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -136,7 +138,8 @@ fn request(
     }
     let depth = depth(builder, snapshot, (focus, searches), asked);
     let may_keep = matches!(depth, Ok(_) | Err(SkipReason::NotNamed)) && attached.is_empty();
-    let kept = if may_keep && code_history::is_follow_up(&mut builder.analyzer, asked) {
+    let continues = depth == Ok(Depth::Full) && code_history::is_continuation(asked);
+    let kept = if may_keep && (continues || code_history::is_follow_up(&mut builder.analyzer, asked)) {
         code_history::kept(builder, snapshot, workspace)?
     } else {
         Vec::new()
@@ -147,8 +150,20 @@ fn request(
         Err(why) => {
             let set = code_history::set(snapshot, workspace, own_words(asked), Gate::Skipped(why));
             found.contents.code_set = workspace.holds_code().then(|| Arc::new(set));
-            if why == SkipReason::ModeOff && workspace.holds_code() {
-                let row = nothing(Reason::ModeOff, 0);
+            let reason = match why {
+                SkipReason::ModeOff => Some(Reason::ModeOff),
+                SkipReason::PolicyOff | SkipReason::NoShare => Some(Reason::NoCode { because: why }),
+                SkipReason::NotWanted
+                | SkipReason::Indexing
+                | SkipReason::NothingToFind
+                | SkipReason::NoContent
+                | SkipReason::Unknown
+                | SkipReason::Common
+                | SkipReason::Faint
+                | SkipReason::NotNamed => None,
+            };
+            if let Some(reason) = reason.filter(|_| workspace.holds_code()) {
+                let row = nothing(reason, 0);
                 found.contents.round_parts.near.push(row.clone());
                 found.input.near.push(row);
             }
@@ -171,7 +186,11 @@ fn depth(
         return Err(SkipReason::NotWanted);
     }
     if !searches {
-        return Err(SkipReason::ModeOff);
+        return Err(match (retrieval::off(snapshot), retrieval::limits(snapshot).retrieves()) {
+            (Reason::ModeOff, _) => SkipReason::ModeOff,
+            (_, true) => SkipReason::NoShare,
+            (_, false) => SkipReason::PolicyOff,
+        });
     }
     if mode == Mode::Heavy || focus || search == SearchChoice::Anyway {
         return Ok(Depth::Full);
@@ -251,7 +270,7 @@ impl CodeWriter<'_> {
         if map.text.is_empty() {
             return;
         }
-        let text = map_text(&name, map, parts, &self.snapshot.rules.tools);
+        let text = map_text(&name, &self.without_excluded(map), parts, &self.snapshot.rules.tools);
         let tokens = (self.count)(&text);
         if let Some(kind) = mark.filter(|kind| kind.excludes()) {
             let once = kind == MarkKind::ExcludeOnce;
@@ -266,6 +285,21 @@ impl CodeWriter<'_> {
         self.found.offer(offer);
     }
 
+    /// Returns the map without the central symbols whose lines a person excluded.
+    fn without_excluded(&self, map: &CodeMap) -> CodeMap {
+        let mut map = map.clone();
+        if self.snapshot.marks.iter().any(|mark| mark.kind.excludes() && mark.code.is_some()) {
+            let excluded = self.workspace.look(|loaded| excluded(&loaded.index, &self.snapshot.marks));
+            let is_sent = |anchor: &MapAnchor| {
+                excluded
+                    .as_ref()
+                    .is_some_and(|lines| lines.first_in(&anchor.path, (anchor.line, anchor.line)).is_none())
+            };
+            map.anchors.retain(is_sent);
+        }
+        map
+    }
+
     /// Adds the symbols that a person pinned, with their current source, the symbols that the program leased, as short
     /// cards, and rows for excluded symbols.
     fn marked(&mut self) {
@@ -273,23 +307,20 @@ impl CodeWriter<'_> {
         for mark in marks {
             let Some(code) = mark.code.as_deref() else { continue };
             let engine = mark.by == Actor::Engine;
-            let (section, reason) = match mark.kind {
-                MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
-                MarkKind::Leased { turns: LeaseTurns::Ended } => continue,
-                MarkKind::Ephemeral => (Section::LeasedPins, Reason::Ephemeral),
-                MarkKind::Leased { turns: LeaseTurns::Left(turns) } => {
-                    (Section::LeasedPins, Reason::Leased { left: turns.get(), engine })
-                }
-                MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
-                MarkKind::Exclude | MarkKind::ExcludeOnce => {
-                    self.excluded(&mark, code);
-                    continue;
-                }
-            };
+            if mark.kind.excludes() {
+                self.excluded(&mark, code);
+            }
+            let Some((section, reason)) = inclusion(mark.kind, engine) else { continue };
             let remedy = ("pin", if engine { "pins it" } else { "removes the pin" });
             let out = |reason: Reason| near_row(code.clone(), 0, reason, remedy, Scores::default());
             if engine && self.snapshot.rules.mode == Mode::Off {
                 self.near_by_mark(out(Reason::ModeOff));
+                continue;
+            }
+            let marks = &self.snapshot.marks;
+            let is_excluded = self.workspace.look(|loaded| is_excluded(loaded, marks, code, engine));
+            if engine && is_excluded == Some(true) {
+                self.near_by_mark(near_excluded(code.clone()));
                 continue;
             }
             if let Some(round) = &self.snapshot.round_before {
@@ -306,7 +337,7 @@ impl CodeWriter<'_> {
                 }
             }
             let now = self.workspace.look(|loaded| now(loaded, code, engine.then_some(self.count)));
-            let Some(now) = now else {
+            let (Some(is_excluded), Some(now)) = (is_excluded, now) else {
                 self.near_by_mark(out(Reason::CodeReading));
                 continue;
             };
@@ -321,7 +352,8 @@ impl CodeWriter<'_> {
             } else {
                 format!("Code chosen by the user, in its current version: {}", place(&code))
             };
-            let title = format!("{}{since}", code.title());
+            let although = if is_excluded { "; you also left out lines of it" } else { "" };
+            let title = format!("{}{since}{although}", code.title());
             let block = self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
             self.found.contents.round_parts.marked.push(block.clone());
@@ -345,6 +377,32 @@ impl CodeWriter<'_> {
         input.basis.frozen = frozen.json(&block.section).json(&block.reason).finish();
         input.blocks.push(block);
     }
+}
+
+/// Returns the section and the reason of a marked symbol; `None` if its mark includes nothing.
+fn inclusion(kind: MarkKind, engine: bool) -> Option<(Section, Reason)> {
+    match kind {
+        MarkKind::Sticky => Some((Section::StickyPins, Reason::Sticky)),
+        MarkKind::Ephemeral => Some((Section::LeasedPins, Reason::Ephemeral)),
+        MarkKind::Leased { turns: LeaseTurns::Left(turns) } => {
+            Some((Section::LeasedPins, Reason::Leased { left: turns.get(), engine }))
+        }
+        MarkKind::IncludeOnce => Some((Section::LeasedPins, Reason::IncludedOnce)),
+        MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Exclude | MarkKind::ExcludeOnce => None,
+    }
+}
+
+/// Returns whether the lines of a symbol, or only its signature and documentation if `brief`, contain lines that a
+/// person excluded.
+fn is_excluded(loaded: &LoadedWorkspace, marks: &[Mark], code: &CodeRef, brief: bool) -> bool {
+    let lines = excluded(&loaded.index, marks);
+    let symbol = names::resolve(&loaded.index, code).and_then(|id| loaded.index.symbol(id));
+    let Some((symbol, _)) = symbol.filter(|_| !lines.is_empty()) else { return false };
+    if !brief {
+        return lines.first_in(&code.path, symbol.lines).is_some();
+    }
+    let text = WorkspaceFiles(&loaded.root).text(Path::new(&code.path)).unwrap_or_default();
+    lines.contains_signature(&code.path, symbol, &text) || lines.contains_documentation(&code.path, symbol, &text)
 }
 
 /// Returns a symbol as it is now, with its source, or in brief if `brief` counts tokens; `None` if it no longer exists.

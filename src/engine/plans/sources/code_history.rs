@@ -43,19 +43,65 @@ pub(crate) fn is_follow_up(analyzer: &mut Analyzer, asked: &str) -> bool {
     read.content.is_empty() && read.names.is_empty() && read.paths.is_empty()
 }
 
-/// Returns the symbols that were sent with the newest turn of the path whose search is recorded. Empty if that search
-/// brought nothing, was made in another workspace, or was made under another focus: in these cases, the subject has
-/// changed.
+/// Words at the beginning of a message that continue the subject before. Sorted.
+const LINKS: [&str; 6] = ["also", "and", "but", "or", "so", "then"];
+/// Words that refer to what was said before. Sorted.
+const REFERENCES: [&str; 6] = ["its", "their", "them", "these", "they", "those"];
+/// The maximum number of words of a message that continues the subject before.
+const LONGEST_CONTINUATION: usize = 8;
+
+/// Returns whether a message continues the subject before it, such as "and its callers?".
+pub(crate) fn is_continuation(asked: &str) -> bool {
+    let own = own_words(asked);
+    let lower = own.to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let links = words.first().is_some_and(|word| LINKS.contains(word));
+    own.len() == asked.len()
+        && words.len() <= LONGEST_CONTINUATION
+        && (links || words.iter().any(|word| REFERENCES.contains(word)))
+}
+
+/// Returns the symbols that were sent with the newest turn of the path whose search brought any. Messages that only
+/// continue the subject are passed over if theirs brought none. Empty if the search of another message brought nothing,
+/// was made in another workspace, or was made under another focus: in these cases, the subject has changed.
 pub(crate) fn kept(
-    builder: &InputBuilder,
+    builder: &mut InputBuilder,
     snapshot: &Snapshot,
     workspace: &CodeWorkspace,
 ) -> Result<Vec<CodeCandidate>, Failure> {
     let tips: Vec<Hash> = snapshot.closed_tips().take(HORIZON).collect();
     let touches = builder.store().touches(snapshot.session, &tips)?;
-    let Some(id) = tips.iter().find_map(|tip| touches.get(tip)?.code_set) else { return Ok(Vec::new()) };
     let focus = snapshot.rules.code.as_ref().map(|rules| rules.focus.as_slice()).unwrap_or_default();
-    let same = |set: &CodeSet| set.workspace == workspace_id(workspace) && set.focus == focus;
-    let set = builder.store().code_set(id)?.filter(same);
-    Ok(set.map(|set| set.sent().cloned().collect()).unwrap_or_default())
+    for id in tips.iter().filter_map(|tip| touches.get(tip)?.code_set) {
+        let Some(set) = builder.store().code_set(id)? else { break };
+        if set.workspace != workspace_id(workspace) || set.focus != focus {
+            break;
+        }
+        let symbols: Vec<CodeCandidate> = set.sent().cloned().collect();
+        if !symbols.is_empty() || !(is_continuation(&set.query) || is_follow_up(&mut builder.analyzer, &set.query)) {
+            return Ok(symbols);
+        }
+    }
+    Ok(Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_messages_that_refer_to_the_subject_continue_it() {
+        for text in ["and its callers?", "Who uses them?", "Also the tests", "So what are those for?"] {
+            assert!(is_continuation(text), "{text}");
+        }
+        for text in [
+            "",
+            "Who painted giraffes and elephants?",
+            "Is it raining in Paris?",
+            "and its callers?\n\nFile a.rs:\n```\nx\n```",
+            "And please write a long letter to their mayor about trees",
+        ] {
+            assert!(!is_continuation(text), "{text}");
+        }
+    }
 }

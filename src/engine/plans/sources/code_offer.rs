@@ -6,7 +6,7 @@ use super::cards::in_thousandths;
 use super::code::CodeWriter;
 use super::code_history;
 use super::code_meaning::Meaning;
-use super::code_rows::{atom_of, near_row, nothing, scores};
+use super::code_rows::{atom_of, near_excluded, near_row, nothing, scores};
 use super::code_search::{Depth, FoundSymbols, Wanted, own_words, read_message, search_symbols};
 use super::sent_lines::Margin;
 use crate::code::find::cards::{Limits, SentLines, heading};
@@ -18,7 +18,7 @@ use crate::domain::base::secrets;
 use crate::domain::call::tokens::grouped;
 use crate::domain::call::{CodeCandidate, CodeSet, Gate, SkipReason};
 use crate::domain::code::{CodeRef, NearSymbol, NearSymbolReason};
-use crate::domain::conversation::{Actor, Atom};
+use crate::domain::conversation::Atom;
 use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{Block, Candidate, Offer, OfferLimit, OmittedItem, RowKind, Scores, Section, Source};
 use std::collections::HashSet;
@@ -38,7 +38,7 @@ pub(crate) struct SymbolRequest {
     pub(crate) asked: String,
     /// The files and symbols that are attached to it.
     pub(crate) attached: Vec<(String, Option<(u32, u32)>)>,
-    /// Symbols of the previous question, if the message has no content.
+    /// Symbols of the previous question, if the message has no content or continues its subject.
     pub(crate) kept: Vec<CodeCandidate>,
 }
 
@@ -62,8 +62,6 @@ impl CodeWriter<'_> {
             taken.add(path, lines.unwrap_or((1, u32::MAX)));
         }
         let asked = read_message(analyzer, own_words(&request.asked));
-        let decided = self.snapshot.marks.iter().filter(|mark| mark.by != Actor::Engine);
-        let marked: HashSet<Hash> = decided.filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
         let Some(rules) = self.snapshot.rules.code.clone() else { return };
         let limits = Limits {
             items: self.limits.items,
@@ -80,7 +78,7 @@ impl CodeWriter<'_> {
                 meaning,
                 scope: &choose::scope(&loaded.index, &rules.focus),
                 attached,
-                marked: &marked,
+                marks: &self.snapshot.marks,
                 taken: &taken,
                 rules: &rules,
                 limits,
@@ -178,6 +176,9 @@ impl CodeWriter<'_> {
         let listed: HashSet<Atom> = blocks.chain(input.near.iter().map(|near| near.atom)).collect();
         let other = |near: &&(NearSymbol, CodeRef)| !listed.contains(&atom_of(&near.1));
         let row = |(near, code): &(NearSymbol, CodeRef)| {
+            if near.why == NearSymbolReason::Excluded {
+                return near_excluded(code.clone());
+            }
             let (tokens, reason) = omission(near.why);
             near_row(code.clone(), tokens, reason, remedy, in_thousandths(near.score, &[]))
         };
@@ -257,6 +258,7 @@ fn omission(why: NearSymbolReason) -> (u32, Reason) {
     match why {
         NearSymbolReason::NoRoom { needed } | NearSymbolReason::Weak { needed } => (needed, Reason::BelowThreshold),
         NearSymbolReason::Inside | NearSymbolReason::Sent => (0, Reason::Duplicate),
+        NearSymbolReason::Excluded => (0, Reason::UserExcluded { once: false }),
         NearSymbolReason::Changed => (0, Reason::StaleFile),
     }
 }
@@ -295,7 +297,14 @@ mod tests {
         for asked in ["rank symbols by the words of a query", "the limits of a touchpoint", "map of the folders"] {
             let hits = rank(&index, &read_message(&mut Analyzer::default(), asked), &Tuning::for_plans(), 60);
             let limits = Limits { items: 30, lines: 4, ..Limits::UNLIMITED };
-            let found = compose(&index, &hits, &WorkspaceFiles(&root), &count, limits, &SentLines::default());
+            let found = compose(
+                &index,
+                &hits,
+                &WorkspaceFiles(&root),
+                &count,
+                limits,
+                (&SentLines::default(), &SentLines::default()),
+            );
             assert!(found.items.len() > 12, "{}", found.items.len());
             let mut candidates = Vec::new();
             let mut files: Vec<&str> = Vec::new();

@@ -84,6 +84,14 @@ pub(crate) fn near_row(
     OmittedItem { source: Source { code: Some(Box::new(code)), ..Source::default() }, scores, ..item }
 }
 
+/// Returns the row of a symbol whose lines are part of something that a person excluded.
+pub(crate) fn near_excluded(code: CodeRef) -> OmittedItem {
+    let remedy = ("include-once", "includes it in the next request");
+    let mut row = near_row(code, 0, Reason::UserExcluded { once: false }, remedy, Scores::default());
+    row.title.push_str("; part of what you left out");
+    row
+}
+
 /// Returns the row that says why no code was found or searched.
 pub(crate) fn nothing(reason: Reason, among: usize) -> OmittedItem {
     let title = match among {

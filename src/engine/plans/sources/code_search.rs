@@ -2,6 +2,7 @@
 //! Not for: scores (`code`), or the rows of a plan (`plans::sources::code`).
 
 use super::code_meaning::Meaning;
+use super::sent_lines::excluded;
 use crate::code::find::cards::{Found, Limits, SentLines, compose, why};
 use crate::code::find::choose::{self, Scope};
 use crate::code::find::query::{self, Query};
@@ -14,6 +15,7 @@ use crate::domain::base::Hash;
 use crate::domain::call::code_set::MAX_CANDIDATES;
 use crate::domain::call::{CodeCandidate, CodeOutcome, Gate, PassReason, SkipReason};
 use crate::domain::code::{CodeRef, Kind, NearSymbol, NearSymbolReason, Touchpoint};
+use crate::domain::conversation::{Actor, Mark};
 use crate::domain::tool::visibility::READS;
 use crate::engine::indexing::code_workspace::{LoadedWorkspace, WorkspaceFiles};
 use crate::engine::startup::rules::CodeRules;
@@ -31,14 +33,15 @@ pub(crate) type Attached = [(String, Option<(u32, u32)>)];
 pub(crate) struct Wanted<'a> {
     pub(crate) asked: &'a Query,
     pub(crate) depth: Depth,
-    /// Symbols of the previous question, kept if the message has no content.
+    /// Symbols of the previous question, kept if the message has no content, or continues its subject and finds
+    /// nothing.
     pub(crate) kept: &'a [CodeCandidate],
     /// The message's vector, if there is one.
     pub(crate) meaning: Option<&'a Meaning<'a>>,
     pub(crate) scope: &'a Scope,
     pub(crate) attached: &'a Attached,
-    /// Keys of symbols with a mark; the mark decides about them.
-    pub(crate) marked: &'a HashSet<Hash>,
+    /// The marks. A person's mark decides about its symbol, and no line that a person excluded is sent.
+    pub(crate) marks: &'a [Mark],
     /// Lines that are already in the request.
     pub(crate) taken: &'a SentLines,
     pub(crate) rules: &'a CodeRules,
@@ -75,6 +78,8 @@ const PRONOUNS: [&str; 17] = [
 pub(crate) fn read_message(analyzer: &mut Analyzer, text: &str) -> Query {
     let mut asked = query::read(analyzer, text, &Tuning::default());
     asked.asks = !asked.is_change && !asked.is_order && asks_something(text);
+    let start = text.trim_start().to_lowercase();
+    asked.asks_where = is_impersonal(text) && ["where ", "how "].iter().any(|word| start.starts_with(word));
     let is_subject = |term: &str| asked.words.get(term).is_none_or(|word| !is_filler(word));
     let subjects: BTreeSet<Box<str>> = asked.content.iter().filter(|term| is_subject(term)).cloned().collect();
     if !subjects.is_empty() || !is_impersonal(text) {
@@ -143,12 +148,13 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
     };
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| wanted.rules.sight.shows(READS, &file.shown)));
     // Symbols with a mark are included or left out by their mark.
-    let marked = wanted.marked;
+    let decided = wanted.marks.iter().filter(|mark| mark.by != Actor::Engine);
+    let marked: HashSet<Hash> = decided.filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
     hits.retain(|hit| {
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
     });
     let files = WorkspaceFiles(&loaded.root);
-    let filled = compose(index, &hits, &files, wanted.count, limits, wanted.taken);
+    let filled = compose(index, &hits, &files, wanted.count, limits, (wanted.taken, &excluded(index, wanted.marks)));
     let code = |path: &str, qualified: &str, line: u32| {
         names::at(index, path, qualified, line).and_then(|id| names::reference(index, id))
     };
@@ -166,11 +172,12 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
     found
 }
 
-/// Decides whether to search for a message. A message without content keeps the code of the previous question.
+/// Decides whether to search for a message. A message without content keeps the code of the previous question; so does
+/// one that continues its subject and finds nothing.
 fn decide(index: &Index, wanted: &Wanted<'_>, hits: &[Hit], limited: bool) -> Gate {
     let asked = wanted.asked;
     let names = !asked.names.is_empty() || !asked.paths.is_empty();
-    if !wanted.kept.is_empty() {
+    if !wanted.kept.is_empty() && !names && asked.content.is_empty() {
         return Gate::Inherited(SkipReason::NoContent);
     }
     if wanted.depth == Depth::Mentioned {
@@ -180,6 +187,7 @@ fn decide(index: &Index, wanted: &Wanted<'_>, hits: &[Hit], limited: bool) -> Ga
         return Gate::Pass(PassReason::Focus);
     }
     match gate::skip_reason(index, asked, hits) {
+        Some(why) if !wanted.kept.is_empty() => Gate::Inherited(why),
         Some(why) => Gate::Skipped(why),
         None => Gate::Pass(gate::pass_reason(index, asked)),
     }
@@ -215,6 +223,7 @@ fn candidates(index: &Index, hits: &[Hit], filled: &Found) -> Vec<CodeCandidate>
             (None, Some(NearSymbolReason::Weak { needed })) => (CodeOutcome::Below, *needed),
             (None, Some(NearSymbolReason::Inside)) => (CodeOutcome::Inside, 0),
             (None, Some(NearSymbolReason::Sent)) => (CodeOutcome::AlreadySent, 0),
+            (None, Some(NearSymbolReason::Excluded)) => (CodeOutcome::Excluded, 0),
             (None, Some(NearSymbolReason::Changed)) => (CodeOutcome::Changed, 0),
             (None, None) => (CodeOutcome::Unused, 0),
         };
@@ -317,6 +326,10 @@ mod tests {
             ("where is the deny rule of a tool checked", None),
             ("who calls admit_using", None),
             ("see import/telegram.rs", None),
+            ("Where are exports handled?", None),
+            ("Where is class Lease defined?", None),
+            ("How is the mayor?", faint),
+            ("Which exports?", faint),
             ("thanks, that works!", nothing),
             ("ok continue", nothing),
             ("yes please", nothing),

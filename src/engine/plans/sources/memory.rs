@@ -136,7 +136,7 @@ impl MemoryWriter<'_> {
         let choices = ranked_decisions(known, free, asked);
         if !limits.retrieves() {
             if self.snapshot.search == SearchChoice::Auto {
-                choices.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::ModeOff));
+                choices.iter().take(NEAR).for_each(|choice| self.out(choice, found::off(self.snapshot)));
             }
             return;
         }

@@ -270,6 +270,15 @@ fn not_searched(search: SearchChoice, among: usize, found: &mut BuiltInput) {
     input.near.push(nothing(because, among));
 }
 
+/// Returns what turns the automatic search off, if it is off: the mode, otherwise the policy.
+pub(crate) fn off(snapshot: &Snapshot) -> Reason {
+    if snapshot.rules.mode == Mode::Off {
+        Reason::ModeOff
+    } else {
+        Reason::NotSearched { because: SkipReason::PolicyOff }
+    }
+}
+
 /// Returns the limits that result from the mode, the policy, and the person's choice for this call.
 pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
     let rules = &snapshot.rules;

@@ -4,9 +4,12 @@
 //! error that recurs) come after the results.
 //! Not for: the first round (the other sources), or the code of earlier turns (`code_history`).
 
-use crate::code::find::cards::Sources as _;
+use super::code_rows::near_excluded;
+use super::sent_lines::excluded;
+use crate::code::find::cards::{SentLines, Sources as _};
 use crate::domain::base::{Hash, NodeId};
-use crate::domain::conversation::{Actor, Atom};
+use crate::domain::code::CodeRef;
+use crate::domain::conversation::{Actor, Atom, Mark};
 use crate::domain::planning::plan::Reason;
 use crate::domain::planning::{
     After, Block, Candidate, Form, Item, Offer, OmittedItem, Row, RowKind, Section, TurnBefore, Verdict,
@@ -89,7 +92,10 @@ pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, workspace: &
         found.contents.round_parts.map = Some(map.clone());
         offer(round, as_noted(map, workspace), found);
     }
-    let unmarked = |one: &Candidate| !is_marked(snapshot, one.block.atom);
+    let excluded = excluded_since(round, snapshot, workspace);
+    let is_excluded = |code: &CodeRef| excluded.first_in(&code.path, code.lines).is_some();
+    let code_of = |one: &Candidate| one.block.source.code.as_deref().filter(|code| is_excluded(code)).cloned();
+    let unmarked = |one: &Candidate| !is_marked(snapshot, one.block.atom) && code_of(one).is_none();
     if let Some(touchpoints) = parts.touchpoints.as_ref().and_then(|offer| sent_again(round, offer, &unmarked)) {
         found.contents.round_parts.touchpoints = Some(touchpoints.clone());
         offer(round, as_noted(touchpoints, workspace), found);
@@ -97,10 +103,23 @@ pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, workspace: &
     let left = |near: &OmittedItem| !is_marked(snapshot, Some(near.atom));
     let near = parts.near.iter().cloned();
     let near = near.chain(parts.touchpoints.as_ref().map(|offer| left_out(round, offer)).unwrap_or_default());
-    let near: Vec<OmittedItem> = near.filter(left).collect();
+    let again = parts.touchpoints.iter().flat_map(|offer| &offer.candidates).filter(|one| !one.extends);
+    let again = again.filter(|one| as_sent(round, one).is_some()).filter_map(code_of);
+    let again = again.map(near_excluded);
+    let near: Vec<OmittedItem> = near.chain(again).filter(left).collect();
     found.input.near.extend(near.iter().cloned());
     found.contents.round_parts.near = near;
     found.contents.code_set.clone_from(&round.contents.code_set);
+}
+
+/// Returns the lines that a person excluded since the previous round.
+fn excluded_since(round: &RoundBefore, snapshot: &Snapshot, workspace: &CodeWorkspace) -> SentLines {
+    let is_new = |mark: &&Mark| {
+        let is_excluded = |row: &Row| row.atom == mark.target && matches!(row.reason, Reason::UserExcluded { .. });
+        !round.plan.excluded().any(is_excluded)
+    };
+    let since: Vec<&Mark> = snapshot.marks.iter().filter(is_new).collect();
+    workspace.look(|loaded| excluded(&loaded.index, since)).unwrap_or_default()
 }
 
 /// Offers the older messages that the previous round sent, and repeats the rows of the messages that it left out. The

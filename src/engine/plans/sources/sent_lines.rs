@@ -1,11 +1,14 @@
-//! The lines of workspace files that a request already contains, in tool results and attached files.
+//! The lines of workspace files that a request already contains, in tool results and attached files, and the lines that
+//! a person excluded.
 //! Not for: choosing code (`code`).
 
 use crate::code::find::cards::{SentLines, Sources};
+use crate::code::find::names;
+use crate::code::index::records::Index;
 use crate::context::AlreadyIn;
 use crate::domain::base::Failure;
 use crate::domain::base::secrets;
-use crate::domain::conversation::{Atom, Content, Part, Role, attachment};
+use crate::domain::conversation::{Atom, Content, Mark, Part, Role, attachment};
 use crate::domain::planning::plan::Warning;
 use crate::domain::planning::{Form, Item, PlanInput, Row};
 use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
@@ -35,6 +38,17 @@ struct SentText {
 /// The lines of each turn that may be left out, because retrieved items may displace it or an accepted summary may
 /// replace it.
 pub(crate) type Margin = Vec<(Atom, SentLines)>;
+
+/// Returns the current lines of the symbols that these marks exclude.
+pub(crate) fn excluded<'m>(index: &Index, marks: impl IntoIterator<Item = &'m Mark>) -> SentLines {
+    let mut lines = SentLines::default();
+    for code in marks.into_iter().filter(|mark| mark.kind.excludes()).filter_map(|mark| mark.code.as_deref()) {
+        if let Some((symbol, _)) = names::resolve(index, code).and_then(|id| index.symbol(id)) {
+            lines.add(&code.path, symbol.lines);
+        }
+    }
+    lines
+}
 
 /// Returns the lines of the turns that are always sent, and the lines of the margin. Lines that a tool read and that
 /// the file no longer contains do not count; the plan warns of them.
