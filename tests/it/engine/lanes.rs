@@ -10,7 +10,7 @@ use pleach::domain::planning::{
 };
 use pleach::domain::summary::{SummaryAuthor, SummaryKind};
 use pleach::engine::api::{
-    Act, Answer, BranchAnswer, BranchRequest, ItemName, Request, SessionAnswer, SessionRequest, SummaryAct,
+    Act, Answer, BranchAnswer, BranchRequest, Draft, DraftKind, ItemName, Request, SessionAnswer, SessionRequest, SummaryAct,
     SummaryAnswer,
 };
 
@@ -60,6 +60,30 @@ fn lanes_do_not_leak_into_each_other() {
     assert_eq!(lanes, ["", "", "billing", "billing", "", ""], "undo changes later requests, not messages");
     let now = client.open().branches.iter().find(|one| one.id == branch).unwrap().overrides.lane.clone();
     assert_eq!(now.as_deref(), Some("billing"), "setting a lane can be undone");
+}
+
+/// The branch's lane is another one, and the new version has twins of its predecessor's lane before and after it.
+#[test]
+fn an_edited_message_stays_in_its_lane() {
+    let model = Model::new(["Privet.", "Two meters.", "8443.", "Two by one."].map(text));
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, lanes());
+    let branch = client.session();
+    into_lane(&mut client, branch, "garden");
+    client.say(branch, "Which hedge?");
+    client.say(branch, "How high?");
+    into_lane(&mut client, branch, "server");
+    client.say(branch, "Which port?");
+    let session = client.open().card.id;
+    let lanes = |bench: &Bench| -> Vec<String> {
+        path(&bench.store(), session, branch).iter().map(|node| node.head.lane.clone()).collect()
+    };
+    let question = path(&bench.store(), session, branch)[2].head.id;
+    let edit = Draft { kind: DraftKind::Edit(question), ..message("How high and wide?") };
+    let plan = client.whole_plan(branch, &edit);
+    assert!(plan.excluded().all(|row| row.reason != Reason::OtherLane), "turn 1 is of its lane");
+    client.turn(branch, &edit);
+    assert_eq!(lanes(&bench), ["garden"; 4]);
 }
 
 /// The default policy, as it is shipped.
