@@ -57,6 +57,12 @@ pub enum SummaryError {
     /// The text is empty.
     #[error("the summary is empty")]
     Empty,
+    /// No sentence of the sources fits into a summary that is shorter than they are.
+    #[error("the turns are too short for a summary of their own sentences: they take {original} tokens (estimated)")]
+    TooShort {
+        /// Tokens of the sources.
+        original: u32,
+    },
 }
 
 /// The target size of a summary.

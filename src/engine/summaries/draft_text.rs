@@ -22,8 +22,18 @@ pub(crate) struct PendingDraft {
 
 impl From<SummaryError> for Failure {
     fn from(error: SummaryError) -> Self {
-        Self::user(format!("{}.", crate::engine::sessions::session::capital(&error.to_string())))
-            .kept("Nothing was changed.")
+        let failure = Self::user(format!("{}.", crate::engine::sessions::session::capital(&error.to_string())))
+            .kept("Nothing was changed.");
+        match error {
+            SummaryError::TooShort { .. } => failure.todo("Summarize more turns, or let the model write the summary."),
+            SummaryError::NothingOld { .. }
+            | SummaryError::NothingNew { .. }
+            | SummaryError::AllStay
+            | SummaryError::OtherLane
+            | SummaryError::NoSuchTurn { .. }
+            | SummaryError::NotSmaller { .. }
+            | SummaryError::Empty => failure,
+        }
     }
 }
 

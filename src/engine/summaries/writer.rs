@@ -31,6 +31,8 @@ const MAX_ERROR_LINES: usize = 3;
 const REPORT_BYTES: usize = 400;
 /// Tokens of framing and labels around the sources in a model's request.
 const AROUND: u32 = 200;
+/// Tokens of the first line of a summary, which names its turns.
+const AROUND_TEXT: u32 = 24;
 /// The minimum number of tokens for sources; a model is not asked with less.
 const MIN_ROOM: u32 = 256;
 
@@ -194,14 +196,22 @@ impl Job {
         let count = |text: &str| self.count(text);
         let usual = Size::default().target(drafted.draft.summary.original_tokens);
         let mut target = usual.saturating_sub(count(&keep::joined("", kept)));
+        // The usual size of a summary of a few short turns has no room for a sentence.
+        let original = drafted.draft.summary.original_tokens;
+        let mut larger = Some((original / 2).saturating_sub(AROUND_TEXT)).filter(|larger| *larger > target);
         loop {
             let body = extract::extract(&drafted.draft.sources, target, &count);
+            if body.is_empty() && kept.is_empty() {
+                target = larger.take().ok_or(SummaryError::TooShort { original })?;
+                continue;
+            }
             let made = drafted.composed(body, kept.to_vec(), SummarySource::Extractive, &count)?;
             let over = made.draft.summary.tokens.saturating_sub(self.most);
             if over == 0 {
                 return Ok(made);
             }
-            target = target.checked_sub(over).ok_or(SummaryError::Empty)?;
+            larger = None;
+            target = target.checked_sub(over).ok_or(SummaryError::TooShort { original })?;
         }
     }
 
