@@ -181,8 +181,16 @@ mod tests {
             let policy = PolicySpec { shorten_tools: false, ..PolicySpec::default() };
             let mut input = input(&[[500, 1, 1], [1, 1, 1]], policy, 55);
             let (by, text) = (key(8, 0), key(8, 1));
-            input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false, turns: None }];
-            input.covered = vec![CoveredTurn { user: key(1, 0), tip: key(1, 2), by }];
+            input.summaries = vec![SummaryInput {
+                by,
+                text,
+                named: false,
+                elsewhere: false,
+                lacks: false,
+                older: false,
+                turns: None,
+            }];
+            input.covered = vec![CoveredTurn { user: key(1, 0), tip: key(1, 2), by, lacks: false }];
             let summary = (Section::SessionSummary, RowKind::Summary, (text, tokens));
             input.blocks = vec![Block::new(summary.0, summary.1, summary.2, "summary", Reason::Summary)];
             input.state_request = Some(request());
