@@ -481,7 +481,7 @@ fn the_summary_of_a_named_lane_replaces_its_turns() {
         let bench = Bench::new(&Model::new([]));
         let mut client = client(&bench, PolicySpec { lane_window: false, ..policy });
         let branch = client.session();
-        let mut add = |client: &mut Client, role: Role, text: String| {
+        let add = |client: &mut Client, role: Role, text: String| {
             client.must(Request::Branch(BranchRequest::AddMessage { branch, role, text, priority: None }));
         };
         into_lane(&mut client, branch, "deploy pipeline");
