@@ -113,11 +113,11 @@ fn unrepeatable(admitted: &Admitted<'_>, displaceable: bool) -> Option<AlreadyIn
     let lacking = SummaryCoverage::new(input, lacking.map(|one| one.by).collect());
     let retained = SummaryCoverage::new(input, window::retained_summaries(input).collect());
     let is_decided = input.summaries.last().is_none_or(|newest| retained.used.contains(&newest.by));
-    let mut sent = admitted.places.iter().zip(&lacking.by).filter(|(place, _)| place.is_sent());
-    let reopened = !is_decided && sent.any(|(_, lacking)| lacking.is_some());
+    let mut sent = admitted.places.iter().zip(&lacking.lacks).filter(|(place, _)| place.is_sent());
+    let reopened = !is_decided && sent.any(|(_, lacks)| *lacks);
     let closed = input.turns.iter().enumerate().filter(|(at, _)| {
         let is_sent = admitted.places[*at].is_sent() || retained.by[*at].is_some();
-        admitted.places[*at].is_excluded() || (is_sent && lacking.by[*at].is_none())
+        admitted.places[*at].is_excluded() || (is_sent && !lacking.lacks[*at])
     });
     let closed: HashSet<Atom> = closed.map(|(_, turn)| turn.atom).collect();
     let without_any = (displaceable && closed.len() < input.turns.len()).then(|| without_retrieved(input, 0)).flatten();
@@ -131,14 +131,18 @@ pub fn retains_summaries(input: &PlanInput) -> bool {
     window::retained_summaries(input).next().is_some()
 }
 
-/// Returns whether the plan with an accepted summary is worse than the plan without it: larger, or without a turn that no
-/// summary covers although there is room for it. False if either plan is blocked.
-pub fn is_worse(with: &PlanInput, without: &PlanInput) -> bool {
+/// Returns why the plan with an accepted summary is worse than the plan without it: it is larger, or lacks a turn that no
+/// summary covers although there is room for it. `None` if either plan is blocked.
+pub fn why_worse(with: &PlanInput, without: &PlanInput) -> Option<Reason> {
     let read = |plan: &Admitted<'_>| {
         let turns = plan.input.turns.iter().zip(&plan.places).filter(|(_, place)| place.is_sent());
         (explain::size(plan), turns.map(|(turn, _)| turn.atom).collect::<HashSet<Atom>>())
     };
-    let Ok((size, sent)) = state_request::admit(without, read) else { return false };
-    let is_worse = |plan: &Admitted<'_>| explain::size(plan) > size || accepted_summaries::leaves_out_any(plan, &sent);
-    state_request::admit(with, is_worse).unwrap_or(false)
+    let Ok((size, sent)) = state_request::admit(without, read) else { return None };
+    let why_worse = |plan: &Admitted<'_>| {
+        let turn = || accepted_summaries::left_out_turn(plan, &sent);
+        let is_larger = (explain::size(plan) > size).then_some(Reason::SavesNothing);
+        is_larger.or_else(|| turn().map(|turn| Reason::DisplacesTurn { turn }))
+    };
+    state_request::admit(with, why_worse).ok().flatten()
 }

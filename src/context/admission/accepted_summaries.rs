@@ -1,6 +1,6 @@
 //! Decides which accepted summaries are sent and which turns they replace, and makes the rows of the others. A summary
 //! is sent if the request is no larger with it than without it and keeps a person's leases, the newest turn, and every
-//! turn that has room beside it. A summary that covers no turn and that the question names takes free room instead.
+//! turn that has room beside it. A summary of another lane that the question names takes free room otherwise.
 //! Not for: collecting accepted summaries (`engine`) or the window itself (`window`).
 
 use super::admit::{Admitted, AllowanceUse, admit_with, admit_with_choice};
@@ -50,8 +50,8 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
                 let replaced = input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
                 let replaced = replaced.filter(|one| !next.summed.used.contains(&one.by));
                 out.extend(replaced.map(|one| (one.text, Reason::Duplicate)));
-                let by_name = takes_free_room(input, summary);
-                most = if by_name { explain::size(&next) } else { explain::size(&best).min(ceiling.of(&next)) };
+                most = explain::size(&best).min(ceiling.of(&next));
+                most = if takes_free_room(input, summary) { most.max(explain::size(&next)) } else { most };
                 whole = with_quotations(&next, Some(most), looked_up);
                 best = next;
             }
@@ -121,13 +121,28 @@ fn with_summary<'a>(
     if let Some(budget) = choose::session_overfull(input, &SummaryCoverage::new(input, used.clone())) {
         return Err(Reason::SessionFull { budget });
     }
-    if takes_free_room(input, summary) {
-        return in_free_room(best, summary, SummaryCoverage::new(input, used), looked_up);
+    let replaced = in_place_of_turns(best, summary, (&used, lost), looked_up, ceiling);
+    match replaced {
+        Err(_) if takes_free_room(input, summary) => {
+            in_free_room(best, summary, SummaryCoverage::new(input, used), looked_up)
+        }
+        replaced => replaced,
     }
-    let mut most = None;
+}
+
+/// Returns the plan with one more summary, which makes the request no larger. `lost` tells whether turns that it covers
+/// were left out without it.
+fn in_place_of_turns<'a>(
+    best: &Admitted<'a>,
+    summary: &SummaryInput,
+    (used, lost): (&[Hash], bool),
+    looked_up: AllowanceUse,
+    ceiling: &Ceiling<'_>,
+) -> Result<Admitted<'a>, Reason> {
+    let input = best.input;
+    let (mut most, mut why) = (None, Reason::SavesNothing);
     for attempt in 0..TRIES {
-        let next = admit_with(input, SummaryCoverage::new(input, used.clone()), looked_up, most);
-        let next = match next {
+        let next = match admit_with(input, SummaryCoverage::new(input, used.to_vec()), looked_up, most) {
             Ok(next) => next,
             Err(blocked) if attempt == 0 => return Err(no_room(input, summary, blocked.needed)),
             Err(_) => break,
@@ -135,11 +150,12 @@ fn with_summary<'a>(
         let limit = explain::size(best).min(ceiling.of(&next));
         let over = explain::size(&next).saturating_sub(limit);
         let displaces = displaces_newest(best, &next) || displaces_lease(best, &next);
-        if over == 0 && !displaces && !displaces_turn(best, &next, lost) {
-            return Ok(next);
+        if over == 0 && !displaces {
+            let Some(turn) = displaced_turn(best, &next, lost) else { return Ok(next) };
+            why = Reason::DisplacesTurn { turn };
         }
         if !lost && input.policy.choose == TurnSelection::Relevance {
-            return with_same_turns(best, &used, looked_up, ceiling).ok_or(Reason::SavesNothing);
+            return with_same_turns(best, used, looked_up, ceiling).ok_or(why);
         }
         let Window { start, shortened, form, .. } = next.window;
         most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
@@ -147,7 +163,7 @@ fn with_summary<'a>(
             break;
         }
     }
-    Err(Reason::SavesNothing)
+    Err(why)
 }
 
 /// Returns the plan with these summaries and the turns that the policy had chosen by relevance without them, and more
@@ -161,7 +177,7 @@ fn with_same_turns<'a>(
     let plan = |more| admit_with_choice(best, SummaryCoverage::new(best.input, used.to_vec()), looked_up, more).ok();
     let keeps = |next: &Admitted<'_>| {
         let limit = explain::size(best).min(ceiling.of(next));
-        explain::size(next) <= limit && !displaces_lease(best, next) && !displaces_turn(best, next, false)
+        explain::size(next) <= limit && !displaces_lease(best, next) && displaced_turn(best, next, false).is_none()
     };
     plan(true).filter(keeps).or_else(|| plan(false).filter(keeps))
 }
@@ -195,12 +211,13 @@ fn used_with(best: &Admitted<'_>, summary: &SummaryInput) -> Option<(Vec<Hash>, 
     Some((used, !turns.iter().all(is_unaffected)))
 }
 
-/// Returns whether a summary covers no turn of the input and is sent because the question names it.
+/// Returns whether a summary that the question names is sent even if the request is then larger: it belongs to another
+/// lane or covers no turn of the input.
 fn takes_free_room(input: &PlanInput, summary: &SummaryInput) -> bool {
-    summary.named && input.covered.iter().all(|covered| covered.by != summary.by)
+    summary.named && (summary.elsewhere || input.covered.iter().all(|covered| covered.by != summary.by))
 }
 
-/// Returns the plan with a summary that the question names, in room that no turn and no lease takes.
+/// Returns the plan with a summary that the question names, in room that no other turn and no lease takes.
 fn in_free_room<'a>(
     best: &Admitted<'a>,
     summary: &SummaryInput,
@@ -215,7 +232,7 @@ fn in_free_room<'a>(
     };
     let block = best.input.blocks.iter().find(|block| block.text == summary.text);
     let tokens = block.map_or(0, |block| block.tokens);
-    let keeps = |next: &Admitted<'_>| !displaces_lease(best, next) && !displaces_turn(best, next, false);
+    let keeps = |next: &Admitted<'_>| !displaces_lease(best, next) && displaced_turn(best, next, false).is_none();
     let no_room = match best.input.policy.choose {
         TurnSelection::Levels => Reason::SavesNothing,
         TurnSelection::Recent | TurnSelection::Lane | TurnSelection::Relevance => {
@@ -225,11 +242,12 @@ fn in_free_room<'a>(
     next.ok().filter(keeps).ok_or(no_room)
 }
 
-/// Returns whether adding a summary drops a turn that it does not cover. If turns that it covers were left out
-/// (`lost`), others may leave for it, but only if the policy or the budget has no room for them beside it.
-fn displaces_turn(before: &Admitted<'_>, after: &Admitted<'_>, lost: bool) -> bool {
-    let gone = |at: usize| before.places[at].is_sent() && is_uncovered_and_out(after, at);
-    (0..after.places.len()).any(|at| gone(at) && (!lost || has_room(after, at)))
+/// Returns the number of a turn that adding a summary drops although it does not cover it. If turns that it covers were
+/// left out (`lost`), others may leave for it, but only if the policy or the budget has no room for them beside it.
+fn displaced_turn(before: &Admitted<'_>, after: &Admitted<'_>, lost: bool) -> Option<u32> {
+    let gone = |at: &usize| before.places[*at].is_sent() && is_uncovered_and_out(after, *at);
+    let displaced = (0..after.places.len()).find(|at| gone(at) && (!lost || has_room(after, *at)));
+    displaced.map(|at| after.input.turns[at].number)
 }
 
 /// Returns whether a turn is left out that no summary covers.
@@ -237,16 +255,28 @@ fn is_uncovered_and_out(plan: &Admitted<'_>, at: usize) -> bool {
     !plan.places[at].is_sent() && !plan.summed.covers(at)
 }
 
-/// Returns whether the policy and the budget have room for a turn.
+/// Returns whether the policy and the budget have room for a turn, and for the newer turns that are left out if only a
+/// window without gaps may contain it.
 fn has_room(plan: &Admitted<'_>, at: usize) -> bool {
     let form = window::shortest_form(plan.input);
-    plan.choice.takes_itself(at) && turn_cost(&plan.input.turns[at], form, &plan.marks) <= plan.free()
+    let last = match plan.input.policy.choose {
+        TurnSelection::Recent | TurnSelection::Lane => plan.window.start.max(at + 1),
+        TurnSelection::Relevance | TurnSelection::Levels => at + 1,
+    };
+    let is_out = |turn: &usize| {
+        let place = plan.places[*turn];
+        !place.is_sent() && !place.is_excluded() && plan.choice.takes_itself(*turn)
+    };
+    let cost = |turn: usize| turn_cost(&plan.input.turns[turn], form, &plan.marks);
+    let needed = (at..last).filter(is_out).fold(0_u32, |sum, turn| sum.saturating_add(cost(turn)));
+    plan.choice.takes_itself(at) && needed <= plan.free()
 }
 
-/// Returns whether a plan leaves out one of these turns although no summary covers it and there is room for it.
-pub(in crate::context) fn leaves_out_any(plan: &Admitted<'_>, sent: &HashSet<Atom>) -> bool {
+/// Returns the number of one of these turns that a plan leaves out although no summary covers it and there is room for
+/// it.
+pub(in crate::context) fn left_out_turn(plan: &Admitted<'_>, sent: &HashSet<Atom>) -> Option<u32> {
     let mut turns = plan.input.turns.iter().enumerate().filter(|(_, turn)| sent.contains(&turn.atom));
-    turns.any(|(at, _)| is_uncovered_and_out(plan, at) && has_room(plan, at))
+    turns.find(|(at, _)| is_uncovered_and_out(plan, *at) && has_room(plan, *at)).map(|(_, turn)| turn.number)
 }
 
 /// Returns whether a mark sends the turn of a user message.
@@ -355,7 +385,7 @@ fn with_quotations<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: Allow
     let limit = limit.unwrap_or_else(saved);
     let summed = SummaryCoverage { spare: limit.saturating_sub(now), ..best.summed.clone() };
     let next = admit_with(input, summed, looked_up, best.most).ok()?;
-    (explain::size(&next) <= limit && !displaces_turn(best, &next, true)).then_some(next)
+    (explain::size(&next) <= limit && displaced_turn(best, &next, true).is_none()).then_some(next)
 }
 
 #[cfg(test)]
@@ -387,8 +417,17 @@ mod tests {
             let one = |at: usize| (key(400, at), key(401, at));
             for at in 0..2 {
                 let (by, text) = one(at);
-                input.summaries.push(SummaryInput { by, text, named: false, lacks: false, older: false, turns: None });
-                let covered = (at..at + 3).map(|turn| CoveredTurn { user: key(turn, 0), tip: key(turn, 2), by });
+                input.summaries.push(SummaryInput {
+                    by,
+                    text,
+                    named: false,
+                    elsewhere: false,
+                    lacks: false,
+                    older: false,
+                    turns: None,
+                });
+                let covered =
+                    (at..at + 3).map(|turn| CoveredTurn { user: key(turn, 0), tip: key(turn, 2), by, lacks: false });
                 input.covered.extend(covered);
                 let block = (Section::SessionSummary, RowKind::Summary, (text, 20), "summary", Reason::Summary);
                 input.blocks.push(Block::new(block.0, block.1, block.2, block.3, block.4));
@@ -404,8 +443,9 @@ mod tests {
     fn only_accepted_summaries_of_the_last_call_stay() {
         let mut input = input(&[[10; 3]; 3], PolicySpec { anchored: true, ..PolicySpec::default() }, 1_000);
         let (by, gone, text) = (key(400, 0), key(400, 1), key(401, 0));
-        input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false, turns: None }];
-        input.covered = vec![CoveredTurn { user: key(0, 0), tip: key(0, 2), by }];
+        input.summaries =
+            vec![SummaryInput { by, text, named: false, elsewhere: false, lacks: false, older: false, turns: None }];
+        input.covered = vec![CoveredTurn { user: key(0, 0), tip: key(0, 2), by, lacks: false }];
         input.blocks =
             vec![Block::new(Section::SessionSummary, RowKind::Summary, (text, 500), "summary", Reason::Summary)];
         let window = Window { start: 1, shortened: 0, form: Form::Full, floor: 1, refilled: false };

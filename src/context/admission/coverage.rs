@@ -4,7 +4,9 @@
 use crate::domain::base::Hash;
 use crate::domain::conversation::Atom;
 use crate::domain::planning::plan::{Reason, Remedy};
-use crate::domain::planning::{Block, Budget, Gap, PlanInput, Row, RowKind, SummaryInput, TurnInput, Verdict};
+use crate::domain::planning::{
+    Block, Budget, CoveredTurn, Gap, PlanInput, Row, RowKind, SummaryInput, TurnInput, Verdict,
+};
 use std::collections::{HashMap, HashSet};
 
 /// The remedy for a summary that would not change the request.
@@ -17,6 +19,8 @@ pub(in crate::context) struct SummaryCoverage {
     pub(in crate::context) used: Vec<Hash>,
     /// For each turn: the summary that replaces it.
     pub(in crate::context) by: Vec<Option<Hash>>,
+    /// For each turn: whether it contains something that the question names and its summary lacks.
+    pub(in crate::context) lacks: Vec<bool>,
     /// Turns before this index are replaced by summaries and not part of the window. Later turns can be covered, too: a
     /// lane's summary covers no turns of other lanes.
     pub(in crate::context) floor: usize,
@@ -32,17 +36,21 @@ impl SummaryCoverage {
     /// Creates the coverage with exactly these summaries in use.
     pub(in crate::context) fn new(input: &PlanInput, used: Vec<Hash>) -> Self {
         let covered = || input.covered.iter().filter(|covered| used.contains(&covered.by));
-        let users: HashMap<Hash, (Hash, Hash)> = covered().map(|c| (c.user, (c.tip, c.by))).collect();
-        let by = |turn: &TurnInput| match turn.atom {
-            Atom::Turn { user, tip } => users.get(&user).filter(|(end, _)| *end == tip).map(|(_, by)| *by),
-            Atom::Preamble { first } => users.get(&first).map(|(_, by)| *by),
+        let users: HashMap<Hash, &CoveredTurn> = covered().map(|covered| (covered.user, covered)).collect();
+        let of = |turn: &TurnInput| match turn.atom {
+            Atom::Turn { user, tip } => users.get(&user).filter(|covered| covered.tip == tip),
+            Atom::Preamble { first } => users.get(&first),
             Atom::Message { .. } | Atom::Episode { .. } | Atom::Section { .. } | Atom::Range { .. } => None,
         };
-        let by: Vec<Option<Hash>> = input.turns.iter().map(by).collect();
+        let (by, lacks): (Vec<Option<Hash>>, Vec<bool>) = input
+            .turns
+            .iter()
+            .map(|turn| of(turn).map_or((None, false), |covered| (Some(covered.by), covered.lacks)))
+            .unzip();
         let gaps: HashMap<Hash, Hash> = covered().map(|c| (c.tip, c.by)).collect();
         let floor = by.iter().take_while(|by| by.is_some()).count();
         let texts = input.summaries.iter().filter(|one| used.contains(&one.by)).map(|one| one.text).collect();
-        Self { used, by, floor, spare: 0, gaps, texts, out: HashMap::new() }
+        Self { used, by, lacks, floor, spare: 0, gaps, texts, out: HashMap::new() }
     }
 
     /// Returns whether a summary replaces this turn.
@@ -72,9 +80,12 @@ impl SummaryCoverage {
         let (why, (action, does)) = match row.text.and_then(|text| self.out.get(&text)) {
             Some(Reason::Budget { free: most }) => (Reason::Budget { free: free.min(*most) }, budget.remedy()),
             Some(Reason::Duplicate) if older => return None,
-            Some(why @ (Reason::Duplicate | Reason::SessionFull { .. } | Reason::LevelsOver { .. })) => {
-                (why.clone(), LIST)
-            }
+            Some(
+                why @ (Reason::Duplicate
+                | Reason::DisplacesTurn { .. }
+                | Reason::SessionFull { .. }
+                | Reason::LevelsOver { .. }),
+            ) => (why.clone(), LIST),
             _ => (Reason::SavesNothing, LIST),
         };
         let remedy = Remedy { action: action.into(), does: does.into() };

@@ -562,9 +562,9 @@ proptest! {
         input.blocks = vec![Block { reason, repeats: repeats.iter().map(|at| atom(*at)).collect(), ..block(0, lease, true) }];
         let bare = input.clone();
         let (by, text) = (key(400, 0), key(401, 0));
-        input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false, turns: None }];
+        input.summaries = vec![SummaryInput { by, text, named: false, elsewhere: false, lacks: false, older: false, turns: None }];
         input.covered =
-            (0..covered.min(turns.len())).map(|at| CoveredTurn { user: key(at, 0), tip: key(at, 2), by }).collect();
+            (0..covered.min(turns.len())).map(|at| CoveredTurn { user: key(at, 0), tip: key(at, 2), by, lacks: false }).collect();
         let summary = Block::new(Section::SessionSummary, RowKind::Summary, (text, summary), "summary", Reason::Summary);
         input.blocks.push(summary);
         let (with, without) = match (admit::admit(&input), admit::admit(&bare)) {
@@ -590,9 +590,9 @@ proptest! {
 /// A summary block with its input; it covers the turns that `covered` names.
 fn summarize(input: &mut PlanInput, covered: &[bool], tokens: u32, named: bool) {
     let (by, text) = (key(400, 0), key(401, 0));
-    input.summaries = vec![SummaryInput { by, text, named, lacks: false, older: false, turns: None }];
+    input.summaries = vec![SummaryInput { by, text, named, elsewhere: false, lacks: false, older: false, turns: None }];
     let turns = (0..input.turns.len()).filter(|at| covered[*at]);
-    input.covered = turns.map(|at| CoveredTurn { user: key(at, 0), tip: key(at, 2), by }).collect();
+    input.covered = turns.map(|at| CoveredTurn { user: key(at, 0), tip: key(at, 2), by, lacks: false }).collect();
     let block = (Section::LaneSummary, RowKind::Summary, (text, tokens), "summary", Reason::Summary);
     input.blocks.push(Block::new(block.0, block.1, block.2, block.3, block.4));
 }
@@ -643,7 +643,12 @@ proptest! {
             let replaced = used && *covered;
             prop_assert!(!replaced || with.places[at] == RowPosition::Outside, "turn {}", at);
             let leaves = without.places[at].is_sent() && !with.places[at].is_sent() && !replaced;
-            let shortest = turn_cost(&input.turns[at], window::shortest_form(&input), &with.marks);
+            // A window without gaps contains the turn only if it also contains the newer turns.
+            let is_unbroken = matches!(choose, TurnSelection::Recent | TurnSelection::Lane);
+            let last = if is_unbroken { with.window.start.max(at + 1) } else { at + 1 };
+            let is_out = |at: &usize| with.places[*at] == RowPosition::Outside && with.choice.takes_itself(*at);
+            let cost = |at: usize| turn_cost(&input.turns[at], window::shortest_form(&input), &with.marks);
+            let shortest = (at..last).filter(is_out).map(cost).sum::<u32>();
             let has_room = with.choice.reason(at).is_none() && shortest <= with.free();
             prop_assert!(!leaves || (used && !has_room), "turn {} leaves: {} of {}", at, shortest, with.free());
         }
@@ -665,6 +670,36 @@ proptest! {
         prop_assert!(used || tokens + MESSAGE_FRAMING > without.free(), "{} of {}", tokens, without.free());
         let sent = |plan: &Admitted<'_>| -> Vec<bool> { plan.places.iter().map(|place| place.is_sent()).collect() };
         prop_assert_eq!(sent(&with), sent(&without));
+    }
+
+    /// A summary of another lane that the question names replaces its turns in a window of all lanes. It is sent if there
+    /// is room for it, and no other turn leaves unless the request is no larger.
+    #[test]
+    fn a_named_summary_of_another_lane_replaces_its_turns(
+        turns in prop::collection::vec(([1_u32..20, 1_u32..60, 1_u32..60], any::<bool>()), 1..8),
+        (tokens, room, size) in (1_u32..200, 50_u32..900, 100_u32..900),
+        choose in selection(),
+    ) {
+        let mut policy = PolicySpec { choose, anchored: false, ..PolicySpec::default() };
+        policy.adaptive.base = size;
+        (policy.levels.total, policy.levels.permanent) = (size, size / 8);
+        (policy.levels.session, policy.levels.working) = (size / 4, size / 2);
+        let (sizes, covered): (Vec<Sizes>, Vec<bool>) = turns.into_iter().unzip();
+        let mut input = input(&sizes, policy, room);
+        let bare = input.clone();
+        summarize(&mut input, &covered, tokens, true);
+        input.summaries[0].elsewhere = true;
+        let (Ok(with), Ok(without)) = (admit::admit(&input), admit::admit(&bare)) else { return Ok(()) };
+        let used = !with.summed.used.is_empty();
+        // Nothing else is in the leading message. The levels have limits of their own.
+        let has_room = choose != TurnSelection::Levels && tokens + MESSAGE_FRAMING <= without.free();
+        prop_assert!(used || !has_room, "{} of {}", tokens, without.free());
+        for (at, covered) in covered.iter().enumerate() {
+            prop_assert!(!(used && *covered && with.places[at].is_sent()), "turn {} is sent twice", at);
+            let leaves = !covered && without.places[at].is_sent() && !with.places[at].is_sent();
+            prop_assert!(!leaves || explain::size(&with) <= explain::size(&without), "turn {} leaves", at);
+        }
+        prop_assert!(used || explain::size(&with) == explain::size(&without));
     }
 
     /// The request for a state block displaces neither a person's lease nor the newest turn.

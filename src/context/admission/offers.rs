@@ -12,7 +12,6 @@ use super::admit::AllowanceUse;
 use super::choose::SESSION_LEVEL;
 use super::coverage::{LIST, SummaryCoverage};
 use super::sequence::{OfferTexts, SentCandidate, Sequence};
-use crate::domain::base::Hash;
 use crate::domain::conversation::Atom;
 use crate::domain::planning::plan::Reason;
 use crate::domain::planning::{
@@ -39,8 +38,8 @@ struct OfferDecision<'a> {
     saving: u32,
     /// For each candidate: why it was not admitted; `None` if it was.
     out: Vec<Option<Reason>>,
-    /// For each candidate that is not code and whose turn a summary covers: that as a reason, and whether the summary
-    /// lacks facts that the question asks for.
+    /// For each candidate that is not code and whose turn a summary covers: that as a reason, and whether the turn
+    /// contains something that the question names and the summary lacks.
     summed: Vec<Option<(Reason, bool)>>,
 }
 
@@ -59,12 +58,11 @@ impl<'a> Offers<'a> {
         let some = input.offers.iter().any(|offer| offer.candidates.iter().any(|one| one.turn.is_some()));
         let turns = if some { input.turns.as_slice() } else { &[] };
         let places: HashMap<Atom, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.atom, at)).collect();
-        let lacks = |by: Hash| input.summaries.iter().any(|one| one.by == by && one.lacks);
         // A summary replaces the messages of a turn, but not the code that the turn also contains.
         let replaces = |one: &Candidate| one.block.kind != RowKind::Code;
         let covers = |one: &Candidate| {
-            let by = summed.by[*places.get(&one.turn.filter(|_| replaces(one))?)?]?;
-            Some((input.superseded(by), lacks(by)))
+            let turn = *places.get(&one.turn.filter(|_| replaces(one))?)?;
+            Some((input.superseded(summed.by[turn]?), summed.lacks[turn]))
         };
         let decided = input.offers.iter().map(|offer| OfferDecision {
             turns: offer.candidates.iter().map(|one| places.get(&one.turn?).copied()).collect(),
@@ -425,6 +423,7 @@ fn numbered(heading: &Block, items: usize) -> Block {
 mod tests {
     use super::*;
     use crate::context::admission::laws_tests::{Found, input, offered};
+    use crate::domain::base::Hash;
     use crate::domain::planning::policy::PolicySpec;
 
     /// The heading of a search of which nothing is sent has the reason of the best candidate that was decided on room or

@@ -204,8 +204,16 @@ mod tests {
             let policy = PolicySpec { shorten_tools: false, ..PolicySpec::default() };
             let mut input = input(&[[500, 1, 1], [1, 1, 1]], policy, 55);
             let (by, text) = (key(8, 0), key(8, 1));
-            input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false, turns: None }];
-            input.covered = vec![CoveredTurn { user: key(1, 0), tip: key(1, 2), by }];
+            input.summaries = vec![SummaryInput {
+                by,
+                text,
+                named: false,
+                elsewhere: false,
+                lacks: false,
+                older: false,
+                turns: None,
+            }];
+            input.covered = vec![CoveredTurn { user: key(1, 0), tip: key(1, 2), by, lacks: false }];
             let summary = (Section::SessionSummary, RowKind::Summary, (text, tokens));
             input.blocks = vec![Block::new(summary.0, summary.1, summary.2, "summary", Reason::Summary)];
             input.state_request = Some(request());
@@ -274,8 +282,16 @@ mod tests {
         for (tokens, prompt, turns) in [(5, 2_000, LeftOutTurns::KeptOut), (60, 145, LeftOutTurns::ForSummaries)] {
             let mut input = input(&[[20, 1, 1], [20, 1, 1], [1, 1, 1]], policy.clone(), prompt);
             let (by, text) = (key(8, 0), key(8, 1));
-            input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false, turns: None }];
-            input.covered = vec![CoveredTurn { user: key(0, 0), tip: key(0, 2), by }];
+            input.summaries = vec![SummaryInput {
+                by,
+                text,
+                named: false,
+                lacks: false,
+                older: false,
+                elsewhere: false,
+                turns: None,
+            }];
+            input.covered = vec![CoveredTurn { user: key(0, 0), tip: key(0, 2), by, lacks: false }];
             let block = Block::new(Section::SessionSummary, RowKind::Summary, (text, tokens), "s", Reason::Summary);
             (input.blocks, input.state_request) = (vec![block], Some(request()));
             let coverage = SummaryCoverage::new(&input, vec![by]);

@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 
 /// The version of the method; changes when its texts change.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Minimum content words of a sentence.
 const MIN_WORDS: usize = 3;
@@ -80,6 +80,10 @@ struct Unit<'a> {
     text: &'a str,
     place: SentencePlace,
     part: Part,
+    /// Whether a cue word of its text decided on its part.
+    is_cued: bool,
+    /// Whether it is the first sentence of an answer.
+    is_first: bool,
     words: BTreeSet<usize>,
     /// Indices of the required facts it contains.
     anchors: Vec<usize>,
@@ -89,6 +93,9 @@ struct Unit<'a> {
 /// Returns a summary of at most about `target` tokens; empty if the sources contain no sentence.
 pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32) -> String {
     let mut units = units(sources);
+    if units.iter().all(|unit| !unit.is_cued) {
+        weigh_without_cues(&mut units);
+    }
     score(&mut units);
     let header = header(sources);
     let mut room = target.saturating_sub(count(&header));
@@ -160,7 +167,7 @@ fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
     let mut units = Vec::new();
     for turn in sources {
         for message in &turn.messages {
-            for sentence in sentences(&message.text) {
+            for (index, sentence) in sentences(&message.text).into_iter().enumerate() {
                 let words = content_words(sentence.text).count();
                 let always_kept = sentence.place == SentencePlace::Shell || message.role == Role::Tool;
                 if sentence.place == SentencePlace::Code && message.role != Role::Tool
@@ -175,6 +182,8 @@ fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
                     text: sentence.text,
                     place: sentence.place,
                     part,
+                    is_cued: cued && !always_kept,
+                    is_first: index == 0 && message.role == Role::Assistant,
                     words: BTreeSet::new(),
                     anchors: Vec::new(),
                     score: if cued { 0.25 } else { 0.0 },
@@ -185,6 +194,17 @@ fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
     units
 }
 
+/// Weighs sentences of a conversation without cue words, such as one in another language: the first sentence of an
+/// answer and sentences with numbers count more, questions are taken only with room to spare.
+fn weigh_without_cues(units: &mut [Unit<'_>]) {
+    for unit in units {
+        let is_question = unit.role == Role::User && unit.text.ends_with(['?', '？']);
+        let has_number = unit.text.chars().any(char::is_numeric);
+        unit.score += if unit.is_first { 0.25 } else { 0.0 } + if has_number { 0.25 } else { 0.0 };
+        unit.score -= if is_question { 0.5 } else { 0.0 };
+    }
+}
+
 /// Returns the part for a sentence, and whether a cue word decided.
 fn part_of(text: &str, role: Role, place: SentencePlace) -> (Part, bool) {
     if role == Role::Tool {
@@ -193,7 +213,7 @@ fn part_of(text: &str, role: Role, place: SentencePlace) -> (Part, bool) {
     if place == SentencePlace::Shell {
         return (Part::Facts, true);
     }
-    if text.ends_with('?') && role == Role::User {
+    if text.ends_with(['?', '？']) && role == Role::User {
         return (Part::Goals, false);
     }
     let words = spaced(text);
@@ -314,6 +334,24 @@ mod tests {
         let mut units = units(&sources);
         score(&mut units);
         assert!(units[0].score > units[1].score, "{} {}", units[0].score, units[1].score);
+    }
+
+    /// A conversation in German has no cue words: answers and numbers count more than questions.
+    #[test]
+    fn answers_and_numbers_count_without_cue_words() {
+        let pairs = [
+            ("Welche Fliesen nehmen wir für das Bad?", "Graue Feinsteinzeug-Fliesen, 60x60, von Marazzi."),
+            ("Wer verlegt sie denn im nächsten Monat?", "Herr Okonkwo aus Lüneburg, ab dem 14. März."),
+            ("Ist die Wand nun endlich trocken?", "Nein, das Messgerät zeigt 4,1 Prozent. Das ist noch zu viel."),
+        ];
+        let turns: Vec<SourceTurn> = (1..)
+            .zip(pairs)
+            .map(|(number, (asked, said))| turn(number, &[message(Role::User, asked), message(Role::Assistant, said)]))
+            .collect();
+        let text = extract(&turns, 95, &approximate);
+        for wanted in ["60x60", "14. März", "4,1 Prozent"] {
+            assert!(text.contains(wanted), "{wanted} in {text}");
+        }
     }
 
     /// A sentence gains more for new facts and less for length.

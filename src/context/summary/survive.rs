@@ -1,7 +1,7 @@
 //! Finds the facts of the sources that a summary lacks, and reports each with its message and sentence.
 //! Not for: finding facts in a sentence (`anchors`) or appending them (`keep`).
 
-use super::anchors;
+use super::anchors::{self, Anchor};
 use super::text::{SentencePlace, contains_phrase, content_words, sentences, spaced};
 use crate::domain::base::Hash;
 use crate::domain::conversation::Role;
@@ -38,11 +38,29 @@ impl Survival {
     }
 }
 
-/// Returns whether a question names a path, number, identifier, quotation, or the like that `text` does not contain.
-pub fn lacks_facts(question: &str, text: &str) -> bool {
-    let facts = TextFacts::new(text);
-    let mut named = sentences(question).into_iter().flat_map(|sentence| anchors::find(sentence.text, sentence.place));
-    named.any(|anchor| !facts.contains(anchor.kind, &anchor.text))
+/// The paths, numbers, identifiers, quotations, and the like that a question names and a summary lacks.
+pub struct LackingFacts {
+    facts: Vec<Anchor>,
+}
+
+impl LackingFacts {
+    /// Finds the facts of a question that the text of a summary lacks.
+    pub fn of(question: &str, text: &str) -> Self {
+        let known = TextFacts::new(text);
+        let named = sentences(question).into_iter().flat_map(|sentence| anchors::find(sentence.text, sentence.place));
+        Self { facts: named.filter(|anchor| !known.contains(anchor.kind, &anchor.text)).collect() }
+    }
+
+    /// Returns whether the summary lacks nothing.
+    pub fn is_empty(&self) -> bool {
+        self.facts.is_empty()
+    }
+
+    /// Returns whether a text contains one of these facts.
+    pub fn any_in(&self, text: &str) -> bool {
+        let known = TextFacts::new(text);
+        self.facts.iter().any(|anchor| known.contains(anchor.kind, &anchor.text))
+    }
 }
 
 impl RequiredFacts {
@@ -276,6 +294,14 @@ fn is_evasive(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::context::summary::tests::{message, turn};
+
+    #[test]
+    fn a_turn_has_what_a_summary_lacks_only_if_it_contains_it() {
+        let lacking = LackingFacts::of("What is BEACON_WINDOW, and what listens on port 8443?", "- The port is 8443.");
+        assert!(!lacking.is_empty());
+        assert!(lacking.any_in("We raised BEACON_WINDOW.") && !lacking.any_in("The beacon uses port 8443."));
+        assert!(LackingFacts::of("What is BEACON_WINDOW?", "- BEACON_WINDOW is 7.").is_empty());
+    }
 
     #[test]
     fn missing_facts_have_their_sentences() {

@@ -77,7 +77,8 @@ fn cuts(line: &str) -> Vec<Range<usize>> {
             first.is_some_and(|c| c.is_uppercase() || !c.is_alphanumeric() || c.is_numeric())
         };
         let spaced = rest.starts_with(char::is_whitespace) && begins(rest);
-        let is_abbreviation = c == '.' && ends_in_abbreviation(&line[start..at]);
+        let before = &line[start..at];
+        let is_abbreviation = c == '.' && (ends_in_abbreviation(before) || is_date(before, rest));
         if wide || (spaced && !is_abbreviation) {
             ranges.push(start..end);
             start = end;
@@ -93,8 +94,32 @@ fn cuts(line: &str) -> Vec<Range<usize>> {
 fn ends_in_abbreviation(before: &str) -> bool {
     let last = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
     let plain = last.to_lowercase();
-    let known = ["e.g", "i.e", "etc", "vs", "cf", "approx", "no", "fig", "dr", "mr", "ms", "mrs", "st", "incl"];
+    let known = [
+        "e.g", "i.e", "etc", "vs", "cf", "approx", "no", "fig", "dr", "mr", "ms", "mrs", "st", "incl", "nr", "z.b",
+        "d.h", "u.a", "bzw", "ca", "inkl", "zzgl", "evtl", "ggf", "abs", "str", "tel", "p.ej", "sr", "sra", "núm",
+    ];
     known.contains(&plain.as_str()) || last.chars().count() == 1
+}
+
+/// Returns whether a point after `before` and the text after it are a date such as "14. März".
+fn is_date(before: &str, after: &str) -> bool {
+    let day = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
+    let is_day = (1..=2).contains(&day.len()) && day.chars().all(|c| c.is_ascii_digit());
+    let months = [
+        "januar",
+        "februar",
+        "märz",
+        "april",
+        "mai",
+        "juni",
+        "juli",
+        "august",
+        "september",
+        "oktober",
+        "november",
+        "dezember",
+    ];
+    is_day && words(after).next().is_some_and(|word| months.contains(&word.as_str()))
 }
 
 const STOP_WORDS: &[&str] = &[
@@ -166,6 +191,10 @@ mod tests {
             ["One of them. two.", "(Three.) 4 more.", "“Five”"]
         );
         assert_eq!(split("先做这个。然后做那个。"), ["先做这个。", "然后做那个。"]);
+        assert_eq!(
+            split("Er kommt am 14. März. Farbe: Blau Nr. 266. Es waren 14. Neue kamen."),
+            ["Er kommt am 14. März.", "Farbe: Blau Nr. 266.", "Es waren 14.", "Neue kamen."]
+        );
     }
 
     #[test]

@@ -375,6 +375,10 @@ pub struct CoveredTurn {
     pub tip: Hash,
     /// Id of the summary.
     pub by: Hash,
+    /// Whether the turn contains something that the question names and the summary lacks. Messages of the turn may then
+    /// be retrieved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks: bool,
 }
 
 /// An accepted summary among the blocks.
@@ -386,7 +390,10 @@ pub struct SummaryInput {
     pub text: Hash,
     /// Whether the question names the summary's lane or task. Turns that it does not cover may then leave for it.
     pub named: bool,
-    /// Whether the question names something that the summary lacks. Messages that it covers may then be retrieved.
+    /// Whether it belongs to another lane, which the question names.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
+    /// Whether the question names something that a turn contains and its summary lacks.
     pub lacks: bool,
     /// Whether the next summary is one level above this one. It is sent only if the next one is not.
     #[serde(default)]

@@ -187,6 +187,11 @@ pub enum Reason {
     },
     /// Out: a summary that would make the request larger.
     SavesNothing,
+    /// Out: a summary that would make the request larger unless a turn leaves that it does not cover and that has room.
+    DisplacesTurn {
+        /// The number of that turn.
+        turn: u32,
+    },
     /// Out: a summary of turns that changed, were excluded, or are on another branch.
     StaleSummary,
     /// Out: a person excluded it.
@@ -318,6 +323,9 @@ impl Reason {
             Self::OutsideWindow => "Older than the window of recent turns.".into(),
             Self::Superseded { turns, .. } => superseded_sentence(*turns),
             Self::SavesNothing => "The request would be larger with this summary than without it.".into(),
+            Self::DisplacesTurn { turn } => {
+                format!("With this summary, the request would be larger or lose turn {turn}, which has room.")
+            }
             Self::StaleSummary => "A turn in this summary changed, was left out, or is not on this branch.".into(),
             Self::UserExcluded { once: false } => "You left this out.".into(),
             Self::UserExcluded { once: true } => "You left this out of the next request.".into(),

@@ -151,6 +151,7 @@ impl Reason {
             }
             Self::Superseded { .. } => Facts::left_out("superseded").label("summarized").cause(Summary),
             Self::SavesNothing => Facts::left_out("saves_nothing").decided_by(Limit),
+            Self::DisplacesTurn { .. } => Facts::left_out("displaces_turn").decided_by(Limit),
             Self::StaleSummary => Facts::left_out("stale_summary"),
             Self::UserExcluded { once: true } => {
                 Facts::left_out("user_excluded").label("left out once").decided_by(Person).cause(Mark)

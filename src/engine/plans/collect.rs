@@ -10,7 +10,7 @@ use crate::context;
 use crate::domain::base::{Failure, Fields, Hash};
 use crate::domain::conversation::NodeHead;
 use crate::domain::planning::SummaryInput;
-use crate::domain::planning::plan::{Reason, Warning};
+use crate::domain::planning::plan::Warning;
 use crate::engine::branches::undo::stored_anchor_for_summaries;
 
 impl InputBuilder {
@@ -34,7 +34,7 @@ impl InputBuilder {
         let (built, reopened) = self.collect_once(snapshot)?;
         let covers = |by: Hash| built.input.covered.iter().any(|covered| covered.by == by);
         // A summary of another lane that the question names takes free room.
-        let is_limited = |one: &&SummaryInput| reopened || !one.named || covers(one.by);
+        let is_limited = |one: &&SummaryInput| reopened || !one.named || (covers(one.by) && !one.elsewhere);
         let newest = built.input.summaries.iter().rfind(is_limited).map(|newest| newest.by);
         let retains = context::retains_summaries(&built.input);
         let is_first_round = snapshot.round_before.is_none();
@@ -47,10 +47,8 @@ impl InputBuilder {
             snapshot.branch.anchor = anchor.filter(|_| known);
         }
         let mut without = self.collect_counted(&snapshot)?;
-        if !context::is_worse(&built.input, &without.input) {
-            return Ok(built);
-        }
-        without.input.near.push(summaries::omitted(&newest, Reason::SavesNothing));
+        let Some(why) = context::why_worse(&built.input, &without.input) else { return Ok(built) };
+        without.input.near.push(summaries::omitted(&newest, why));
         without.input.basis.frozen =
             Fields::new("saves nothing").hash(without.input.basis.frozen).hash(newest.id).finish();
         Ok(without)

@@ -367,7 +367,8 @@ fn question(session: &Session, branch: &Branch, draft: &Draft) -> Result<Questio
                 return Err(Failure::user("Only your own messages can be edited.")
                     .todo("Regenerate the answer (R), or fork the branch."));
             }
-            Question { base: head.parent, text: Some(draft.text.clone()), replaces: true, ..question }
+            let lane = Some(head.lane.clone());
+            Question { base: head.parent, text: Some(draft.text.clone()), replaces: true, lane, ..question }
         }
         DraftKind::Regenerate(node) => {
             let slot = session.tree.slot(*node).ok_or_else(gone)?;

@@ -9,7 +9,7 @@ use super::snapshot::{Snapshot, TurnHeads};
 use super::sources::rounds;
 use super::sources::summaries::{self, SentSummary, summary_text};
 use crate::context::render::render_forms::{self, WireState};
-use crate::context::summary::survive;
+use crate::context::summary::survive::LackingFacts;
 use crate::domain::base::secrets;
 use crate::domain::base::{Failure, Fields, Hash, Safe};
 use crate::domain::call::{Certainty, Encoding};
@@ -17,8 +17,8 @@ use crate::domain::conversation::{Actor, Atom, Content, LeaseTurns, MarkKind, No
 use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::state_request::STATE_REQUEST_TITLE;
 use crate::domain::planning::{
-    Basis, Block, Form, InactiveMark, MessageInput, OmittedItem, PlanInput, RowKind, Section, SendBarrier, Source,
-    StateBlock, StateRequestOutcome, SummaryInput, TurnFacts, TurnInput, TurnSelection,
+    Basis, Block, CoveredTurn, Form, InactiveMark, MessageInput, OmittedItem, PlanInput, RowKind, Section, SendBarrier,
+    Source, StateBlock, StateRequestOutcome, SummaryInput, TurnFacts, TurnInput, TurnSelection,
 };
 use crate::domain::summary::{Summary, SummaryKind};
 use std::sync::Arc;
@@ -32,6 +32,8 @@ pub(crate) struct InputAssembly<'a> {
     made_results: u32,
     question: &'a str,
     summaries: Vec<SummaryInput>,
+    /// What the question names and each offered summary lacks.
+    lacking: Vec<(Hash, LackingFacts)>,
     pub(super) near: Vec<OmittedItem>,
 }
 
@@ -45,6 +47,7 @@ impl<'a> InputAssembly<'a> {
             made_results: 0,
             question,
             summaries: Vec::new(),
+            lacking: Vec::new(),
             near: Vec::new(),
         }
     }
@@ -56,8 +59,9 @@ impl<'a> InputAssembly<'a> {
         let (mut open, labelled) = self.open()?;
         super::facts::fill_facts(self.builder, self.snapshot, &mut turns, (&mut open, self.question))?;
         let blocks = self.blocks()?;
+        let covered = self.covered()?;
         let inactive_marks = self.inactive_marks();
-        Ok(self.finish(turns, open, labelled, blocks, inactive_marks))
+        Ok(self.finish(turns, open, labelled, (blocks, covered), inactive_marks))
     }
 
     fn encoding(&self) -> Encoding {
@@ -302,13 +306,32 @@ impl<'a> InputAssembly<'a> {
             let section =
                 if summary.kind == SummaryKind::Session { Section::SessionSummary } else { Section::LaneSummary };
             let text = summary_text(summary, *stale);
-            let lacks = survive::lacks_facts(self.question, summary.text.as_deref().unwrap_or_default());
+            let lacking = LackingFacts::of(self.question, summary.text.as_deref().unwrap_or_default());
+            self.lacking.push((summary.id, lacking));
             let block = self.block(section, RowKind::Summary, text, &summaries::title(summary), Reason::Summary);
             let turns = Some(summary.turns);
-            self.summaries.push(SummaryInput { by: summary.id, text: block.text, named, lacks, older: *older, turns });
+            self.summaries.push(SummaryInput {
+                by: summary.id,
+                text: block.text,
+                named,
+                elsewhere: *elsewhere,
+                lacks: false,
+                older: *older,
+                turns,
+            });
             blocks.push(block);
         }
         blocks
+    }
+
+    /// Returns the turns that the offered summaries cover, and records which summaries lack something that the question
+    /// names and one of their turns contains.
+    fn covered(&mut self) -> Result<Vec<CoveredTurn>, Failure> {
+        let covered = summaries::covered(self.builder, self.snapshot, &self.lacking)?;
+        for one in &mut self.summaries {
+            one.lacks = covered.iter().any(|covered| covered.by == one.by && covered.lacks);
+        }
+        Ok(covered)
     }
 
     fn omit_summary(&mut self, summary: &Summary, reason: Reason) {
@@ -406,7 +429,7 @@ impl<'a> InputAssembly<'a> {
         turns: Vec<TurnInput>,
         open: TurnInput,
         labelled: u32,
-        blocks: Vec<Block>,
+        (blocks, covered): (Vec<Block>, Vec<CoveredTurn>),
         inactive_marks: Vec<InactiveMark>,
     ) -> BuiltInput {
         let rules = &self.snapshot.rules;
@@ -440,7 +463,7 @@ impl<'a> InputAssembly<'a> {
             marks: self.snapshot.marks.clone(),
             inactive_marks,
             summaries: self.summaries,
-            covered: self.snapshot.summaries.covered.clone(),
+            covered,
             anchor: self.snapshot.branch.anchor.clone(),
             round_before,
             near: self.near,

@@ -99,6 +99,8 @@ pub(crate) struct Question {
     pub(crate) go_on: bool,
     /// Whether the message or its answer replaces the next one on the branch: an edit, or a regenerated answer.
     pub(crate) replaces: bool,
+    /// The lane of the message that an edit replaces. The new version stays in it.
+    pub(crate) lane: Option<String>,
     /// The message that is replied to, by key.
     pub(crate) reply: Option<Hash>,
     /// Whether older messages are searched.
@@ -260,7 +262,8 @@ pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, que
         return tip_lane;
     }
     let here = Lane::read(&tip_lane);
-    let current = branch.overrides.lane.as_deref().map_or_else(|| here.clone(), Lane::read);
+    let chosen = question.lane.as_deref().or(branch.overrides.lane.as_deref());
+    let current = chosen.map_or_else(|| here.clone(), Lane::read);
     let replied = question.reply.and_then(|key| tree.by_key(key));
     let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
     let root = |slot: Slot| std::iter::successors(Some(slot), |at| tree.parent(*at)).find(asks).unwrap_or(slot);
@@ -271,7 +274,8 @@ pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, que
     }
     // A chain of replies that an earlier version named keeps its name.
     let above = std::iter::successors(tip.filter(|_| replied.is_some()), |at| tree.parent(*at));
-    let begun = above.map(|slot| &tree.head(slot).lane).find(|text| lane.was_named(text));
+    let above = above.map(|slot| &tree.head(slot).lane);
+    let begun = question.lane.iter().chain(above).find(|text| lane.was_named(text));
     begun.cloned().unwrap_or_else(|| lane.text())
 }
 

@@ -266,7 +266,9 @@ impl Core {
         tracing::debug!(%failure, "no summary was drafted");
         let Ok(branch) = self.sessions.branch(id) else { return };
         record_rejection(&self.sessions, &self.store, &branch, lane, tip);
-        if failure.kind != FailureKind::User {
+        // A person who can do something about it is told once.
+        let advises = || !failure.todo.is_empty() && report_once(&self.store, format!("summaries.failed.{id}"), lane);
+        if failure.kind != FailureKind::User || advises() {
             let what = format!("A summary was due but could not be written: {failure}");
             self.notify(format!("{what} /compress tries again."));
         }

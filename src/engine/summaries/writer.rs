@@ -7,7 +7,7 @@ use super::state::DraftResult;
 use crate::config::prompts;
 use crate::context::render::render_forms;
 use crate::context::summary::survive::RequiredFacts;
-use crate::context::summary::{Size, SummaryError, extract, keep, parts};
+use crate::context::summary::{Size, extract, keep, parts};
 use crate::domain::base::{Failure, FailureKind, Hash, NodeId, secrets};
 use crate::domain::call::tokens::counted;
 use crate::domain::call::{Backend, CallEnd, RunCard};
@@ -32,6 +32,8 @@ const MAX_ERROR_LINES: usize = 3;
 const REPORT_BYTES: usize = 400;
 /// Tokens of framing and labels around the sources in a model's request.
 const AROUND: u32 = 200;
+/// Tokens of the first line of a summary, which names its turns.
+const AROUND_TEXT: u32 = 24;
 /// The minimum number of tokens for sources; a model is not asked with less.
 const MIN_ROOM: u32 = 256;
 
@@ -195,17 +197,22 @@ impl Job {
         let count = |text: &str| self.count(text);
         let usual = Size::default().target(drafted.draft.summary.original_tokens);
         let mut target = usual.saturating_sub(count(&keep::joined("", kept)));
+        // The usual size of a summary of a few short turns has no room for a sentence.
+        let original = drafted.draft.summary.original_tokens;
+        let mut larger = Some((original / 2).saturating_sub(AROUND_TEXT)).filter(|larger| *larger > target);
         loop {
             let body = extract::extract(&drafted.draft.sources, target, &count);
             if body.is_empty() && kept.is_empty() {
-                return Err(self.too_short(&drafted.draft, target));
+                target = larger.take().ok_or_else(|| self.too_short(&drafted.draft, target))?;
+                continue;
             }
             let made = drafted.composed(body, kept.to_vec(), SummarySource::Extractive, &count)?;
             let over = made.draft.summary.tokens.saturating_sub(self.most);
             if over == 0 {
                 return Ok(made);
             }
-            target = target.checked_sub(over).ok_or(SummaryError::Empty)?;
+            larger = None;
+            target = target.checked_sub(over).ok_or_else(|| self.too_short(&drafted.draft, target))?;
         }
     }
 

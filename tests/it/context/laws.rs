@@ -13,9 +13,9 @@ use pleach::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use pleach::domain::planning::level_use::level_uses;
 use pleach::domain::planning::plan::{Reason, Warning};
 use pleach::domain::planning::{
-    Adaptive, Anchor, Block, ContextPlan, Flag, Form, Lanes, Layout, Levels, MessageFacts, MessageInput, Mode,
-    PlanInput, PolicySpec, Relevance, Row, RowKind, Section, SendBarrier, Task, TaskRelation, TurnFacts, TurnInput,
-    TurnSelection, Verdict,
+    Adaptive, Anchor, Block, ContextPlan, CoveredTurn, Flag, Form, Lanes, Layout, Levels, MessageFacts, MessageInput,
+    Mode, PlanInput, PolicySpec, Relevance, Row, RowKind, Section, SendBarrier, SummaryInput, Task, TaskRelation,
+    TurnFacts, TurnInput, TurnSelection, Verdict,
 };
 use pleach::llm::counting::tokens::Tokenizers;
 use proptest::prelude::*;
@@ -787,8 +787,8 @@ fn assert_state_requested(talk: &Talk, solved: &Solved) {
     }
 }
 
-/// A summary that is sent replaces its turns: none of them is in the window, and none is quoted unless the question
-/// names what the summary lacks. The request is no larger than without the summary. A summary that is not sent changes
+/// A summary that is sent replaces its turns: none of them is in the window, and none is quoted unless it contains what
+/// the question names and the summary lacks. The request is no larger than without the summary. A summary that is not sent changes
 /// nothing.
 fn assert_summaries(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, .. } = solved;
@@ -809,19 +809,25 @@ fn assert_summaries(talk: &Talk, solved: &Solved) {
     for card in plan.included().filter(|row| matches!(row.reason, Reason::Retrieved { .. })) {
         let turn =
             input.turns.iter().find(|turn| turn.messages.iter().any(|m| Atom::Message { node: m.key } == card.atom));
-        assert!(lacks || !covered(turn.unwrap().atom), "quoted beside its summary: {card:#?}");
+        let has_lacking = |c: &CoveredTurn| c.lacks && Atom::Turn { user: c.user, tip: c.tip } == turn.unwrap().atom;
+        let is_covered = covered(turn.unwrap().atom);
+        assert!(!is_covered || input.covered.iter().any(has_lacking), "quoted beside its summary: {card:#?}");
     }
     for row in accepted().filter(|row| !row.included()) {
         let by_level = matches!(row.reason, Reason::SessionFull { .. } | Reason::LevelsOver { .. });
-        let why = matches!(row.reason, Reason::SavesNothing | Reason::Duplicate | Reason::Budget { .. });
+        let why = matches!(
+            row.reason,
+            Reason::SavesNothing | Reason::DisplacesTurn { .. } | Reason::Duplicate | Reason::Budget { .. }
+        );
         assert!(why || by_level && talk.policy.choose == TurnSelection::Levels, "{row:#?}");
     }
     let before = solve(&before).expect("a summary blocks nothing");
     let (now, then) = (plan.est_total, before.plan.est_total);
     assert_no_turn_leaves(solved, &before, &covered);
-    // A summary that the question names and that covers no turn takes free room.
-    let newest = input.summaries.last().filter(|newest| newest.named);
-    let by_name = newest.is_some_and(|newest| input.covered.iter().all(|covered| covered.by != newest.by));
+    // A summary that the question names takes free room if it belongs to another lane or covers no turn.
+    let covers = |by: Hash| input.covered.iter().any(|covered| covered.by == by);
+    let takes_room = |newest: &SummaryInput| newest.named && (newest.elsewhere || !covers(newest.by));
+    let by_name = input.summaries.last().is_some_and(takes_room);
     assert!(
         now <= then || by_name,
         "accepting the newest summary makes {now} of {then}:\n{}\n{}",
@@ -856,7 +862,18 @@ fn assert_no_turn_leaves(solved: &Solved, before: &Solved, covered: &dyn Fn(Atom
         }
         let by_policy =
             matches!(now.reason, Reason::SoftTarget { .. } | Reason::LevelFull { .. } | Reason::LevelsOver { .. });
-        let (_, shortest) = turn_costs(&input.policy, turn);
+        // A window without gaps contains the turn only if it also contains the newer turns, which may have left, too.
+        let has_left = |newer: &&TurnInput| {
+            let was_there = row(&before.plan, newer).is_some_and(|before| in_window(&before));
+            newer.number >= turn.number && was_there && row(plan, newer).is_some_and(|now| !now.included())
+        };
+        let is_unbroken = matches!(input.policy.choose, TurnSelection::Recent | TurnSelection::Lane);
+        let newer = input.turns.iter().filter(|newer| !covered(newer.atom)).filter(has_left);
+        let shortest = if is_unbroken {
+            newer.map(|newer| turn_costs(&input.policy, newer).1).sum()
+        } else {
+            turn_costs(&input.policy, turn).1
+        };
         assert!(
             by_policy || used + shortest > input.budget.prompt,
             "it leaves although {shortest} tokens are free beside {used}: {now:#?}\n{}\n{}",
@@ -1082,10 +1099,10 @@ proptest! {
         talk in talk(),
         preset in prop::option::of(prop::sample::select(PRESETS.clone())),
         mode in prop::sample::select(Mode::ALL.to_vec()),
-        names in any::<(bool, bool)>(),
+        (names, elsewhere) in any::<((bool, bool), bool)>(),
     ) {
         let policy = preset.unwrap_or_else(|| talk.policy.clone());
-        let talk = Talk { names, policy, mode, ..talk };
+        let talk = Talk { names, elsewhere, policy, mode, ..talk };
         if let Some(solved) = solve(&talk) {
             assert_summaries(&talk, &solved);
         }

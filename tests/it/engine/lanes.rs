@@ -10,8 +10,8 @@ use pleach::domain::planning::{
 };
 use pleach::domain::summary::{SummaryAuthor, SummaryKind};
 use pleach::engine::api::{
-    Act, Answer, BranchAnswer, BranchRequest, ItemName, Request, SessionAnswer, SessionRequest, SummaryAct,
-    SummaryAnswer,
+    Act, Answer, BranchAnswer, BranchRequest, Draft, DraftKind, ItemName, Request, SessionAnswer, SessionRequest,
+    SummaryAct, SummaryAnswer,
 };
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {
@@ -60,6 +60,30 @@ fn lanes_do_not_leak_into_each_other() {
     assert_eq!(lanes, ["", "", "billing", "billing", "", ""], "undo changes later requests, not messages");
     let now = client.open().branches.iter().find(|one| one.id == branch).unwrap().overrides.lane.clone();
     assert_eq!(now.as_deref(), Some("billing"), "setting a lane can be undone");
+}
+
+/// The branch's lane is another one, and the new version has twins of its predecessor's lane before and after it.
+#[test]
+fn an_edited_message_stays_in_its_lane() {
+    let model = Model::new(["Privet.", "Two meters.", "8443.", "Two by one."].map(text));
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, lanes());
+    let branch = client.session();
+    into_lane(&mut client, branch, "garden");
+    client.say(branch, "Which hedge?");
+    client.say(branch, "How high?");
+    into_lane(&mut client, branch, "server");
+    client.say(branch, "Which port?");
+    let session = client.open().card.id;
+    let lanes = |bench: &Bench| -> Vec<String> {
+        path(&bench.store(), session, branch).iter().map(|node| node.head.lane.clone()).collect()
+    };
+    let question = path(&bench.store(), session, branch)[2].head.id;
+    let edit = Draft { kind: DraftKind::Edit(question), ..message("How high and wide?") };
+    let plan = client.whole_plan(branch, &edit);
+    assert!(plan.excluded().all(|row| row.reason != Reason::OtherLane), "turn 1 is of its lane");
+    client.turn(branch, &edit);
+    assert_eq!(lanes(&bench), ["garden"; 4]);
 }
 
 /// The default policy, as it is shipped.
@@ -434,4 +458,55 @@ fn higher_priority_stays_longer() {
     let plan = client.whole_plan(branch, &message("Well?"));
     let turns = plan.excluded().filter(|row| row.kind == RowKind::Turn);
     assert_eq!(turns.map(|row| row.source.turn).collect::<Vec<_>>(), [Some(2)], "not the oldest");
+}
+
+/// The window of these policies contains all lanes, so the summary replaces turns that they would send, and is also sent
+/// if they send none of them.
+#[test]
+fn the_summary_of_a_named_lane_replaces_its_turns() {
+    let levels = || Levels { total: 4_000, permanent: 400, session: 1_000, working: 2_000, ..Levels::default() };
+    let policies = [
+        PolicySpec { name: "window".into(), anchored: false, lane_window: false, ..PolicySpec::default() },
+        PolicySpec {
+            name: "adaptive".into(),
+            choose: TurnSelection::Relevance,
+            anchored: false,
+            adaptive: Adaptive { base: 1_500, ..Adaptive::default() },
+            ..PolicySpec::default()
+        },
+        by_levels(levels()),
+    ];
+    for policy in policies {
+        let name = policy.name.clone();
+        let bench = Bench::new(&Model::new([]));
+        let mut client = client(&bench, PolicySpec { lane_window: false, ..policy });
+        let branch = client.session();
+        let add = |client: &mut Client, role: Role, text: String| {
+            client.must(Request::Branch(BranchRequest::AddMessage { branch, role, text, priority: None }));
+        };
+        into_lane(&mut client, branch, "deploy pipeline");
+        for step in 1..=8 {
+            add(&mut client, Role::User, format!("Step {step}: which limit must runner-{step} keep?"));
+            let plain = "The pipeline requires an artifact. ".repeat(12);
+            add(&mut client, Role::Assistant, format!("Decided: runner-{step} must keep {step}1 jobs. {plain}"));
+        }
+        let act = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(8), by: SummaryAuthor::Extractive };
+        let Answer::Summary(SummaryAnswer::Draft(Some(draft))) = client.must(Request::Summary { branch, act }) else {
+            panic!("no draft")
+        };
+        client.must(Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } });
+        into_lane(&mut client, branch, "garden");
+        for plant in 1..=3 {
+            add(&mut client, Role::User, format!("Which plant has number {plant}?"));
+            add(&mut client, Role::Assistant, format!("Plant {plant} is hazel-{plant}."));
+        }
+        let plan = client.whole_plan(branch, &message("What about the deploy pipeline?"));
+        let row = plan.rows.iter().find(|row| row.kind == RowKind::Summary).unwrap();
+        assert_eq!(row.reason, Reason::Summary, "{name}");
+        let rows = plan.included().filter(|row| row.kind == RowKind::Turn);
+        let turns: Vec<u32> = rows.filter_map(|row| row.source.turn).collect();
+        assert!(turns.iter().all(|turn| *turn > 8) && turns.len() >= 3, "{name}: only the other turns: {turns:?}");
+        let plan = client.whole_plan(branch, &message("Which plant?"));
+        assert!(plan.included().all(|row| row.kind != RowKind::Summary), "{name}: the lane is not named");
+    }
 }

@@ -51,9 +51,9 @@ fn search() -> Atom {
     Atom::Section { text: Hash::of(b"search") }
 }
 
-/// The row of an accepted summary with which the request would be larger.
-pub(super) fn summary_that_saves_nothing() -> OmittedItem {
-    near(Atom::Section { text: Hash::of(b"summary") }, RowKind::Summary, 0, Reason::SavesNothing, "capsules")
+/// The row of an accepted summary with which the request would be worse.
+pub(super) fn summary_left_out(why: Reason) -> OmittedItem {
+    near(Atom::Section { text: Hash::of(b"summary") }, RowKind::Summary, 0, why, "capsules")
 }
 
 fn near(atom: Atom, kind: RowKind, tokens: u32, reason: Reason, action: &str) -> OmittedItem {

@@ -140,6 +140,8 @@ pub(crate) struct Talk {
     pub(crate) session: Option<(Vec<usize>, String)>,
     /// Whether the question names the lane or task of the summaries, and something that they do not mention.
     pub(crate) names: (bool, bool),
+    /// Whether the lane of the lane's summary is another one.
+    pub(crate) elsewhere: bool,
     /// A turn, and the number of turns before it that are unknown.
     pub(crate) gap: Option<(usize, u32)>,
     pub(crate) policy: PolicySpec,
@@ -173,6 +175,7 @@ impl Default for Talk {
             summary: None,
             session: None,
             names: (false, false),
+            elsewhere: false,
             gap: None,
             policy: PolicySpec { name: "layered".into(), ..PolicySpec::default() },
             window_turns: 0,
@@ -231,10 +234,8 @@ pub(crate) fn build_input(talk: &Talk, encoding: Encoding, counter: &dyn CountTo
     let (input, bag, reopened) = InputBuilder { talk, counter, encoding, bag: Contents::default() }.build_input();
     let Some(before) = talk.without_newest_summary().filter(|_| reopened) else { return (input, bag) };
     let (mut without, other_bag) = build_input(&before, encoding, counter);
-    if !context::is_worse(&input, &without) {
-        return (input, bag);
-    }
-    without.near.push(look::summary_that_saves_nothing());
+    let Some(why) = context::why_worse(&input, &without) else { return (input, bag) };
+    without.near.push(look::summary_left_out(why));
     (without, other_bag)
 }
 
@@ -246,6 +247,11 @@ impl Talk {
             (_, Some(_)) => Some(Talk { session: None, ..self.clone() }),
             (Some(_), None) => Some(Talk { summary: None, ..self.clone() }),
         }
+    }
+
+    /// Whether a turn contains what the question names and the summaries lack.
+    pub(crate) fn has_lacking(&self, turn: usize) -> bool {
+        self.names.1 && turn % 3 != 2
     }
 
     /// The key of a message.
@@ -388,7 +394,9 @@ impl InputBuilder<'_> {
     fn covered(&self) -> Vec<CoveredTurn> {
         let each = self.accepted().flat_map(|(section, (turns, _))| {
             turns.iter().filter_map(move |turn| match self.talk.atom(*turn) {
-                Atom::Turn { user, tip } => Some(CoveredTurn { user, tip, by: summary_key(section) }),
+                Atom::Turn { user, tip } => {
+                    Some(CoveredTurn { user, tip, by: summary_key(section), lacks: self.talk.has_lacking(*turn) })
+                }
                 _ => None,
             })
         });
@@ -396,17 +404,19 @@ impl InputBuilder<'_> {
     }
 
     fn summaries(&self, blocks: &[Block]) -> Vec<SummaryInput> {
-        let (named, lacks) = self.talk.names;
+        let named = self.talk.names.0;
         let text = |section: Section| blocks.iter().find(|block| block.section == section).unwrap().text;
         let one = |section: Section| SummaryInput {
             by: summary_key(section),
             text: text(section),
             named,
-            lacks,
+            elsewhere: named && self.talk.elsewhere && section == Section::LaneSummary,
+            lacks: false,
             older: false,
             turns: None,
         };
-        self.accepted().map(|(section, _)| one(section)).collect()
+        let lacks = |turns: &[usize]| turns.iter().any(|turn| self.talk.has_lacking(*turn));
+        self.accepted().map(|(section, (turns, _))| SummaryInput { lacks: lacks(turns), ..one(section) }).collect()
     }
 
     fn inactive_marks(&self) -> Vec<InactiveMark> {

@@ -84,6 +84,7 @@ fn exclusion_reasons() -> Vec<Reason> {
         R::Superseded { by: Hash::of(b"summary"), turns: Some((1, 4)) },
         R::Superseded { by: Hash::of(b"summary"), turns: Some((3, 3)) },
         R::SavesNothing,
+        R::DisplacesTurn { turn: 3 },
         R::StaleSummary,
         R::UserExcluded { once: false },
         R::UserExcluded { once: true },

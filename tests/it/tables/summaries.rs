@@ -2,7 +2,7 @@
 //! a model.
 
 use super::{corpus, same};
-use pleach::context::summary::survive::{RequiredFacts, lacks_facts};
+use pleach::context::summary::survive::{LackingFacts, RequiredFacts};
 use pleach::context::summary::{Size, extract, keep, parts, ratio, sources};
 use pleach::domain::base::{Hash, NodeId};
 use pleach::domain::call::tokens::approximate;
@@ -120,7 +120,11 @@ fn named_facts_that_a_text_lacks() {
         "",
         "nothing at all",
     ] {
-        let _ = writeln!(out, "{question:?}: {}", if lacks_facts(question, text) { "lacks" } else { "says" });
+        let _ = writeln!(
+            out,
+            "{question:?}: {}",
+            if LackingFacts::of(question, text).is_empty() { "says" } else { "lacks" }
+        );
     }
     same("summary_lacks", &out);
 }

@@ -3,14 +3,17 @@
 //! Not for: making summaries (`summaries::drafts`), or admitting them (`context`).
 
 use crate::context::render::render_forms;
-use crate::domain::base::Hash;
+use crate::context::summary::survive::LackingFacts;
+use crate::domain::base::{Failure, Hash};
 use crate::domain::conversation::{Atom, Branch, Lane, Mark, Role, Slot, TaskSpan, Tree};
 use crate::domain::planning::plan::{Reason, Warning};
-use crate::domain::planning::{CoveredTurn, Gap, Mode, OmittedItem, RowKind};
+use crate::domain::planning::{CoveredTurn, Form, Gap, Mode, OmittedItem, RowKind};
 use crate::domain::summary::accepted::MAX_SINCE;
 use crate::domain::summary::{
     MessagesSince, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState, SummaryUse,
 };
+use crate::engine::plans::input_builder::{InputBuilder, send_barrier};
+use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::sessions::session::Session;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -156,7 +159,7 @@ fn touches(loaded: &LoadedSummary, target: &Atom) -> bool {
 }
 
 /// Returns the summaries that may be sent, in the order in which they were accepted. A summary of another lane replaces
-/// no turns.
+/// turns only where the window contains all lanes, and only if the question names its lane.
 pub(crate) fn choose<'t>(
     view: &SummaryView<'_>,
     branch: &Branch,
@@ -179,20 +182,45 @@ pub(crate) fn choose<'t>(
         let tasks = branch.overrides.tasks.iter().filter(ends).map(|task| task.name.clone()).collect();
         found.sent.push(SentSummary { tasks, ..sent });
     }
-    let here = found.sent.iter().filter(|sent| !sent.elsewhere);
-    let loaded: Vec<&LoadedSummary> = here.filter_map(|sent| view.session.summary(sent.summary.id)).collect();
+    let may_replace = found.sent.iter().filter(|sent| !sent.elsewhere || view.lane.is_none());
+    let loaded: Vec<(bool, &LoadedSummary)> =
+        may_replace.filter_map(|sent| Some((sent.elsewhere, view.session.summary(sent.summary.id)?))).collect();
     if loaded.is_empty() {
         return found;
     }
     for (user, tip) in turns {
-        let by = loaded.iter().filter(|loaded| loaded.covers(user, tip));
-        found.covered.extend(by.map(|loaded| CoveredTurn { user, tip, by: loaded.summary.id }));
+        let by = loaded.iter().filter(|(_, loaded)| loaded.covers(user, tip));
+        found.covered.extend(by.map(|(_, loaded)| CoveredTurn { user, tip, by: loaded.summary.id, lacks: false }));
     }
     for (user, tip) in gaps.iter().map(|gap| gap.range) {
-        let by = loaded.iter().filter(|loaded| loaded.tips.contains(&tip));
-        found.covered.extend(by.map(|loaded| CoveredTurn { user, tip, by: loaded.summary.id }));
+        let by = loaded.iter().filter(|(elsewhere, loaded)| !elsewhere && loaded.tips.contains(&tip));
+        found.covered.extend(by.map(|(_, loaded)| CoveredTurn { user, tip, by: loaded.summary.id, lacks: false }));
     }
     found
+}
+
+/// Returns the turns that the offered summaries cover, which are those with an entry in `lacking`: what the question
+/// names and the summary lacks.
+pub(crate) fn covered(
+    builder: &mut InputBuilder,
+    snapshot: &Snapshot,
+    lacking: &[(Hash, LackingFacts)],
+) -> Result<Vec<CoveredTurn>, Failure> {
+    let mut covered = Vec::new();
+    for turn in &snapshot.summaries.covered {
+        let Some((_, lacking)) = lacking.iter().find(|(by, _)| *by == turn.by) else { continue };
+        let mut lacks = false;
+        let mut turns = snapshot.turns.iter().filter(|_| !lacking.is_empty());
+        let heads = turns.find(|heads| heads.heads.first().is_some_and(|first| first.key == turn.user));
+        for head in heads.map_or(&[][..], |heads| &heads.heads) {
+            if send_barrier(head, false).is_none() && !snapshot.excludes_message(head.key) {
+                let content = builder.content(head.key, Some(head.id))?.unwrap_or_default();
+                lacks |= lacking.any_in(&render_forms::message_text(head.key, head.role, &content, Form::NoState));
+            }
+        }
+        covered.push(CoveredTurn { lacks, ..*turn });
+    }
+    Ok(covered)
 }
 
 /// Returns a summary's text as it is sent.
