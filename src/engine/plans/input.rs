@@ -8,6 +8,7 @@ use super::labels::{atom_of, card_text, quote_text, state_text, title_of, wants_
 use super::snapshot::{Snapshot, TurnHeads};
 use super::sources::rounds;
 use super::sources::summaries::{self, SentSummary, summary_text};
+use super::state_request::never_asks;
 use crate::context::render::render_forms::{self, WireState};
 use crate::context::summary::survive::LackingFacts;
 use crate::domain::base::secrets;
@@ -15,10 +16,9 @@ use crate::domain::base::{Failure, Fields, Hash, Safe};
 use crate::domain::call::{Certainty, Encoding};
 use crate::domain::conversation::{Actor, Atom, Content, LeaseTurns, MarkKind, NodeHead, Part, Role};
 use crate::domain::planning::plan::{Reason, Warning};
-use crate::domain::planning::state_request::STATE_REQUEST_TITLE;
 use crate::domain::planning::{
     Basis, Block, CoveredTurn, Form, InactiveMark, MessageInput, OmittedItem, PlanInput, RowKind, Section, SendBarrier,
-    Source, StateBlock, StateRequestOutcome, SummaryInput, TurnFacts, TurnInput, TurnSelection,
+    Source, StateBlock, SummaryInput, TurnFacts, TurnInput,
 };
 use crate::domain::summary::{Summary, SummaryKind};
 use std::sync::Arc;
@@ -263,29 +263,14 @@ impl<'a> InputAssembly<'a> {
         blocks
     }
 
-    /// Whether the model is asked for a state block even if no turn is left out.
-    fn always_asks_for_state(&self) -> bool {
-        let auto = self.snapshot.rules.policy.state_block == StateBlock::Auto;
-        !auto || self.snapshot.state.is_some() || self.snapshot.gaps.iter().any(|gap| !gap.elsewhere)
-    }
-
-    /// Returns the block that asks the model to keep a state block; `None` if the policy never asks.
-    fn state_request(&mut self) -> Option<Block> {
-        let rules = &self.snapshot.rules;
-        let older = rules.policy.state_block == StateBlock::Auto;
-        let mut text = rules.prompts.state_request.trim().to_owned();
-        if rules.policy.state_block == StateBlock::Off || text.is_empty() {
-            return None;
-        }
-        if rules.policy.choose == TurnSelection::Lane {
-            text = format!("{text}\n\n{}", crate::engine::turns::open_question::REQUEST);
-        }
-        let reason = Reason::StateRequested { older, has_state: older.then_some(self.snapshot.state.is_some()) };
-        let text = render_forms::block("Keeping the state", &text);
-        Some(self.block(Section::Guidelines, RowKind::Text, text, STATE_REQUEST_TITLE, reason))
-    }
-
-    fn block(&mut self, section: Section, kind: RowKind, text: String, title: &str, reason: Reason) -> Block {
+    pub(super) fn block(
+        &mut self,
+        section: Section,
+        kind: RowKind,
+        text: String,
+        title: &str,
+        reason: Reason,
+    ) -> Block {
         Block::new(section, kind, self.text(text), title, reason)
     }
 
@@ -489,17 +474,6 @@ impl<'a> InputAssembly<'a> {
             && matches!(self.snapshot.rules.policy.state_block, StateBlock::Required | StateBlock::Auto)
         {
             self.warnings.push(Warning::StateMissing);
-        }
-    }
-}
-
-/// Returns why no request of a snapshot asks for a state block, unless the previous round did; `None` if the planner
-/// decides.
-fn never_asks(snapshot: &Snapshot) -> Option<StateRequestOutcome> {
-    match snapshot.rules.policy.state_block {
-        StateBlock::Off => Some(StateRequestOutcome::Off { has_state: snapshot.state.is_some() }),
-        StateBlock::Auto | StateBlock::Required | StateBlock::Optional => {
-            snapshot.round_before.as_ref().map(|_| StateRequestOutcome::LaterRound)
         }
     }
 }

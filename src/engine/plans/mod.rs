@@ -19,6 +19,7 @@ pub(super) mod results;
 pub(super) mod snapshot;
 pub(crate) mod sources;
 pub(crate) mod state;
+mod state_request;
 pub(super) mod tool_costs;
 pub(super) mod what_if;
 pub(super) mod worker;

@@ -476,7 +476,7 @@ mod tests {
     #[test]
     fn a_long_line_of_prose_is_not_laid_out_again() {
         let bits = ["word", "-", "1.", "#", ">", "(a)", "日本語", "verylongwordwithoutanyspaceinit", "+", "end:"];
-        let text: String = (0..12_000).map(|n| format!("{} ", bits[n * 7 % 10])).collect();
+        let text = (0..12_000).map(|n| bits[n * 7 % 10]).collect::<Vec<_>>().join(" ") + " ";
         for room in [12, 60] {
             let mut growing = GrowingText::new(room, Ink::Text, MarkdownStyle::default());
             let steps = (0..text.len()).step_by(997).filter(|end| text.is_char_boundary(*end));

@@ -278,7 +278,7 @@ fn a_plan_tells_why_no_state_block_is_requested() {
     let bench = Bench::new(&model);
     let with = |client: &mut Client, branch, overrides: Overrides| {
         client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
-        outcome(client.plan(branch, &message("and now?")).unwrap()).unwrap()
+        outcome(&client.plan(branch, &message("and now?")).unwrap()).unwrap()
     };
     let mut client = bench.start_with(|setup| setup.settings.state_block = Some(StateBlock::Auto));
     let branch = client.session();
@@ -324,7 +324,7 @@ fn the_rounds_of_a_turn_tell_why_no_state_block_is_requested() {
         let branch = client.session();
         client.say(branch, "first");
         let planned = client.seen.iter().filter_map(|event| match event {
-            Event::Planned { planned, .. } => outcome(planned.clone()),
+            Event::Planned { planned, .. } => outcome(planned),
             _ => None,
         });
         let outcomes: Vec<Outcome> = planned.collect();
@@ -333,7 +333,7 @@ fn the_rounds_of_a_turn_tell_why_no_state_block_is_requested() {
     }
 }
 
-fn outcome(planned: Planned) -> Option<Outcome> {
+fn outcome(planned: &Planned) -> Option<Outcome> {
     let Planned::Plan { state_request, .. } = planned else { panic!("{planned:?}") };
-    state_request
+    *state_request
 }

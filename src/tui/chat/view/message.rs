@@ -263,12 +263,11 @@ impl BlockBuilder<'_> {
     }
 
     fn tool_line(&self, at: usize, head: &NodeHead, mark: Option<MarkKind>) -> Line {
-        let trace = self.session.trace_of(head.id);
         let glyphs = &self.theme.glyphs;
         let sign = if self.opened(head) { glyphs.opened } else { glyphs.folded };
         let mut line = Line::of(Ink::Dim, &format!("{sign} "));
         self.put_signs(&mut line, head, mark);
-        let Some(trace) = trace else {
+        let Some(trace) = self.session.trace_of(head.id) else {
             line.push(Ink::Tool, head.name.as_deref().unwrap_or("tool result"));
             let words = self.arguments(at).unwrap_or_else(|| tools::preview(&head.preview).into_owned());
             let room = usize::from(self.width).saturating_sub(line.width() + 1);

@@ -2,8 +2,8 @@
 //! Not for: solving the plans (the engine), or requesting the preview (`update_effect`).
 
 use crate::domain::base::{BranchId, Hash};
+use crate::domain::call::tokens::{counted, grouped};
 use crate::domain::planning::{ActPreview, ContextPlan, MovedItem, PlanFigures, RowKind};
-use crate::tui::text::{counted, number};
 use std::sync::Arc;
 
 /// The inputs of a preview: the plan's id, and the summary's.
@@ -37,8 +37,8 @@ pub(crate) fn describe_effect(before: u32, figures: &PlanFigures, left_out: Opti
     } else {
         ("Next request", "The next request stays the same")
     };
-    let sides = [("adds", &figures.gained, figures.sums[0].0), ("removes", &figures.lost, figures.sums[1].0)];
-    let mut parts: Vec<String> = sides
+    let by_side = [("adds", &figures.gained, figures.sums[0].0), ("removes", &figures.lost, figures.sums[1].0)];
+    let mut parts: Vec<String> = by_side
         .into_iter()
         .filter(|(_, _, count)| *count > 0)
         .map(|(verb, items, count)| format!("{verb} {}", by_kind(items, count)))
@@ -47,7 +47,7 @@ pub(crate) fn describe_effect(before: u32, figures: &PlanFigures, left_out: Opti
         parts.push(format!("changes {}", counted(figures.changed.into(), "item")));
     }
     let same = parts.is_empty() && figures.est == before;
-    let sizes = format!("{subject}: {} → {} tokens", number(before.into()), number(figures.est.into()));
+    let sizes = format!("{subject}: {} → {} tokens", grouped(before.into()), grouped(figures.est.into()));
     let effect = match (parts.is_empty(), same) {
         (_, true) => format!("{unchanged}."),
         (true, false) => format!("{sizes}."),
@@ -70,6 +70,6 @@ fn by_kind(items: &[MovedItem], count: u32) -> String {
     ];
     let others = u64::from(count).saturating_sub(kinds.iter().map(|(n, ..)| n).sum());
     let counted = kinds.into_iter().chain([(others, "other item", "other items")]).filter(|(n, ..)| *n > 0);
-    let words = counted.map(|(n, one, many)| format!("{} {}", number(n), if n == 1 { one } else { many }));
+    let words = counted.map(|(n, one, many)| format!("{} {}", grouped(n), if n == 1 { one } else { many }));
     words.collect::<Vec<_>>().join(" and ")
 }

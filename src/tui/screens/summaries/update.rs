@@ -39,7 +39,7 @@ pub(crate) fn answered(
             }
             reload_list(model, out);
         }
-        (P::Preview(key), result) => update_effect::previewed(model, key, result),
+        (P::Preview(key), result) => update_effect::previewed(model, key, &result),
         (P::Stop, _) => {}
         (P::Draft(_) | P::Edit { .. } | P::List | P::Change(_), result) => show_answer(model, result),
     }

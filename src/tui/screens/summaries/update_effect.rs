@@ -32,11 +32,11 @@ pub(crate) fn request_preview(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Stores the outcome of a preview, or why there is none.
-pub(crate) fn previewed(model: &mut Model, key: PreviewKey, result: Result<Answer, Failure>) {
+pub(crate) fn previewed(model: &mut Model, key: PreviewKey, result: &Result<Answer, Failure>) {
     let now = model.now;
     for screen in model.layers.all_mut::<DraftScreen>().filter(|screen| screen.preview.key == Some(key)) {
         let preview = &mut screen.preview;
-        match &result {
+        match result {
             Ok(Answer::Plan(PlanAnswer::Preview(found))) => preview.outcome = Some(Ok(found.clone())),
             Err(failure) if failure.kind != FailureKind::Stale => preview.outcome = Some(Err(failure.to_string())),
             // A newer plan is being solved, or another preview replaced this one.

@@ -435,7 +435,9 @@ mod tests {
         let long = "row\n".repeat(FOLD_LINES + 1);
         let written = || {
             let mut composer = Composer::default();
-            ["look at ", &long, " and answer"].iter().for_each(|part| composer.paste(part));
+            for part in ["look at ", &long, " and answer"] {
+                composer.paste(part);
+            }
             composer
         };
         let (shown, text) = (written().first_line().to_owned(), written().text());
