@@ -4,7 +4,6 @@
 use crate::config::error::Place;
 use crate::config::settings::AUTO;
 use crate::config::themes::{self, ThemeText};
-use crate::domain::base::Failure;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::border;
 use serde::Deserialize;
@@ -224,11 +223,6 @@ impl Theme {
     pub fn style(&self, ink: Ink) -> Style {
         self.styles.get(&ink).copied().unwrap_or_default()
     }
-}
-
-/// Returns the sentences about a theme that does not exist.
-pub fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
-    themes::unknown(name, known)
 }
 
 /// Whether a background is light: its luma is above the middle. Channels range to 65,535.

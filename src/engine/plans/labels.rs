@@ -10,6 +10,11 @@ use std::sync::Arc;
 /// The maximum size of a state block in bytes; longer ones are cut at a line end.
 const STATE_BYTES: usize = 8 * 1024;
 
+/// The item of the search's row: the same in every plan.
+pub(crate) fn search_atom() -> Atom {
+    Atom::Section { text: Hash::of(b"search") }
+}
+
 /// Returns a state block as it is sent.
 pub(crate) fn state_text(state: &str) -> String {
     render_forms::block("State", bounded(state))

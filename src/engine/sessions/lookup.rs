@@ -5,8 +5,7 @@ use super::session::Session;
 use crate::domain::base::{BranchId, Failure, SessionId};
 use crate::domain::conversation::{Atom, Branch, Memory, SessionCard, Slot, resolve, tree};
 use crate::engine::core::Core;
-use crate::engine::plans::labels::atom_of;
-use crate::engine::plans::sources::retrieval::search_atom;
+use crate::engine::plans::labels::{atom_of, search_atom};
 use crate::store::Store;
 use std::collections::BTreeSet;
 

@@ -20,7 +20,8 @@ pub mod tree_rows;
 pub mod typed_line;
 
 use crate::config::settings::Screen;
-use crate::domain::base::{BranchId, Finding, NodeId, SessionId};
+use crate::config::themes;
+use crate::domain::base::{BranchId, Failure, Finding, NodeId, SessionId};
 use crate::domain::planning::{ContextPlan, Row};
 use crate::domain::tool::{Rerun, ToolTrace};
 use crate::tui::chat::model::branches::BranchPanel;
@@ -74,6 +75,13 @@ pub struct Display {
     pub themes: Vec<(String, String)>,
     /// The chosen theme.
     pub theme: String,
+}
+
+impl Display {
+    /// Returns the sentences about a theme that does not exist.
+    pub fn unknown_theme(&self, name: &str) -> Failure {
+        themes::unknown(name, self.themes.iter().map(|(name, _)| name.as_str()))
+    }
 }
 
 /// Keys and actions between two messages.

@@ -11,7 +11,6 @@ use crate::tui::chat::update::folder;
 use crate::tui::model::pending::ProgramPending;
 use crate::tui::msg::{ConfigMsg, FileCmd, Fresh};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
-use crate::tui::theme;
 use crate::tui::update::prelude::*;
 
 /// Handles a configuration that was read again or written.
@@ -140,7 +139,7 @@ pub(crate) fn choose_theme(model: &mut Model, name: Option<&str>, out: &mut Vec<
 /// Chooses a theme and writes it to the configuration.
 pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     if !model.display.themes.iter().any(|(known, _)| known == name) {
-        let failure = theme::unknown(name, model.display.themes.iter().map(|(name, _)| name.as_str()));
+        let failure = model.display.unknown_theme(name);
         return show_failure(model, &failure);
     }
     let before = std::mem::replace(&mut model.display.theme, name.to_owned());

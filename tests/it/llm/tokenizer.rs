@@ -53,7 +53,7 @@ fn models_own_tokenizer_counts() {
     }
     assert_eq!(first["encoding"], format!("tokenizer.json:{}", blake3::hash(small("ab").as_bytes()).to_hex()));
     assert_eq!((asked(&first), warning(&first)), (14, None));
-    assert_eq!(first, plan(&home, draft), "and again the same");
+    assert_eq!(first["plan_id"], plan(&home, draft)["plan_id"], "and again the same");
     let text = home.run(&["plan", draft]).out;
     assert!(text.contains("tokenizer.json"), "{text}");
 

@@ -3,7 +3,7 @@
 //! Not for: the search (`retrieval`).
 
 use super::card_text::CardSettings;
-use super::retrieval::{NEAR, RetrievedCards, nothing, search_atom, turn_at};
+use super::retrieval::{NEAR, RetrievedCards, nothing, turn_at};
 use crate::context::render::render_forms;
 use crate::domain::base::{Fields, Hash};
 use crate::domain::call::{Evidence, Gate, MissReason, NearMiss, RetrievalSet, ScoreParts, SkipReason};
@@ -14,6 +14,7 @@ use crate::domain::planning::{
 };
 use crate::engine::indexing::messages::PathIndex;
 use crate::engine::plans::input_builder::{BuiltInput, Contents};
+use crate::engine::plans::labels::search_atom;
 use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::compose::{Card, UnsentHit};
 use std::collections::HashMap;

@@ -5,7 +5,7 @@
 use super::cards::Cards;
 use super::rounds;
 use crate::context::{self, AlreadyIn};
-use crate::domain::base::{Failure, FailureKind, Fields, Hash};
+use crate::domain::base::{Failure, FailureKind, Fields};
 use crate::domain::call::{Gate, PassReason, SkipReason};
 use crate::domain::conversation::{Atom, NodeHead, Role};
 use crate::domain::planning::plan::{Reason, Warning};
@@ -15,6 +15,7 @@ use crate::domain::planning::{
 use crate::engine::indexing::messages::{PathIndex, lane_number, together};
 use crate::engine::indexing::priority::Priority;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder, send_barrier};
+use crate::engine::plans::labels::search_atom;
 use crate::engine::plans::snapshot::{Snapshot, TurnHeads};
 use crate::engine::sessions::path::PathNode;
 use crate::retrieval::compose::{CardRules, Composed, compose};
@@ -25,11 +26,6 @@ use crate::retrieval::scope::Filter;
 use crate::retrieval::search::{Hit, SearchOptions, search};
 use std::collections::HashSet;
 use std::ops::Range;
-
-/// The item of the search's row: the same in every plan.
-pub(crate) fn search_atom() -> Atom {
-    Atom::Section { text: Hash::of(b"search") }
-}
 
 /// The maximum number of rows for near misses.
 pub(crate) const NEAR: usize = 8;
