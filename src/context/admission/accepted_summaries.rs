@@ -255,10 +255,21 @@ fn is_uncovered_and_out(plan: &Admitted<'_>, at: usize) -> bool {
     !plan.places[at].is_sent() && !plan.summed.covers(at)
 }
 
-/// Returns whether the policy and the budget have room for a turn.
+/// Returns whether the policy and the budget have room for a turn, and for the newer turns that are left out if only a
+/// window without gaps may contain it.
 fn has_room(plan: &Admitted<'_>, at: usize) -> bool {
     let form = window::shortest_form(plan.input);
-    plan.choice.takes_itself(at) && turn_cost(&plan.input.turns[at], form, &plan.marks) <= plan.free()
+    let last = match plan.input.policy.choose {
+        TurnSelection::Recent | TurnSelection::Lane => plan.window.start.max(at + 1),
+        TurnSelection::Relevance | TurnSelection::Levels => at + 1,
+    };
+    let is_out = |turn: &usize| {
+        let place = plan.places[*turn];
+        !place.is_sent() && !place.is_excluded() && plan.choice.takes_itself(*turn)
+    };
+    let cost = |turn: usize| turn_cost(&plan.input.turns[turn], form, &plan.marks);
+    let needed = (at..last).filter(is_out).fold(0_u32, |sum, turn| sum.saturating_add(cost(turn)));
+    plan.choice.takes_itself(at) && needed <= plan.free()
 }
 
 /// Returns the number of one of these turns that a plan leaves out although no summary covers it and there is room for

@@ -405,8 +405,8 @@ fn draft_covers_turns_of_the_window_that_pay_for_it() {
     let spec = PolicySpec { window_turns: 8, ..windowed(AutoSummaryAcceptance::Draft) };
     let mut client = client(&bench, &spec);
     let branch = client.session();
-    // Three turns of 118 tokens are outside the window after the eleventh; two would be fewer than 300 tokens.
-    say(&mut client, branch, 1..=11);
+    // Three turns of 118 tokens are outside the window of the twelfth call; two would be fewer than 300 tokens.
+    say(&mut client, branch, 1..=12);
     let (draft, _) = drafted(&mut client, 0);
     let before = plan(&mut client, branch);
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
