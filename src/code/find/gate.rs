@@ -31,8 +31,8 @@ const RARE: usize = 5;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MessageKind {
     Asks,
-    /// Asks about settings, installation, or documents.
-    AsksForText,
+    /// Asks about settings, installation, or documents, or how a part of the code works.
+    AsksForSubject,
     States,
     /// Names the change to make: "Fix the parser of dates".
     Changes,
@@ -62,8 +62,8 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
     if spells_out(index, query) {
         return None;
     }
-    let kind = match (query.asks, query.asks_for_text()) {
-        (true, true) => MessageKind::AsksForText,
+    let kind = match (query.asks, query.asks_for_text() || query.asks_how_it_works) {
+        (true, true) => MessageKind::AsksForSubject,
         (true, false) => MessageKind::Asks,
         (false, _) => MessageKind::States,
     };
@@ -97,8 +97,9 @@ pub fn pass_reason(index: &Index, query: &Query) -> PassReason {
 }
 
 /// Decides from the signals. A single content word must name something in the workspace, except in a question about
-/// settings or documents. A question must be covered, less so if it names something; a statement must also share two words with one symbol, unless it names the change to
-/// make, or may do so and names something.
+/// settings or documents, or about how a part of the code works. A question must be covered, less so if it names
+/// something; a statement must also share two words with one symbol, unless it names the change to make, or may do so
+/// and names something.
 fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
     if signals.content == 0 {
         return Some(SkipReason::NoContent);
@@ -107,8 +108,8 @@ fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
         return Some(SkipReason::Unknown);
     }
     let (together, covered) = match (kind, signals.is_named) {
-        (MessageKind::Asks | MessageKind::AsksForText, true) => (1, MIN_COVERED_NAMED),
-        (MessageKind::AsksForText, false) => (2.min(signals.content), MIN_COVERED_UNNAMED),
+        (MessageKind::Asks | MessageKind::AsksForSubject, true) => (1, MIN_COVERED_NAMED),
+        (MessageKind::AsksForSubject, false) => (2.min(signals.content), MIN_COVERED_UNNAMED),
         (MessageKind::Asks, false) => (2, MIN_COVERED_UNNAMED),
         (MessageKind::States, true) => (2.min(signals.content), MIN_COVERED_STATED),
         (MessageKind::Orders, true) | (MessageKind::Changes, false) => (1, MIN_COVERED_STATED),
@@ -153,6 +154,7 @@ fn measure(index: &Index, query: &Query, content: &BTreeSet<Box<str>>, hits: &[H
     let mut signals = MessageSignals { content: content.len(), ..MessageSignals::default() };
     let mut places: Vec<(usize, f32)> = vec![(0, 0.0); hits.len()];
     let mut mass = 0.0;
+    let analyzer = Analyzer::default();
     for term in content {
         if !index.contains_term(term, text) {
             if text && query.only_asks_for_text(term) {
@@ -176,7 +178,7 @@ fn measure(index: &Index, query: &Query, content: &BTreeSet<Box<str>>, hits: &[H
             }
         }
         signals.is_named |= query.words.get(term).is_some_and(|word| {
-            let in_name = || hits.iter().any(|hit| has_in_name(index, hit.id, term));
+            let in_name = || hits.iter().any(|hit| has_in_name(index, hit.id, (&analyzer, term)));
             names(index, (term, word), text) || (query.asks_where && !is_common(word) && in_name())
         });
     }
@@ -201,8 +203,7 @@ fn names(index: &Index, (term, word): (&str, &str), text: bool) -> bool {
 }
 
 /// Returns whether a term is a part of a symbol's name, outside the tests.
-fn has_in_name(index: &Index, id: SymbolId, term: &str) -> bool {
-    let analyzer = Analyzer::default();
+fn has_in_name(index: &Index, id: SymbolId, (analyzer, term): (&Analyzer, &str)) -> bool {
     let is_part = |name: &str| parts(name).iter().any(|part| *analyzer.stem(part) == *term);
     index.symbol(id).is_some_and(|(symbol, file)| !symbol.test && !file.test && is_part(&symbol.name))
 }
@@ -238,9 +239,9 @@ mod tests {
             (of(2, 0, 0, 0.0, false), asks, Some(SkipReason::Unknown)),
             (of(1, 1, 1, 1.0, false), asks, faint),
             (of(1, 1, 1, 1.0, true), asks, None),
-            (of(1, 1, 1, 0.6, false), MessageKind::AsksForText, None),
-            (of(1, 1, 1, 0.59, false), MessageKind::AsksForText, faint),
-            (of(3, 1, 1, 0.6, false), MessageKind::AsksForText, faint),
+            (of(1, 1, 1, 0.6, false), MessageKind::AsksForSubject, None),
+            (of(1, 1, 1, 0.59, false), MessageKind::AsksForSubject, faint),
+            (of(3, 1, 1, 0.6, false), MessageKind::AsksForSubject, faint),
             (of(3, 1, 1, 0.37, true), asks, None),
             (of(3, 1, 1, 0.36, true), asks, faint),
             (of(3, 2, 2, 0.6, false), asks, None),

@@ -44,6 +44,8 @@ pub struct Query {
     pub asks: bool,
     /// Whether it is a question that begins with "where" or "how" and has no pronoun; set by the caller.
     pub asks_where: bool,
+    /// Whether such a question asks how a part of the code works: "how is streaming handled"; set by the caller.
+    pub asks_how_it_works: bool,
     /// Whether it has a word for settings, installation, or documents.
     pub names_text: bool,
     /// Whether it has a word for a part of code, or an identifier.

@@ -77,6 +77,12 @@ impl Admitted<'_> {
         self.offers.blocks(&|turn| self.places[turn].is_sent())
     }
 
+    /// Returns the tokens of the offers, given the turns that are sent.
+    #[cfg(test)]
+    pub(in crate::context) fn offered_tokens(&self, is_sent: &dyn Fn(usize) -> bool) -> u32 {
+        self.offers.cost(is_sent)
+    }
+
     pub(in crate::context) fn omitted_candidates(&self) -> Vec<OmittedItem> {
         self.offers.omitted(&|turn| self.places[turn].is_sent())
     }

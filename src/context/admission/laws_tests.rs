@@ -467,6 +467,8 @@ proptest! {
             let form = if start - 1 < shortened { form } else { Form::Full };
             let needs = turn_cost(&input.turns[start - 1], form, &admitted.marks);
             prop_assert!(needs > admitted.free(), "{needs} tokens would fit into {}", admitted.free());
+            let quoted = took - admitted.offered_tokens(&|turn| turn + 1 == start || admitted.places[turn].is_sent());
+            prop_assert!(needs > admitted.free() + quoted, "{needs} tokens cost less than the {quoted} tokens that quote the turn");
         }
     }
 }

@@ -73,6 +73,10 @@ const PRONOUNS: [&str; 17] = [
     "he", "i", "it", "its", "me", "my", "our", "she", "that", "their", "these", "they", "this", "those", "we", "you", "your",
 ];
 
+/// Words that make a question with "where" or "how" one about how a part of the code works. Sorted.
+const WORKING_WORDS: [&str; 10] =
+    ["computed", "done", "handle", "handled", "handles", "set", "supported", "used", "work", "works"];
+
 /// Reads a message. Filler words of conversations are not content, unless an impersonal question has no other words:
 /// "how does undo work".
 pub(crate) fn read_message(analyzer: &mut Analyzer, text: &str) -> Query {
@@ -80,6 +84,9 @@ pub(crate) fn read_message(analyzer: &mut Analyzer, text: &str) -> Query {
     asked.asks = !asked.is_change && !asked.is_order && asks_something(text);
     let start = text.trim_start().to_lowercase();
     asked.asks_where = is_impersonal(text) && ["where ", "how "].iter().any(|word| start.starts_with(word));
+    let mut words = start.split(|c: char| !c.is_alphanumeric());
+    asked.asks_how_it_works =
+        asked.asks_where && (asked.names_code || words.any(|word| WORKING_WORDS.binary_search(&word).is_ok()));
     let is_subject = |term: &str| asked.words.get(term).is_none_or(|word| !is_filler(word));
     let subjects: BTreeSet<Box<str>> = asked.content.iter().filter(|term| is_subject(term)).cloned().collect();
     if !subjects.is_empty() || !is_impersonal(text) {
@@ -329,6 +336,9 @@ mod tests {
             ("Where are exports handled?", None),
             ("Where is class Lease defined?", None),
             ("How is the mayor?", faint),
+            ("How is the mayor handled?", None),
+            ("How is the weather handled?", unknown),
+            ("How did the mayor work with Melanie?", faint),
             ("Which exports?", faint),
             ("thanks, that works!", nothing),
             ("ok continue", nothing),

@@ -5,7 +5,7 @@
 use crate::context::render::render_forms;
 use crate::context::summary::survive::LackingFacts;
 use crate::domain::base::{Failure, Hash};
-use crate::domain::conversation::{Atom, Branch, Lane, Mark, Role, Slot, TaskSpan, Tree};
+use crate::domain::conversation::{Atom, Branch, Lane, Mark, NodeHead, Role, Slot, TaskSpan, Tree};
 use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{CoveredTurn, Form, Gap, Mode, OmittedItem, RowKind};
 use crate::domain::summary::accepted::MAX_SINCE;
@@ -207,12 +207,13 @@ pub(crate) fn covered(
     lacking: &[(Hash, LackingFacts)],
 ) -> Result<Vec<CoveredTurn>, Failure> {
     let mut covered = Vec::new();
+    let turns = snapshot.turns.iter().filter(|_| lacking.iter().any(|(_, lacking)| !lacking.is_empty()));
+    let turns: HashMap<Hash, &[NodeHead]> =
+        turns.filter_map(|turn| Some((turn.heads.first()?.key, turn.heads.as_slice()))).collect();
     for turn in &snapshot.summaries.covered {
         let Some((_, lacking)) = lacking.iter().find(|(by, _)| *by == turn.by) else { continue };
         let mut lacks = false;
-        let mut turns = snapshot.turns.iter().filter(|_| !lacking.is_empty());
-        let heads = turns.find(|heads| heads.heads.first().is_some_and(|first| first.key == turn.user));
-        for head in heads.map_or(&[][..], |heads| &heads.heads) {
+        for head in turns.get(&turn.user).filter(|_| !lacking.is_empty()).copied().unwrap_or_default() {
             if send_barrier(head, false).is_none() && !snapshot.excludes_message(head.key) {
                 let content = builder.content(head.key, Some(head.id))?.unwrap_or_default();
                 lacks |= lacking.any_in(&render_forms::message_text(head.key, head.role, &content, Form::NoState));
