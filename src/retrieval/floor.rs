@@ -6,9 +6,9 @@
 //! speaker, weighs as much as a word that occurs once. One place of the path (a message and its two neighbors) must
 //! contain `MIN_COVERED` of this weight, and a candidate's score must reach `MIN_SCORED` of it. The candidate or a
 //! neighbor must contain a word of the question or a learned one, or the candidate must contain what the question's
-//! form asks for: a good sitting or speaker alone is no evidence. With vectors, a cosine above the mean of the path is
-//! evidence too. A candidate from a time that the question names, or whose cosine is far above the mean, is included
-//! regardless of its words.
+//! form asks for: a good sitting or speaker alone is no evidence. With vectors, the score alone decides. A candidate from
+//! a time that the question names is included regardless of its words, as is one whose cosine is far above the mean, even
+//! if no place covers the question.
 //!
 //! In a conversation of long messages, a message and its neighbors contain most words of any question. There, one
 //! passage of the path must contain `MIN_COVERED_LONG` of the weight, and scores have no minimum: questions about long
@@ -45,8 +45,8 @@ pub struct Floor {
     with_form: HashSet<usize>,
     /// Passages of the index whose cosine is far above the mean.
     near: HashSet<u32>,
-    /// Passages of the index whose cosine is above the mean.
-    above: HashSet<u32>,
+    /// Passages of the index that have a cosine.
+    embedded: HashSet<u32>,
 }
 
 impl Floor {
@@ -56,16 +56,16 @@ impl Floor {
         let signals = gate::measure(options, text, &query)?;
         let hints = query.hints;
         let near = options.cosines.map(|cosines| gate::far_above(cosines, signals.asks)).unwrap_or_default();
-        let above = options.cosines.map(|cosines| gate::above_mean(cosines, 0.0)).unwrap_or_default();
+        let embedded = options.cosines.into_iter().flatten().map(|(passage, _)| *passage).collect();
         let wanted: Vec<_> = hints.wants.into_iter().collect();
         let lists = search::lists(options, &wanted, options.scope.slots())?;
         let with_form = lists.into_iter().flatten().flatten().map(|(slot, _)| slot as usize).collect();
         if chatty(options.scope.shape.mean_tokens) < MIN_CHATTY {
             let is_covered = is_covered(&signals, (signals.in_passage, MIN_COVERED_LONG));
-            return Ok(Self { is_covered, min_score: f32::NEG_INFINITY, hints, with_form, near, above });
+            return Ok(Self { is_covered, min_score: f32::NEG_INFINITY, hints, with_form, near, embedded });
         }
         let is_covered = is_covered(&signals, (signals.within, MIN_COVERED));
-        Ok(Self { is_covered, min_score: MIN_SCORED * question_weight(&signals), hints, with_form, near, above })
+        Ok(Self { is_covered, min_score: MIN_SCORED * question_weight(&signals), hints, with_form, near, embedded })
     }
 
     /// Returns whether a candidate reaches the floor.
@@ -79,7 +79,8 @@ impl Floor {
         }
         let known = options.index.known(options.scope.number(hit.position));
         let passage = known.and_then(|known| known.first.checked_add(u32::try_from(hit.passage).ok()?));
-        passage.is_some_and(|passage| self.near.contains(&passage) || self.is_covered && self.above.contains(&passage))
+        passage
+            .is_some_and(|passage| self.near.contains(&passage) || self.is_covered && self.embedded.contains(&passage))
     }
 }
 

@@ -180,15 +180,10 @@ const AHEAD: (f32, f32) = (0.34, 0.5);
 
 /// Returns the passages whose cosine is far above the mean.
 pub(super) fn far_above(cosines: &[(u32, f32)], asks: bool) -> HashSet<u32> {
-    above_mean(cosines, if asks { AHEAD.0 } else { AHEAD.1 })
-}
-
-/// Returns the passages whose cosine is above the mean by at least this share of the distance from the mean to 1.
-pub(super) fn above_mean(cosines: &[(u32, f32)], share: f32) -> HashSet<u32> {
     let finite = || cosines.iter().filter(|(_, cosine)| cosine.is_finite());
     let sum: f64 = finite().map(|(_, cosine)| f64::from(*cosine)).sum();
     let mean = sum / finite().count().max(1) as f64;
-    let wanted = f64::from(share);
+    let wanted = f64::from(if asks { AHEAD.0 } else { AHEAD.1 });
     finite().filter(|(_, cosine)| f64::from(*cosine) - mean >= wanted * (1.0 - mean)).map(|(at, _)| *at).collect()
 }
 

@@ -152,7 +152,10 @@ fn in_place_of_turns<'a>(
         let displaces = displaces_newest(best, &next) || displaces_lease(best, &next);
         if over == 0 && !displaces {
             let Some(turn) = displaced_turn(best, &next, lost) else { return Ok(next) };
-            why = Reason::DisplacesTurn { turn };
+            // In a later attempt, the turn leaves only so that the request is no larger.
+            if attempt == 0 {
+                why = Reason::DisplacesTurn { turn };
+            }
         }
         if !lost && input.policy.choose == TurnSelection::Relevance {
             return with_same_turns(best, used, looked_up, ceiling).ok_or(why);

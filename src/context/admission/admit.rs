@@ -173,18 +173,20 @@ fn fits_into_framing(admitted: &Admitted<'_>) -> bool {
 }
 
 /// Returns the choice of a policy by relevance with the turns that fit in addition to everything that is sent; `None` if
-/// none fits, or if the window had to drop a chosen turn.
+/// none fits. If the window had to drop chosen turns, because of a mark for example, only turns after them are added.
 fn with_more_turns(admitted: &Admitted<'_>) -> Option<PolicyChoice> {
     let Admitted { input, choice, window, places, most, .. } = admitted;
     let is_free = input.policy.choose == TurnSelection::Relevance && input.round_before.is_none() && most.is_none();
     let floor = window::floor(input, admitted.costs.summed);
     let is_dropped = |at: usize| choice.takes_itself(at) && places[at] == RowPosition::Outside;
     let is_left_out = |at: usize| !choice.takes_itself(at) && !choice.covers(at);
-    if !is_free || (floor..places.len()).any(is_dropped) || !(floor..places.len()).any(is_left_out) {
+    let floor = if (floor..places.len()).any(is_dropped) { window.start } else { floor };
+    if !is_free || !(floor..places.len()).any(is_left_out) {
         return None;
     }
     let form = |at: usize| choice.form(at, if at < window.shortened { window.form } else { Form::Full });
-    choose::with_more_turns(input, (floor, admitted.total), choice, &form)
+    let is_marked = |at: usize| places[at].is_sent() && admitted.marks.turn(&input.turns[at]).is_some();
+    choose::with_more_turns(input, (floor, admitted.total), choice, (&form, &is_marked))
 }
 
 /// Returns whether a plan sends all turns and leases of another one, and more. The program's leases may leave for a turn.

@@ -301,25 +301,27 @@ fn uncovered_costs(input: &PlanInput, turn: usize, choice: &PolicyChoice) -> Cos
 
 /// Returns the choice by relevance with more turns, if some fit into what is left of the target after `total` tokens:
 /// the window shortens all its tool results if the budget does not hold them beside leases and pins, which may free
-/// more than that takes. The chosen turns, all of which are in the window, stay in the forms that `form` returns.
+/// more than that takes. The chosen turns from `floor` on, all of which are in the window, stay in the forms that `form`
+/// returns. Turns that a mark sends (`is_marked`) need not be chosen.
 pub(in crate::context) fn with_more_turns(
     input: &PlanInput,
     (floor, total): (usize, u32),
     choice: &PolicyChoice,
-    form: &dyn Fn(usize) -> Form,
+    (form, is_marked): (&dyn Fn(usize) -> Form, &dyn Fn(usize) -> bool),
 ) -> Option<PolicyChoice> {
     let target = size(input).target.min(input.budget.without_results());
     let most = target.saturating_add(input.budget.results).min(input.budget.prompt);
     let spare = most.checked_sub(total)?;
     let candidates = candidates(input, floor, choice);
-    let is_kept = |at: usize| choice.takes_itself(at) && sent(&input.turns[at]) > 0;
+    let is_kept = |at: usize| is_marked(at) || choice.takes_itself(at) && sent(&input.turns[at]) > 0;
     let chosen = |at: usize| ChosenTurn { form: form(at), relevant: choice.takes[at] == Reason::Relevant };
     let kept: Vec<_> = (floor..input.turns.len()).map(|at| is_kept(at).then(|| chosen(at))).collect();
     let taken = candidates.iter().zip(&kept).filter_map(|(turn, kept)| Some(turn.costs.in_form((*kept)?.form)));
     let room = window_room(input, taken.fold(spare, u32::saturating_add));
     let filled = relevance::fill(&candidates, &kept, room);
     let mut more = choice.clone();
-    for (at, taken) in filled.iter().enumerate().filter_map(|(at, taken)| Some((floor + at, (*taken)?))) {
+    let all = filled.iter().enumerate().filter_map(|(at, taken)| Some((floor + at, (*taken)?)));
+    for (at, taken) in all.filter(|(at, _)| !is_marked(*at)) {
         more.reasons[at] = None;
         more.forms[at] = taken.form;
         more.takes[at] = if taken.relevant { Reason::Relevant } else { Reason::Recent };

@@ -18,8 +18,8 @@ use crate::domain::conversation::{Actor, Atom, Mark, MarkKind, Role};
 use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::plan::{BlockedRemedy, Reason};
 use crate::domain::planning::{
-    Anchor, Basis, Block, Budget, Candidate, CoveredTurn, Form, Gap, Item, Layout, MessageInput, Mode, Offer,
-    OfferLimit, PlanInput, PolicySpec, RequestShape, Row, RowKind, Section, SendBarrier, Source, SummaryInput,
+    Adaptive, Anchor, Basis, Block, Budget, Candidate, CoveredTurn, Form, Gap, Item, Layout, MessageInput, Milli, Mode,
+    Offer, OfferLimit, PlanInput, PolicySpec, RequestShape, Row, RowKind, Section, SendBarrier, Source, SummaryInput,
     TurnFacts, TurnInput, TurnSelection, Verdict,
 };
 use proptest::prelude::*;
@@ -597,6 +597,33 @@ fn summarize(input: &mut PlanInput, covered: &[bool], tokens: u32, named: bool) 
     input.covered = turns.map(|at| CoveredTurn { user: key(at, 0), tip: key(at, 2), by, lacks: false }).collect();
     let block = (Section::LaneSummary, RowKind::Summary, (text, tokens), "summary", Reason::Summary);
     input.blocks.push(Block::new(block.0, block.1, block.2, block.3, block.4));
+}
+
+proptest! {
+    #![proptest_config(cases(1_000))]
+
+    /// A policy by relevance leaves no turn of its window out that fits, also where marks displace a turn that it chose.
+    #[test]
+    fn a_policy_by_relevance_fills_its_target_beside_marks(
+        turns in prop::collection::vec([1_u32..90, 1_u32..60, 1_u32..60], 1..9),
+        marks in prop::collection::vec(prop::option::weighted(0.3, prop::bool::ANY), 9),
+        (base, room) in (50_u32..500, 50_u32..500),
+        shorten_tools: bool,
+    ) {
+        let adaptive =
+            Adaptive { base, lowest: Milli(1_000), highest: Milli(1_000), step: Milli(0), ..Adaptive::default() };
+        let policy = PolicySpec { choose: TurnSelection::Relevance, adaptive, shorten_tools, ..PolicySpec::default() };
+        let mut input = input(&turns, policy, room);
+        let kind = |pins: bool| if pins { MarkKind::Sticky } else { MarkKind::IncludeOnce };
+        input.marks = (0..turns.len()).filter_map(|at| marks[at].map(|pins| mark(atom(at), kind(pins)))).collect();
+        let Ok(admitted) = admit::admit(&input) else { return Ok(()) };
+        for at in (admitted.window.start..turns.len()).filter(|at| marks[*at].is_none()) {
+            let is_over = matches!(admitted.choice.reason(at), Some(Reason::SoftTarget { .. }));
+            let needs = turn_cost(&input.turns[at], window::shortest_form(&input), &admitted.marks);
+            let left = base.min(room).saturating_sub(admitted.total);
+            prop_assert!(!is_over || needs > left, "turn {at} takes {needs} of {left}");
+        }
+    }
 }
 
 fn selection() -> impl Strategy<Value = TurnSelection> {

@@ -6,10 +6,12 @@
 //! "Centroid-based summarization of multiple documents"), plus bonuses for cue words and for a person's own words, plus
 //! one for each required fact that no chosen sentence contains yet. Sentences are chosen greedily by score over the
 //! square root of their tokens (Lin and Bilmes, 2010, "Multi-document summarization via budgeted maximization of
-//! submodular functions"). Near duplicates of a chosen sentence are skipped. The same sources give the same text.
+//! submodular functions"). A sentence that repeats a chosen one is skipped. Of sentences that
+//! differ only in numbers or a negation, the last is chosen, because it replaces the others. The same sources give the same
+//! text.
 
 use super::anchors;
-use super::text::{SentencePlace, contains_phrase, content_words, sentences, spaced};
+use super::text::{SentencePlace, contains_phrase, content_words, sentences, spaced, words};
 use crate::domain::base::named_enum::named_enum;
 use crate::domain::conversation::Role;
 use crate::domain::conversation::memory::one_line;
@@ -18,13 +20,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 
 /// The version of the method; changes when its texts change.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Minimum content words of a sentence.
 const MIN_WORDS: usize = 3;
 const MAX_CHARS: usize = 360;
-/// Share of common words above which two sentences are duplicates.
-const DUPLICATE_SHARE: f64 = 0.6;
+/// Share of common words above which two sentences are alike.
+const ALIKE_SHARE: f64 = 0.6;
 /// Bonus for a fact that no chosen sentence contains yet (0.12 to 0.5 were tried).
 const NEW_FACT_BONUS: f64 = 0.3;
 
@@ -84,7 +86,10 @@ struct Unit<'a> {
     is_cued: bool,
     /// Whether it is the first sentence of an answer.
     is_first: bool,
+    /// Its content words without its values.
     words: BTreeSet<usize>,
+    /// Its numbers and negations.
+    values: BTreeSet<String>,
     /// Indices of the required facts it contains.
     anchors: Vec<usize>,
     score: f64,
@@ -113,15 +118,25 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
             queue.push((now, Reverse(at)));
             continue;
         }
-        let heading = if parts.contains(&unit.part) { 0 } else { count(&format!("\n{}\n", unit.part.heading())) };
-        let cost = heading + costs[at];
-        if cost > room || chosen.iter().any(|other| are_duplicates(&units[*other], unit)) {
+        if chosen.iter().any(|other| *other == at || is_redundant(&units, (*other, at))) {
             continue;
         }
-        room -= cost;
-        parts.insert(unit.part);
-        covered.extend(&unit.anchors);
-        chosen.push(at);
+        // The last sentence of those that are alike goes first: it says what holds now.
+        let later = || (at + 1..units.len()).rev().filter(|later| !chosen.contains(later));
+        let last = |likeness| later().find(|later| alike(unit, &units[*later]) == Some(likeness));
+        let last = last(Likeness::Updates).or_else(|| last(Likeness::Differs));
+        for at in last.into_iter().chain([at]) {
+            let unit = &units[at];
+            let heading = if parts.contains(&unit.part) { 0 } else { count(&format!("\n{}\n", unit.part.heading())) };
+            let cost = heading + costs[at];
+            if cost > room || chosen.iter().any(|other| is_redundant(&units, (*other, at))) {
+                continue;
+            }
+            room -= cost;
+            parts.insert(unit.part);
+            covered.extend(&unit.anchors);
+            chosen.push(at);
+        }
     }
     if chosen.is_empty() {
         return String::new();
@@ -185,6 +200,7 @@ fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
                     is_cued: cued && !always_kept,
                     is_first: index == 0 && message.role == Role::Assistant,
                     words: BTreeSet::new(),
+                    values: BTreeSet::new(),
                     anchors: Vec::new(),
                     score: if cued { 0.25 } else { 0.0 },
                 });
@@ -262,14 +278,51 @@ fn score(units: &mut [Unit<'_>]) {
         }
         unit.anchors.sort_unstable();
         unit.anchors.dedup();
-        unit.words = counts.keys().copied().collect();
+        unit.values = words(unit.text).filter(|word| is_value(word)).collect();
+        unit.words = content_words(unit.text).filter(|word| !is_value(word)).map(|word| ids[&word]).collect();
     }
 }
 
-fn are_duplicates(a: &Unit<'_>, b: &Unit<'_>) -> bool {
-    let both = a.words.intersection(&b.words).count() as f64;
-    let either = a.words.union(&b.words).count().max(1) as f64;
-    both / either > DUPLICATE_SHARE
+/// Returns whether a word in lower case is a number or a negation.
+fn is_value(word: &str) -> bool {
+    word.contains(char::is_numeric)
+        || matches!(word, "no" | "not" | "never" | "none" | "nothing" | "without" | "cannot")
+        || word.ends_with("n't")
+}
+
+/// How two sentences are alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Likeness {
+    /// One says nothing that the other lacks.
+    Repeats,
+    /// They differ only in numbers or a negation.
+    Updates,
+    /// Each has words that the other lacks, such as names.
+    Differs,
+}
+
+/// Returns how two sentences are alike; `None` if they share few words.
+fn alike(a: &Unit<'_>, b: &Unit<'_>) -> Option<Likeness> {
+    let both = a.words.intersection(&b.words).count();
+    let either = a.words.union(&b.words).count().max(1);
+    if both as f64 / either as f64 <= ALIKE_SHARE {
+        return None;
+    }
+    let is_part = both == a.words.len().min(b.words.len());
+    Some(match (is_part, a.values == b.values) {
+        (true, true) => Likeness::Repeats,
+        (true, false) => Likeness::Updates,
+        (false, _) => Likeness::Differs,
+    })
+}
+
+/// Returns whether a sentence, the second, need not be added to a chosen one.
+fn is_redundant(units: &[Unit<'_>], (chosen, other): (usize, usize)) -> bool {
+    match alike(&units[chosen], &units[other]) {
+        Some(Likeness::Repeats) => true,
+        Some(Likeness::Updates) => other < chosen,
+        Some(Likeness::Differs) | None => false,
+    }
 }
 
 #[cfg(test)]
@@ -352,6 +405,31 @@ mod tests {
         for wanted in ["60x60", "14. März", "4,1 Prozent"] {
             assert!(text.contains(wanted), "{wanted} in {text}");
         }
+    }
+
+    /// A later sentence with another number or a negation replaces an earlier one; a sentence about something else does not.
+    #[test]
+    fn later_values_replace_earlier_ones() {
+        let said = [
+            "We agreed that the kiosk printer timeout is 30 seconds.",
+            "We agreed that the kiosk printer can keep its cable.",
+            "We agreed that the kiosk printer timeout is 45 seconds.",
+            "We agreed that the kiosk scanner timeout is 12 seconds.",
+            "We agreed that the kiosk printer cannot keep its cable.",
+            "We agreed that the kiosk scanner timeout is 12 seconds.",
+        ];
+        let turns: Vec<SourceTurn> = (1..)
+            .zip(said)
+            .map(|(number, said)| turn(number, &[message(Role::User, "And now?"), message(Role::Assistant, said)]))
+            .collect();
+        let text = extract(&turns, 400, &approximate);
+        let kept: Vec<usize> =
+            (0..said.len()).filter(|at| text.contains(&format!("[turn {}] {}", at + 1, said[*at]))).collect();
+        assert!(kept == [2, 3, 4] || kept == [2, 4, 5], "{text}");
+        // With room for one line, the current value is in it.
+        let short =
+            (20..400).map(|target| extract(&turns[..3], target, &approximate)).find(|text| text.contains("timeout"));
+        assert!(short.unwrap().contains("45 seconds"));
     }
 
     /// A sentence gains more for new facts and less for length.

@@ -18,6 +18,7 @@ use crate::engine::core::{Core, content};
 use crate::engine::indexing::messages::searchable;
 use crate::engine::plans::edited::raw_request;
 use crate::engine::plans::input_builder::Contents;
+use crate::engine::plans::instructions::instructions_text;
 use crate::engine::plans::labels::{card_text, quote_text, state_text};
 use crate::engine::plans::sources::summaries::all_texts;
 use crate::engine::plans::worker::{Solved, Stored};
@@ -253,7 +254,27 @@ fn restored_block(store: &Store, row: &Row, session: &Session, contents: &Conten
             let Some(head) = row.source.message.and_then(|id| session.tree.get(id)) else { return Ok(None) };
             Ok(Some(quote_text(head, &content(store, head.id)?)))
         }
-        _ => Ok(None),
+        RowKind::Message => {
+            let Some(head) = row.source.message.and_then(|id| session.tree.get(id)) else { return Ok(None) };
+            Ok(instructions_text(head, &content(store, head.id)?))
+        }
+        // Their texts are stored with the plan.
+        RowKind::Card
+        | RowKind::Text
+        | RowKind::State
+        | RowKind::Note
+        | RowKind::Preamble
+        | RowKind::Turn
+        | RowKind::Summary
+        | RowKind::Range
+        | RowKind::Part
+        | RowKind::Search
+        | RowKind::Memory
+        | RowKind::Request
+        | RowKind::Rules
+        | RowKind::Skills
+        | RowKind::Module
+        | RowKind::Code => Ok(None),
     }
 }
 

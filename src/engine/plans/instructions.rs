@@ -6,9 +6,16 @@
 use super::input::InputAssembly;
 use crate::context::render::render_forms;
 use crate::domain::base::Failure;
-use crate::domain::conversation::{Atom, MarkKind, NodeHead};
+use crate::domain::conversation::{Atom, Content, MarkKind, NodeHead};
 use crate::domain::planning::plan::Reason;
 use crate::domain::planning::{Block, OmittedItem, RowKind, Section, SendBarrier};
+
+/// Returns the text of instructions in the conversation as it is sent; `None` if they are empty.
+pub(crate) fn instructions_text(head: &NodeHead, content: &Content) -> Option<String> {
+    let body = content.plain_text();
+    let label = if head.imported { "Instructions of the imported conversation" } else { "Instructions of the user" };
+    Some(body.trim()).filter(|body| !body.is_empty()).map(|body| render_forms::block(label, body))
+}
 
 impl InputAssembly<'_> {
     /// Returns the instructions in the conversation as blocks, and adds excluded ones as omitted items.
@@ -17,13 +24,7 @@ impl InputAssembly<'_> {
         let mut blocks = Vec::new();
         for head in &snapshot.instructions {
             let Some(content) = self.builder.content(head.key, Some(head.id))? else { continue };
-            let body = content.plain_text();
-            if body.trim().is_empty() {
-                continue;
-            }
-            let label =
-                if head.imported { "Instructions of the imported conversation" } else { "Instructions of the user" };
-            let text = render_forms::block(label, body.trim());
+            let Some(text) = instructions_text(head, &content) else { continue };
             let atom = Atom::Message { node: head.key };
             let mut marks = snapshot.marks.iter().filter(|mark| mark.target == atom);
             let once = head.imported && marks.clone().all(|mark| mark.kind == MarkKind::IncludeOnce);

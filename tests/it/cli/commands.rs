@@ -574,6 +574,20 @@ fn a_printed_replay_sends_nothing() {
     assert_eq!(String::from_utf8_lossy(&server.requests()[asked].body), body);
 }
 
+/// A call that contained instructions of the conversation, a person's or imported ones, can be replayed.
+#[test]
+fn calls_with_instructions_of_the_conversation_are_replayed() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    home.ok(&["ask", "one"]);
+    home.ok(&["add", "system", "Answer in verse."]);
+    home.ok(&["ask", "two"]);
+    let sent = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
+    assert!(sent.contains("Answer in verse."), "{sent}");
+    assert_eq!(home.ok(&["replay", "last", "--request"]), sent);
+    assert_eq!(home.json(&["replay", "last", "--dry-run"])["same"], true);
+}
+
 #[test]
 fn calls_are_named_by_turn_and_items_by_range() {
     let server = server();
