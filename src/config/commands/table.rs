@@ -44,7 +44,7 @@ impl Row {
 
     /// Returns the group under which menus list the row.
     pub fn group(&self) -> ActionGroup {
-        if let Some(action) = Action::from_name(&self.name) {
+        if let Some(action) = Action::from_name(&self.name).filter(|action| action.name() == self.name) {
             return action.group();
         }
         let means =

@@ -75,7 +75,7 @@ actions! {
         Favourite guarded "favorite" "Star or unstar the message.",
         Labels free "labels" "List labeled and starred messages.",
         Interrupt free "interrupt" "Stop the answer; the text received so far is kept.",
-        Clear free "clear" "Clear the message; an answer that is arriving stops first. Press twice to quit.",
+        Clear free "clear-message" "Clear the message; an answer that is arriving stops first. Press twice to quit.",
         Edit guarded "edit" "Edit your message as a new version; the old version stays.",
         Regenerate guarded "regenerate" "Regenerate the answer; the old answer stays.",
         Continue guarded "continue" "Continue a truncated answer.",
@@ -263,6 +263,7 @@ actions! {
 /// The names of actions in earlier versions, which still work.
 const EARLIER_NAMES: &[(&str, Action)] = &[
     ("capsules", Action::SummaryList),
+    ("clear", Action::Clear),
     ("edit-thing", Action::EditText),
     ("favourite", Action::Favourite),
     ("renew-thing", Action::RewriteModule),

@@ -6,7 +6,12 @@ use std::borrow::Cow;
 
 /// Returns the beginning of a message without Markdown marks; that of a tool's result verbatim.
 pub fn beginning(head: &NodeHead) -> Cow<'_, str> {
-    if head.role == Role::Tool { Cow::Borrowed(&head.preview) } else { line(&head.preview) }
+    words_of(head, &head.preview)
+}
+
+/// Returns the first words of a message, which are given, in the same form.
+pub fn words_of<'a>(head: &NodeHead, words: &'a str) -> Cow<'a, str> {
+    if head.role == Role::Tool { Cow::Borrowed(words) } else { line(words) }
 }
 
 /// Returns a line without the Markdown marks of headings, lists, quotes, emphasis, code, and links, but with their

@@ -223,17 +223,22 @@ impl NodeHead {
 
     /// Returns the first words of `text` on one line of at most 100 characters.
     pub fn preview_of(text: &str) -> String {
+        Self::first_words(text, PREVIEW_CHARS)
+    }
+
+    /// Returns the first words of `text` on one line of at most `most` characters.
+    pub fn first_words(text: &str, most: usize) -> String {
         let mut line = String::new();
         for word in text.split_whitespace() {
             if !line.is_empty() {
                 line.push(' ');
             }
-            line.extend(word.chars().take(PREVIEW_CHARS));
-            if line.chars().count() >= PREVIEW_CHARS {
+            line.extend(word.chars().take(most));
+            if line.chars().count() >= most {
                 break;
             }
         }
-        line.chars().take(PREVIEW_CHARS).collect()
+        line.chars().take(most).collect()
     }
 }
 

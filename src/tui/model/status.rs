@@ -2,7 +2,9 @@
 //! Not for: questions (`screens::question`).
 
 use crate::config::commands::read::slashed;
+use ratatui::layout::Rect;
 use std::any::TypeId;
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 /// Topic: older messages are being indexed.
@@ -54,6 +56,8 @@ pub struct Status {
     messages: VecDeque<StatusMessage>,
     /// How many of the newest messages are not yet assigned to a screen.
     unplaced: usize,
+    /// The rows of the current notice over the screen that is being drawn; empty if the screen placed none.
+    pub place: Cell<Rect>,
 }
 
 impl Status {

@@ -41,7 +41,9 @@ pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
                 streak = 0;
             }
             let msgs = match event {
-                Event::Paste(text) => paste_messages(text),
+                Event::Paste(text) => {
+                    paste_messages(text, &mut |patience| read_ahead.pop_front().or_else(|| more(patience)))
+                }
                 Event::Key(key) if background::may_begin(key) => {
                     match background::read_answer(key, &mut |patience| {
                         read_ahead.pop_front().or_else(|| more(patience))
@@ -123,30 +125,25 @@ fn wait_while_paused() {
     gate.resting = false;
 }
 
-/// Reads the rest of a paste. A pasted text that contains the end mark of pastes arrives as a paste followed by keys;
-/// nobody types that fast, so keys that follow immediately belong to the paste. A single key is a key, since scripts
-/// press Enter that way.
-fn paste_messages(text: String) -> Vec<Msg> {
-    let (mut msgs, mut rest, mut keys, mut only) = (vec![Msg::Input(Input::Paste(text))], String::new(), 0_usize, None);
-    while event::poll(BURST_GAP).unwrap_or(false) {
-        match event::read() {
-            Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                keys += 1;
-                rest.extend(character(key));
-                only = Some(key);
+/// Reads the keys that follow a paste immediately. A pasted text that contains the end mark of pastes arrives as a paste
+/// followed by keys; nobody types that fast, so such keys are a second paste. They are not joined to the first, whose
+/// fold contains exactly the pasted text. A single key is a key, since scripts press Enter that way.
+fn paste_messages(text: String, more: &mut dyn FnMut(Duration) -> Option<Event>) -> Vec<Msg> {
+    let paste = |text: String| Some(text).filter(|text| !text.is_empty()).map(|text| Msg::Input(Input::Paste(text)));
+    let is_press = |event: &Event| matches!(event, Event::Key(key) if key.kind != KeyEventKind::Release);
+    let events: Vec<Event> = std::iter::from_fn(|| more(BURST_GAP)).collect();
+    let is_single = events.iter().filter(|event| is_press(event)).count() == 1;
+    let (mut msgs, mut rest) = (vec![Msg::Input(Input::Paste(text))], String::new());
+    for event in events {
+        match event {
+            Event::Key(key) if is_press(&event) && !is_single => rest.extend(character(key)),
+            event => {
+                msgs.extend(paste(std::mem::take(&mut rest)));
+                msgs.extend(message(event));
             }
-            Ok(event) => msgs.extend(message(event)),
-            Err(_) => break,
         }
     }
-    match only {
-        Some(key) if keys == 1 => msgs.extend(message(Event::Key(key))),
-        _ if rest.is_empty() => {}
-        _ => match msgs.first_mut() {
-            Some(Msg::Input(Input::Paste(first))) => first.push_str(&rest),
-            _ => msgs.push(Msg::Input(Input::Paste(rest))),
-        },
-    }
+    msgs.extend(paste(rest));
     msgs
 }
 
@@ -294,6 +291,10 @@ mod tests {
 
     /// Formats the messages of a burst, pastes in brackets.
     fn formatted(text: &str, streak: usize) -> String {
+        in_brackets(burst_messages(&keys(text), streak))
+    }
+
+    fn in_brackets(msgs: Vec<Msg>) -> String {
         let word = |msg: Msg| match msg {
             Msg::Input(Input::Paste(text)) => format!("[{text}]"),
             Msg::Input(Input::Key(chord)) => match chord.key {
@@ -303,7 +304,21 @@ mod tests {
             },
             other => format!("{other:?}"),
         };
-        burst_messages(&keys(text), streak).into_iter().map(word).collect()
+        msgs.into_iter().map(word).collect()
+    }
+
+    #[test]
+    fn keys_right_after_a_paste_are_a_paste_of_their_own() {
+        let after = |events: Vec<Event>| {
+            let mut events = events.into_iter();
+            in_brackets(paste_messages("pasted".into(), &mut |_| events.next()))
+        };
+        let typed = |text: &str| keys(text).into_iter().map(Event::Key);
+        assert_eq!(after(typed(" and\rtyped").collect()), "[pasted][ and\ntyped]");
+        assert_eq!(after(typed("\r").collect()), "[pasted]⏎", "a single key is a key");
+        let others = [Event::Paste("next".into()), Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE))];
+        assert_eq!(after(typed("a").chain(others).chain(typed("b")).collect()), "[pasted][a][next][b]");
+        assert_eq!(after(Vec::new()), "[pasted]");
     }
 
     #[test]

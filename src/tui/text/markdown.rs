@@ -217,15 +217,22 @@ impl GrowingText {
         self.open = Rc::new(rows);
     }
 
-    /// Where the last row begins in the text, if the row is prose without markup, which has the same rows in a text that
-    /// begins there. Its first word is complete, so the rows before it stay.
+    /// Where the last row begins in the text, if the row is prose without other markup than code spans, which has the
+    /// same rows in a text that begins there. Its first word is complete, so the rows before it stay.
     fn last_prose_row(&self, text: &str, rows: &[Line]) -> Option<usize> {
         let [_, .., last] = rows else { return None };
-        let [piece] = last.pieces.as_slice() else { return None };
-        let row = piece.text.trim_end();
-        let is_prose = piece.ink == self.ink && piece.link.is_none() && row.starts_with(char::is_alphabetic);
-        let has_words = row.split_word_bounds().nth(2).is_some();
-        text.trim_end().strip_suffix(row).filter(|_| is_prose && has_words).map(str::len)
+        let mut row = String::new();
+        for piece in &last.pieces {
+            match piece.ink {
+                ink if ink == self.ink && piece.link.is_none() => row.push_str(&piece.text),
+                Ink::Code => row.extend(["`", &piece.text, "`"]),
+                _ => return None,
+            }
+        }
+        let is_prose = row.starts_with(|c: char| c.is_alphabetic() || c == '`');
+        let has_words = last.plain().trim_end().split_word_bounds().nth(2).is_some();
+        let before = text.trim_end().strip_suffix(row.trim_end()).filter(|_| is_prose && has_words)?;
+        (!ends_in_code(before)).then_some(before.len())
     }
 
     fn draw(&self, text: &str, part: Range<usize>) -> Vec<Line> {
@@ -258,6 +265,21 @@ impl GrowingText {
             rows.extend(wrapped(Safe::text(text).as_str(), self.room, Ink::Dim));
         }
     }
+}
+
+/// Whether a text ends inside a code span that may still be closed.
+fn ends_in_code(text: &str) -> bool {
+    let mut open: Option<(usize, usize)> = None;
+    let mut at = 0;
+    while let Some(begin) = text[at..].find('`').map(|begin| at + begin) {
+        at = text.len() - text[begin..].trim_start_matches('`').len();
+        open = match open {
+            Some((_, marks)) if marks == at - begin => None,
+            None => Some((begin, at - begin)),
+            other @ Some(_) => other,
+        };
+    }
+    open.is_some_and(|(begin, _)| text.len() - begin < MAX_OPEN_BYTES)
 }
 
 /// The offsets of a text's outermost blocks.
@@ -488,6 +510,29 @@ mod tests {
             let shown: Vec<String> = growing.done.iter().chain(growing.open.iter()).map(Line::plain).collect();
             assert!(shown == wrap::rows(text.trim_end(), room, 0), "the rows of the whole line, {room} columns wide");
             assert!(plain(&text, room) == shown);
+        }
+    }
+
+    #[test]
+    fn a_long_line_with_code_spans_is_not_laid_out_again() {
+        let bits = ["`word`", "and", "`one two three four five`", "(`x`)", "`a`b"];
+        let text = (0..12_000).map(|n| bits[n * 3 % 5]).collect::<Vec<_>>().join(" ");
+        let code = |rows: &mut dyn Iterator<Item = &Line>| {
+            let pieces = rows.flat_map(|row| row.pieces.clone()).filter(|piece| piece.ink == Ink::Code);
+            pieces.map(|piece| piece.text).collect::<String>().replace(' ', "")
+        };
+        for room in [12, 60] {
+            let mut growing = GrowingText::new(room, Ink::Text, MarkdownStyle::default());
+            for end in (0..text.len()).step_by(97).chain([text.len()]) {
+                growing.feed(&text[..end]);
+                let open: usize = growing.open.iter().map(|row| row.plain().len()).sum();
+                assert!(open <= 2 * MAX_OPEN_BYTES, "{open} bytes are laid out again at {end}");
+            }
+            let rows = || growing.done.iter().chain(growing.open.iter());
+            let shown: Vec<String> = rows().map(Line::plain).collect();
+            assert!(shown == wrap::rows(&text.replace('`', ""), room, 0), "the rows of the whole line");
+            let spans: String = text.split('`').skip(1).step_by(2).collect();
+            assert!(code(&mut rows()) == spans.replace(' ', ""), "what is code stays code");
         }
     }
 

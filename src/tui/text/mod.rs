@@ -156,6 +156,20 @@ pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
     out + tail
 }
 
+/// Sanitizes the beginning of a text and cuts it to at most `room` columns, with `ellipsis` where it was cut, and also if
+/// the text is not `whole`. It is cut after a word, unless half of the room would stay empty.
+pub fn fit_words(raw: &str, is_whole: bool, room: usize, ellipsis: &str) -> String {
+    let safe = fit(raw, usize::MAX, ellipsis);
+    if is_whole && width(&safe) <= room {
+        return safe;
+    }
+    let tail = if width(ellipsis) <= room { ellipsis } else { "" };
+    let cut = fit(&safe, room - width(tail), "");
+    let ends_word = safe[cut.len()..].starts_with(' ');
+    let end = cut.rfind(' ').filter(|at| !ends_word && width(&cut[..*at]) * 2 >= room);
+    format!("{}{tail}", cut[..end.unwrap_or(cut.len())].trim_end())
+}
+
 /// The first of the parts that `separator` joins, as many as fit in `room` columns, but at least one.
 pub fn first_parts<'a>(mut parts: &'a str, separator: &str, room: usize) -> &'a str {
     while width(parts) > room
@@ -274,6 +288,16 @@ mod tests {
         assert_eq!(fit("[TITLE…]", 9, "..."), "[TITLE...");
         assert_eq!(fit("abcdef", 2, "..."), "ab");
         assert_eq!(fit("a\x1b[31m", 20, "…"), "a⟨U+001B⟩[31m");
+    }
+
+    #[test]
+    fn words_are_left_out_whole() {
+        let text = "one two three";
+        let fitted = [13, 12, 8, 4].map(|room| fit_words(text, true, room, "…"));
+        assert_eq!(fitted, [text, "one two…", "one two…", "one…"]);
+        assert_eq!(fit_words("one tw", false, 20, "…"), "one tw…", "no word is left out for a few columns");
+        assert_eq!(fit_words("one two thr", false, 14, "..."), "one two...");
+        assert_eq!([fit_words("日本語の文", true, 6, "…"), fit_words("abc", true, 0, "…")], ["日本…", ""]);
     }
 
     #[test]

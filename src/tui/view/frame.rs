@@ -86,7 +86,9 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
     let mut screens = std::mem::take(&mut model.layers);
     for (at, screen) in screens.iter_mut().enumerate().skip(full.unwrap_or(0)) {
         let area = foot.filter(|foot| foot.at == at).map_or(area, |foot| foot.place);
-        wanted.extend(screen.view(&ViewContext { theme, model }, cache, area, buf));
+        let view = ViewContext { theme, model };
+        wanted.extend(screen.view(&view, cache, area, buf));
+        chat::view::notice::draw_over(&view, buf);
     }
     model.layers = screens;
     screens::help::view_next_keys::draw(&ViewContext { theme, model }, area, buf);

@@ -29,6 +29,12 @@ impl History {
         self.texts.push(text.clone());
     }
 
+    /// The newest message with this text, as it is sent: without a slash that only says that the text is no command.
+    pub fn newest_with(&self, text: &str) -> Option<&Arc<str>> {
+        let begin = |stored: &str| usize::from(stored.starts_with("//"));
+        self.texts.iter().rev().find(|stored| same_text(&stored[begin(stored)..], text))
+    }
+
     /// Inserts earlier messages, oldest first, before the messages of this run of the program, which may be among them.
     pub fn seed(&mut self, earlier: impl Iterator<Item = Arc<str>>) {
         let own = std::mem::take(&mut self.texts);

@@ -105,15 +105,6 @@ impl Queue {
         let held = self.of(branch).iter().any(|queued| queued.state == QueueState::Held);
         held.then(|| self.reasons.get(&branch).map_or("", String::as_str))
     }
-
-    /// The texts of a branch's queued messages, joined by empty lines.
-    pub fn text(&self, branch: BranchId) -> Arc<str> {
-        match self.of(branch) {
-            [] => Arc::from(""),
-            [one] => one.draft.text.clone(),
-            all => Arc::from(all.iter().map(|queued| &*queued.draft.text).collect::<Vec<_>>().join("\n\n")),
-        }
-    }
 }
 
 fn same(a: &Draft, b: &Draft) -> bool {
@@ -129,12 +120,13 @@ pub struct DraftSaveTime {
     pub due: Option<u64>,
 }
 
-/// Joins queued messages and the draft, as they are saved for a restart.
+/// Joins queued messages and the draft by an empty line.
 pub fn joined(line: &Arc<str>, written: &Arc<str>) -> Arc<str> {
     match (line.is_empty(), written.is_empty()) {
         (true, _) => written.clone(),
         (_, true) => line.clone(),
-        (false, false) => Arc::from(format!("{line}\n\n{written}")),
+        // After another text, no second slash has to say that the text is no command.
+        (false, false) => Arc::from(format!("{line}\n\n{}", &written[usize::from(written.starts_with("//"))..])),
     }
 }
 
@@ -161,12 +153,12 @@ mod tests {
         queue.hold(branch, "the call failed");
         assert_eq!(queue.held(branch), Some("the call failed"));
         assert_eq!(queue.next(branch, false), None);
-        assert_eq!(&*queue.text(branch), "two");
+        assert_eq!(queue.of(branch).len(), 1);
         assert_eq!(queue.next(branch, true), Some(draft("two")));
         assert_eq!(queue.unqueue_last(branch), None, "it is on its way");
         assert_eq!(queue.held(branch), None);
         queue.put_back(branch, draft("zero"), "the call failed");
-        assert_eq!((&*queue.text(branch), queue.held(branch)), ("zero\n\ntwo", Some("the call failed")));
+        assert_eq!((queue.of(branch).len(), queue.held(branch)), (2, Some("the call failed")));
         assert_eq!(queue.next(branch, true), Some(draft("zero")));
         assert!(queue.remove_sent(branch, &draft("zero")));
         assert_eq!(queue.next(branch, false), Some(draft("two")), "the others follow");

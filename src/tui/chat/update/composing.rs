@@ -94,7 +94,8 @@ fn save_failed(model: &mut Model, failure: &Failure) {
 
 /// The unsent text of a branch: its queued messages and its draft.
 pub(crate) fn unsent(model: &Model, branch: BranchId, written: &Arc<str>) -> Arc<str> {
-    joined(&model.queue.text(branch), written)
+    let queued = model.queue.of(branch).iter().map(|queued| model.composer.as_saved(&queued.draft.text));
+    joined(&queued.reduce(|all, next| joined(&all, &next)).unwrap_or_default(), written)
 }
 
 fn save_draft(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>) {

@@ -83,9 +83,7 @@ pub(crate) fn unqueue_last(model: &mut Model) -> bool {
         return false;
     }
     let Some(draft) = model.queue.unqueue_last(branch) else { return false };
-    let written = model.composer.text();
-    let text = if written.trim().is_empty() { draft.text.to_string() } else { format!("{}\n\n{written}", draft.text) };
-    model.composer.replace(&text, DraftKind::Message);
+    model.composer.take_back(&draft.text);
     model.composer.search = draft.search;
     model.focus = Focus::Composer;
     model.plan.touch(model.now);
@@ -130,7 +128,7 @@ pub(crate) fn take_back(model: &mut Model, branch: BranchId, draft: Draft) -> Op
         match draft.kind {
             DraftKind::Edit(node) => model.composer.begin_edit(node, &draft.text),
             DraftKind::Message | DraftKind::Regenerate(_) | DraftKind::Continue(_) => {
-                model.composer.set(&draft.text, DraftKind::Message);
+                model.composer.take_back(&draft.text);
             }
         }
         return None;

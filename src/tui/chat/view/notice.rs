@@ -12,6 +12,8 @@ use crate::tui::view::prelude::*;
 const MAX_NOTICE_ROWS: u16 = 4;
 /// The most rows of a notice while a call needs approval.
 const MAX_NOTICE_ROWS_BESIDE_APPROVAL: u16 = 2;
+/// The most rows of a notice over a screen that covers the chat.
+const MAX_ROWS_OVER: u16 = 2;
 /// A screen over the chat keeps a row free for notices if its area has more rows than this.
 const MAX_HEIGHT_LOW: u16 = 12;
 /// From this width on, the number of other notices stands in full words.
@@ -60,19 +62,24 @@ impl ViewContext<'_> {
     /// Draws a screen that covers the terminal, as [`Self::screen`] does, with the current notice at the bottom. Returns the
     /// area above the notice.
     pub(crate) fn full_screen(&self, title: Line, keys: Line, area: Rect, buf: &mut Buffer) -> Rect {
-        let inside = self.screen(title, keys, area, buf);
-        above(self, inside, buf)
+        above(self, self.screen(title, keys, area, buf))
     }
 }
 
-/// Draws the current notice on the lowest row of a screen's area, which is kept free for notices; a longer notice also
-/// covers the line of keys below. On a low screen, the notice only covers the keys. Returns the area above the notice.
-pub(crate) fn above(view: &ViewContext<'_>, inside: Rect, buf: &mut Buffer) -> Rect {
+/// Places the current notice on the lowest row of a screen's area, which is kept free for notices; a longer notice also
+/// covers the row above. On a low screen, the notice covers the line of keys below the area. [`draw_over`] draws the
+/// notice. Returns the area above the free row.
+pub(crate) fn above(view: &ViewContext<'_>, inside: Rect) -> Rect {
     let above = without_notice(inside);
-    let most = inside.height - above.height + 1;
-    let rows = u16::try_from(wrapped(view.model, inside.width).len()).unwrap_or(u16::MAX);
-    draw(view, Rect { y: above.bottom(), height: rows.min(most), ..inside }, buf);
+    let (bottom, most) = if above == inside { (inside.bottom() + 1, 1) } else { (inside.bottom(), MAX_ROWS_OVER) };
+    let rows = u16::try_from(wrapped(view.model, inside.width).len()).unwrap_or(u16::MAX).min(most);
+    view.model.status.place.set(Rect { y: bottom - rows, height: rows, ..inside });
     above
+}
+
+/// Draws the current notice over a screen that placed it.
+pub(crate) fn draw_over(view: &ViewContext<'_>, buf: &mut Buffer) {
+    draw(view, view.model.status.place.take(), buf);
 }
 
 /// A screen's area without the row for notices.

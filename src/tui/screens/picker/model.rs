@@ -176,16 +176,16 @@ impl Picker {
     }
 
     /// Creates the list of all actions: `recent` ones first, then the others by group, then the commands that have no
-    /// action of the same name, then the actions that work only on other screens than `here`. Each is shown as it is typed after a slash. The action `clear` is shown without one,
-    /// because `/clear` begins a session.
+    /// action of the same name, then the actions that work only on other screens than `here`. Each is shown as it is
+    /// typed after a slash.
     pub fn palette(keys: &Keymap, recent: &[Action], here: &[When]) -> Self {
         let commands = slash::names()
             .iter()
-            .filter(|row| Action::from_name(&row.name).is_none_or(|action| action == Action::Clear));
+            .filter(|row| Action::from_name(&row.name).is_none_or(|action| action.name() != row.name));
         let names = Action::ALL.iter().map(|action| action.name().len());
         let wide = names.chain(commands.clone().map(|row| row.name.len())).max().unwrap_or(0) + 1;
         let entry = |action: &Action| Entry {
-            label: format!("{:<wide$}  {}", slashed(*action), action.in_menus()),
+            label: format!("{:<wide$}  {}", format!("/{}", action.name()), action.in_menus()),
             detail: keys.key_of(*action).unwrap_or_default(),
             choice: Choice::Action(*action),
         };
@@ -256,11 +256,10 @@ impl Picker {
         };
         let mut found: Vec<Match> = self.entries.iter().enumerate().filter_map(fits).collect();
         let length = |at: usize| self.entries[at].label.split("  ").next().map_or(0, str::len);
-        // An action is chosen more often than a command with the same words, but `/clear` is a command.
+        // An action is chosen more often than a command with the same words.
         let is_command = |at: usize| matches!(self.entries[at].choice, Choice::Command(_));
         let late = |found: &Match| match found.rank {
-            Rank::Exact => !is_command(found.at),
-            Rank::Scattered => false,
+            Rank::Exact | Rank::Scattered => false,
             Rank::Name | Rank::Label | Rank::Sentence | Rank::Inside => is_command(found.at) || self.is_far(found.at),
         };
         found.sort_by_key(|one| (one.rank, late(one), std::cmp::Reverse(one.score), length(one.at), one.at));
@@ -301,12 +300,6 @@ struct Match {
     score: Score,
     /// The matching positions of the label.
     marks: Vec<usize>,
-}
-
-/// The name of an action as its entry shows it.
-fn slashed(action: Action) -> String {
-    let slash = if action == Action::Clear { "" } else { "/" };
-    format!("{slash}{}", action.name())
 }
 
 /// The name of an entry, without a slash.
@@ -454,8 +447,7 @@ mod tests {
                         panic!("{choice:?}");
                     };
                     assert_eq!(heading, expected, "{name}");
-                    let is_new = listed.insert(name) || name == Action::Clear.name();
-                    assert!(!short.is_empty() && is_new, "{name}");
+                    assert!(!short.is_empty() && listed.insert(name), "{name}");
                 }
             }
         }
@@ -463,6 +455,7 @@ mod tests {
         let mut all: HashSet<&str> = all.chain(slash::names().iter().map(|row| row.name.as_str())).collect();
         all.retain(|name| !listed.contains(name));
         assert!(all.is_empty(), "not listed: {all:?}");
+        assert_eq!(picker.entries.len(), slash::names().len(), "the list after a slash has as many");
         picker.filter = "fork".into();
         picker.apply_filter();
         assert!(picker.rows().iter().all(|row| matches!(row, PickerRow::Entry(_))), "a filtered list has no headings");

@@ -59,7 +59,7 @@ pub(crate) fn draw(
     }
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
     paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
-    let inside = notice::above(view, inside, buf);
+    let inside = notice::above(view, inside);
     head(view, overlay, inside, buf);
     let (list, pane) = split(overlay, inside);
     if let Some(found) = overlay.call().filter(|found| found.plan.is_err()) {

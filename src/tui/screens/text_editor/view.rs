@@ -14,7 +14,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mu
     let inside = view.screen(Line::of(Ink::Heading, &editor.title), keys, area, buf);
     // A notice of another screen is not about this text.
     let is_about_text = view.model.status.began_on(TypeId::of::<Editor>());
-    let inside = if is_about_text { notice::above(view, inside, buf) } else { notice::without_notice(inside) };
+    let inside = if is_about_text { notice::above(view, inside) } else { notice::without_notice(inside) };
     let fault =
         editor.fault.as_ref().map(|words| TextRows::plain(words, usize::from(inside.width).max(1), Ink::Danger));
     let rows = fault.unwrap_or_default();

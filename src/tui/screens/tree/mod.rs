@@ -18,8 +18,9 @@ impl Screen for TreeScreen {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.page = view::draw(view, self, area, buf);
-        Vec::new()
+        let (page, missing) = view::draw(view, self, area, buf);
+        self.page = page;
+        missing
     }
 
     fn page(&self) -> Option<usize> {

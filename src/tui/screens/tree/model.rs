@@ -3,13 +3,11 @@
 //! (`chat::model::branches`).
 
 use crate::domain::base::NodeId;
-use crate::domain::base::plain_text;
 use crate::domain::conversation::{Role, Slot, TagFilter, Tree};
 use crate::tui::model::list::ListCursor;
 use crate::tui::model::session::Session;
 pub use crate::tui::model::tree_rows::Row;
 use crate::tui::model::typed_line::TypedLine;
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// How many messages the filter checks per frame.
@@ -300,18 +298,8 @@ fn slots(tree: &Tree, from: Slot, last: Slot) -> impl Iterator<Item = Slot> + '_
     })
 }
 
-/// The title of a segment: the beginning of its first question, or else of its first message.
-pub fn title<'a>(tree: &'a Tree, row: &Row) -> Cow<'a, str> {
-    plain_text::beginning(tree.head(title_slot(tree, row)))
-}
-
-/// Whether the title is the message's whole text.
-pub fn is_title_complete(tree: &Tree, row: &Row) -> bool {
-    tree.head(title_slot(tree, row)).preview_is_whole()
-}
-
-/// The message that gives a segment its title.
-fn title_slot(tree: &Tree, row: &Row) -> Slot {
+/// The message whose beginning is the title of a segment: its first question, or else its first message.
+pub fn title_slot(tree: &Tree, row: &Row) -> Slot {
     let asked = slots(tree, row.first, row.last).take(4).find(|slot| tree.head(*slot).role == Role::User);
     asked.unwrap_or(row.first)
 }

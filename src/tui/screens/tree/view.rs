@@ -9,29 +9,31 @@
 //! ```
 //! Not for: building the segments (`tui::model::tree_rows`).
 
-use super::model::{Row, TreeScreen, is_title_complete, title};
-use crate::domain::base::Hash;
-use crate::domain::base::plain_text;
-use crate::domain::conversation::{Slot, Tag};
+use super::model::{Row, TreeScreen, title_slot};
+use crate::domain::base::{Hash, NodeId, plain_text};
+use crate::domain::conversation::{End, NodeHead, Role, Slot, Tag, state};
 use crate::tui::model::session::Session;
 use crate::tui::view::hints_line;
 use crate::tui::view::prelude::*;
 
 /// From this width on, the date is shown on the right.
 const DATED: u16 = 100;
+/// The content of a larger message is not loaded for its title.
+const MAX_TITLED_BYTES: u64 = 64 << 10;
 
-/// Draws the tree. Returns how many rows fit.
-pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf: &mut Buffer) -> usize {
+/// Draws the tree. Returns how many rows fit, and the messages whose contents the titles use.
+pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf: &mut Buffer) -> (usize, Vec<NodeId>) {
+    let mut titled = Vec::new();
     let Some(session) = &view.model.session else {
         paint::clear(area, buf);
-        return 1;
+        return (1, titled);
     };
     let room = usize::from(area.width.saturating_sub(6));
     let heading = format!("Tree of {}", session.card.title);
     let keys = hints(view, screen, usize::from(area.width));
     let inside = view.full_screen(paint::cut(view.theme, Ink::Heading, &heading, room), keys, area, buf);
     if inside.height < 3 {
-        return 1;
+        return (1, titled);
     }
     paint::pair(view.theme, &filter(view, session, screen), &facts(session, screen), Rect { height: 1, ..inside }, buf);
     let list = Rect { y: inside.y + 2, height: inside.height - 2, ..inside };
@@ -48,11 +50,11 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
     let pinned = session.tree_rows.pinned(session);
     for ((nth, line), place) in screen.shown.iter().enumerate().skip(from).zip(list.rows()) {
         let Some(row) = session.tree_rows.rows.get(line.row) else { continue };
-        one(view, session, screen, (row, line.hit, pinned.contains(&line.row)), place, buf);
+        titled.extend(one(view, session, screen, (row, line.hit, pinned.contains(&line.row)), place, buf));
         view.entry(place, nth, nth == screen.cursor, buf);
     }
     paint::thumb(view.theme, from, screen.shown.len(), page, list, buf);
-    page
+    (page, titled)
 }
 
 fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
@@ -104,6 +106,7 @@ fn facts(session: &Session, screen: &TreeScreen) -> Line {
     Line::of(Ink::Dim, &words)
 }
 
+/// Draws a row. Returns the message of its title if the row has room for more than the message's preview.
 fn one(
     view: &ViewContext<'_>,
     session: &Session,
@@ -111,7 +114,7 @@ fn one(
     (row, hit, pinned): (&Row, Option<Slot>, bool),
     area: Rect,
     buf: &mut Buffer,
-) {
+) -> Option<NodeId> {
     let glyphs = &view.theme.glyphs;
     let folded = screen.is_folded(&session.tree, row);
     let sign = if session.tree_rows.branches(row).iter().any(|id| view.model.live.contains_key(id)) {
@@ -137,12 +140,28 @@ fn one(
         paint::tag(view.theme, &mut label, &Tag { favourite: false, ..tag.clone() });
     }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2).max(4);
-    let shown = hit.map_or_else(|| title(&session.tree, row), |slot| plain_text::beginning(session.tree.head(slot)));
-    let whole =
-        hit.map_or_else(|| is_title_complete(&session.tree, row), |slot| session.tree.head(slot).preview_is_whole());
-    let shown = if whole { shown } else { format!("{shown}{}", glyphs.ellipsis).into() };
-    let words = text::fit(&shown, room, glyphs.ellipsis);
+    let head = session.tree.head(hit.unwrap_or_else(|| title_slot(&session.tree, row)));
+    let (words, is_missing) = title(view, head, room);
     paint::pair(view.theme, &label.with(ink, &words), &value, area, buf);
+    is_missing.then_some(head.id)
+}
+
+/// The beginning of a message in at most `room` columns, and whether the row has room for more than the message's
+/// preview. Until the message is loaded, the title is the preview.
+fn title(view: &ViewContext<'_>, head: &NodeHead, room: usize) -> (String, bool) {
+    let ellipsis = view.theme.glyphs.ellipsis;
+    let preview = plain_text::beginning(head);
+    let is_long = !head.preview_is_whole() && text::width(&preview) < room && head.bytes <= MAX_TITLED_BYTES;
+    let Some(node) = view.model.bodies.get(head.id).filter(|_| is_long) else {
+        return (text::fit_words(&preview, head.preview_is_whole(), room, ellipsis), is_long);
+    };
+    // Marks of Markdown are read, but not shown.
+    let most = room * 2;
+    let text = node.content.plain_text();
+    let text = if head.role == Role::Assistant { state::strip(&text, head.end == End::Complete) } else { text };
+    let words = NodeHead::first_words(&text, most);
+    let is_whole = words.chars().count() < most;
+    (text::fit_words(&plain_text::words_of(head, &words), is_whole, room, ellipsis), is_long)
 }
 
 /// The tags of a line: of the message that matches the filter, or else the first three of the segment.

@@ -11,7 +11,8 @@ use pleach::engine::api::{
     Answer, BranchRequest, CodeAct, Draft, Event, FileAct, FileList, Request, SessionEvent, ToolAnswer, ToolRequest,
     TurnEvent, TurnRequest,
 };
-use pleach::tui::chat::model::queue::QueueState;
+use pleach::tui::chat::model::queue::{Queue, QueueState};
+use pleach::tui::msg::{Input, Msg};
 
 fn asks(stage: &Stage) -> Vec<String> {
     let texts = stage.sent.iter().filter_map(|(_, request)| match request {
@@ -165,6 +166,40 @@ fn queued_message_returns_to_the_composer() {
     assert!(!stage.model.live[&MAIN].stopping, "the answer continues");
     stage.press("alt-q");
     assert!(stage.screen(100, 30).contains("No message is queued"));
+}
+
+/// A queued message that is taken back, or saved for a restart, has its folds, and so has the text after it.
+#[test]
+fn queued_messages_keep_their_folds() {
+    let mut stage = answering();
+    let long = "row\n".repeat(40);
+    let paste = || Msg::Input(Input::Paste(long.clone()));
+    stage.msg(paste());
+    stage.type_text("and answer");
+    let shown = stage.model.composer.first_line().to_owned();
+    stage.press("enter").type_text("//etc").press("enter");
+    assert!(stage.model.composer.is_empty() && stage.model.queue.of(MAIN).len() == 2);
+    stage.wait(2_000);
+    let saved = stage.sent.iter().rev().find_map(|(_, request)| match request {
+        Request::Branch(BranchRequest::KeepDraft { text, .. }) => Some(text.to_string()),
+        _ => None,
+    });
+    assert_eq!(saved, Some(format!("\u{fdd0}{long}\u{fdd0}and answer\n\n/etc")));
+    stage.press("alt-q");
+    assert_eq!((&*stage.model.composer.text(), stage.model.composer.first_line()), ("/etc", "//etc"));
+    stage.press("alt-q");
+    assert_eq!(stage.model.composer.area().lines(), [shown.as_str(), "", "/etc"]);
+    assert_eq!(&*stage.model.composer.text(), format!("{long}and answer\n\n/etc"));
+    stage.press("alt-a backspace");
+    stage.msg(paste());
+    stage.type_text("again").press("enter");
+    let shown = shown.replace("and answer", "again");
+    let text = stage.model.queue.of(MAIN)[0].draft.text.clone();
+    let draft = Draft { text, ..Draft::default() };
+    let failure = Failure::new(FailureKind::Provider, "The server said no.");
+    stage.model.queue = Queue::default();
+    stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: Some(draft), failure: Some(failure) }));
+    assert_eq!(stage.model.composer.first_line(), shown, "and so has the message of a failed call");
 }
 
 #[test]

@@ -57,6 +57,27 @@ fn message_without_a_branch_is_shown_and_gets_one() {
     assert_eq!(stage.model.session.as_ref().unwrap().tree.head(slot).id, lost_too.head.id);
 }
 
+/// A title fills the row, also where the row has room for more than the preview of the message, and ends with a word.
+#[test]
+fn titles_fill_the_row() {
+    let text = format!("{}, **and** the last words", ["question"; 14].join(" "));
+    let long = format!("{text} {}", ["and"; 60].join(" "));
+    let nodes = vec![fixture::text_node(1, None, Role::User, &text), fixture::text_node(2, None, Role::User, &long)];
+    let view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", nodes.last(), None)]);
+    let mut stage = fixture::open(nodes, view);
+    stage.press("f8");
+    let rows = |stage: &mut Stage, width| {
+        let screen = stage.screen(width, 30);
+        screen.lines().filter(|row| row.contains("question")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let wide = rows(&mut stage, 200);
+    assert!(wide[0].contains("question, and the last words ") && !wide[0].contains('…'), "{wide:#?}");
+    assert!(wide[1].contains("the last words and and") && wide[1].contains("and…"), "{wide:#?}");
+    for row in rows(&mut stage, 120) {
+        assert!(row.contains("question question…"), "{row}");
+    }
+}
+
 #[test]
 fn tree_folds_filters_and_jumps() {
     let mut stage = fixture::opened();

@@ -2,7 +2,7 @@
 //! cleared messages.
 //! Not for: the text in the composer (`text`), or saving drafts (`update::composing`).
 
-use super::text::{FOLD_MARK, ReplacedDraft, Saved, presumed_paste, visible};
+use super::text::{FOLD_MARK, Paste, ReplacedDraft, Saved, presumed_paste, visible};
 use super::{Composer, DraftKind, area, line_ends};
 use crate::domain::base::{BranchId, NodeId};
 use crate::tui::chat::model::queue::joined;
@@ -11,6 +11,13 @@ use tui_textarea::CursorMove;
 
 /// A longer text of a saved draft is folded although it was not folded before.
 const MAX_TYPED_BYTES: usize = 64 << 10;
+
+/// The lines and the folds of a text as drafts are saved.
+fn with_folds(text: &str) -> (Vec<String>, Vec<Paste>) {
+    let mut composer = Composer::default();
+    composer.insert_stored(text);
+    (composer.area.lines().to_vec(), composer.pastes)
+}
 
 impl Composer {
     /// Starts editing a sent message; the current draft is kept.
@@ -149,19 +156,36 @@ impl Composer {
         }
     }
 
-    /// Restores the draft of another branch. Returns false if something else was typed there.
-    pub fn restore_unsent(&mut self, branch: BranchId, text: &str) -> bool {
+    /// A sent text as drafts are saved: with its folds, if it is in the history.
+    pub fn as_saved(&self, text: &Arc<str>) -> Arc<str> {
+        self.history.newest_with(text).cloned().unwrap_or_else(|| presumed_paste(text))
+    }
+
+    /// Inserts a sent text before the text, both with their folds.
+    pub fn take_back(&mut self, sent: &Arc<str>) {
+        let [_, mut text] = self.whole().clone();
+        if text.trim().is_empty() {
+            text = Arc::from("");
+        }
+        let text = joined(&self.as_saved(sent), &text);
+        self.clear();
+        self.insert_stored(&text);
+    }
+
+    /// Restores a sent text as the draft of another branch. Returns false if something else was typed there.
+    pub fn restore_unsent(&mut self, branch: BranchId, sent: &Arc<str>) -> bool {
+        let text = self.as_saved(sent);
         let saved = self.drafts.entry(branch).or_default();
         let free = saved.lines.iter().all(String::is_empty);
         if free {
-            saved.lines = text.split('\n').map(str::to_owned).collect();
+            (saved.lines, saved.pastes) = with_folds(&text);
         }
         free
     }
 
     /// Adds a text to the history, and marks it to be saved for later runs of the program.
     pub fn keep_in_history(&mut self, text: &Arc<str>) {
-        let stored = presumed_paste(text);
+        let stored = self.as_saved(text);
         self.history.remember(&stored);
         self.cleared.push(stored);
     }
@@ -200,11 +224,8 @@ impl Composer {
     /// Restores a draft from the store, unless the branch's draft was restored before or changed since.
     pub fn restore(&mut self, branch: BranchId, text: &Arc<str>) {
         if self.saved_drafts.insert(branch, Some(text.clone())).is_none() && !self.drafts.contains_key(&branch) {
-            let mut other = Self::default();
-            other.insert_stored(text);
-            let lines = other.area.lines().to_vec();
-            let saved = Saved { lines, pastes: other.pastes, ..Saved::default() };
-            self.drafts.insert(branch, saved);
+            let (lines, pastes) = with_folds(text);
+            self.drafts.insert(branch, Saved { lines, pastes, ..Saved::default() });
         }
     }
 
@@ -238,8 +259,6 @@ impl Composer {
         match found {
             Some(text) => {
                 self.insert_stored(&text);
-                self.area.move_cursor(CursorMove::Bottom);
-                self.area.move_cursor(CursorMove::End);
                 self.draft_below = draft;
             }
             None => self.put_back(draft.unwrap_or_default()),
