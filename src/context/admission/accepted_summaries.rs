@@ -21,6 +21,8 @@ use std::collections::{HashMap, HashSet};
 
 /// How often a plan is solved again in a smaller budget until a summary makes it no larger.
 const TRIES: usize = 8;
+/// The tokens of other turns that may leave for a summary, as a multiple of its own.
+const MOST_DISPLACED: u32 = 3;
 
 /// Returns the turns that a summary replaces, by the keys of their user messages.
 fn turns_covered_by(input: &PlanInput, by: Hash) -> HashSet<Hash> {
@@ -151,7 +153,8 @@ fn in_place_of_turns<'a>(
         let over = explain::size(&next).saturating_sub(limit);
         let displaces = displaces_newest(best, &next) || displaces_lease(best, &next);
         if over == 0 && !displaces {
-            let Some(turn) = displaced_turn(best, &next, lost) else { return Ok(next) };
+            let displaced = displaced_turn(best, &next, lost).or_else(|| costlier_turn(best, &next, summary));
+            let Some(turn) = displaced else { return Ok(next) };
             // In a later attempt, the turn leaves only so that the request is no larger.
             if attempt == 0 {
                 why = Reason::DisplacesTurn { turn };
@@ -251,6 +254,18 @@ fn displaced_turn(before: &Admitted<'_>, after: &Admitted<'_>, lost: bool) -> Op
     let gone = |at: &usize| before.places[*at].is_sent() && is_uncovered_and_out(after, *at);
     let displaced = (0..after.places.len()).find(|at| gone(at) && (!lost || has_room(after, *at)));
     displaced.map(|at| after.input.turns[at].number)
+}
+
+/// Returns the number of the newest turn that leaves for a summary although it does not cover it, if the turns that leave
+/// so take more than `MOST_DISPLACED` times the tokens of the summary.
+fn costlier_turn(before: &Admitted<'_>, after: &Admitted<'_>, summary: &SummaryInput) -> Option<u32> {
+    let gone = |at: &usize| before.places[*at].is_sent() && is_uncovered_and_out(after, *at);
+    let cost = |at: usize| turn_cost(&before.input.turns[at], window::shortest_form(before.input), &before.marks);
+    let left = (0..after.places.len()).filter(gone).fold(0_u32, |sum, at| sum.saturating_add(cost(at)));
+    let block = before.input.blocks.iter().find(|block| block.text == summary.text);
+    let most = block.map_or(u32::MAX, |block| block.tokens.saturating_mul(MOST_DISPLACED));
+    let newest = (0..after.places.len()).rfind(gone).filter(|_| left > most);
+    newest.map(|at| after.input.turns[at].number)
 }
 
 /// Returns whether a turn is left out that no summary covers.

@@ -667,7 +667,7 @@ proptest! {
         summarize(&mut input, &covered, tokens, false);
         let (Ok(with), Ok(without)) = (admit::admit(&input), admit::admit(&bare)) else { return Ok(()) };
         prop_assert!(explain::size(&with) <= explain::size(&without));
-        let used = !with.summed.used.is_empty();
+        let (used, mut lost) = (!with.summed.used.is_empty(), 0);
         for (at, covered) in covered.iter().enumerate() {
             let replaced = used && *covered;
             prop_assert!(!replaced || with.places[at] == RowPosition::Outside, "turn {}", at);
@@ -680,7 +680,9 @@ proptest! {
             let shortest = (at..last).filter(is_out).map(cost).sum::<u32>();
             let has_room = with.choice.reason(at).is_none() && shortest <= with.free();
             prop_assert!(!leaves || (used && !has_room), "turn {} leaves: {} of {}", at, shortest, with.free());
+            lost += if leaves { cost(at) } else { 0 };
         }
+        prop_assert!(lost <= tokens * 3, "{lost} tokens of turns leave for {tokens}");
     }
 
     /// A summary that covers no turn and that the question names is sent if there is room for it, and displaces no turn.

@@ -86,8 +86,9 @@ struct Unit<'a> {
     is_cued: bool,
     /// Whether it is the first sentence of an answer.
     is_first: bool,
-    /// Its content words without its values.
     words: BTreeSet<usize>,
+    /// Its content words that are no values.
+    plain: BTreeSet<usize>,
     /// Its numbers and negations.
     values: BTreeSet<String>,
     /// Indices of the required facts it contains.
@@ -200,6 +201,7 @@ fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
                     is_cued: cued && !always_kept,
                     is_first: index == 0 && message.role == Role::Assistant,
                     words: BTreeSet::new(),
+                    plain: BTreeSet::new(),
                     values: BTreeSet::new(),
                     anchors: Vec::new(),
                     score: if cued { 0.25 } else { 0.0 },
@@ -279,7 +281,8 @@ fn score(units: &mut [Unit<'_>]) {
         unit.anchors.sort_unstable();
         unit.anchors.dedup();
         unit.values = words(unit.text).filter(|word| is_value(word)).collect();
-        unit.words = content_words(unit.text).filter(|word| !is_value(word)).map(|word| ids[&word]).collect();
+        unit.plain = content_words(unit.text).filter(|word| !is_value(word)).map(|word| ids[&word]).collect();
+        unit.words = counts.keys().copied().collect();
     }
 }
 
@@ -308,7 +311,7 @@ fn alike(a: &Unit<'_>, b: &Unit<'_>) -> Option<Likeness> {
     if both as f64 / either as f64 <= ALIKE_SHARE {
         return None;
     }
-    let is_part = both == a.words.len().min(b.words.len());
+    let is_part = a.plain.is_subset(&b.plain) || b.plain.is_subset(&a.plain);
     Some(match (is_part, a.values == b.values) {
         (true, true) => Likeness::Repeats,
         (true, false) => Likeness::Updates,

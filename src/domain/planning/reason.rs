@@ -187,7 +187,7 @@ pub enum Reason {
     },
     /// Out: a summary that would make the request larger.
     SavesNothing,
-    /// Out: a summary that would make the request larger unless a turn leaves that it does not cover and that has room.
+    /// Out: a summary for which a turn that it does not cover would leave, although that has room or takes much more.
     DisplacesTurn {
         /// The number of that turn.
         turn: u32,
@@ -324,7 +324,7 @@ impl Reason {
             Self::Superseded { turns, .. } => superseded_sentence(*turns),
             Self::SavesNothing => "The request would be larger with this summary than without it.".into(),
             Self::DisplacesTurn { turn } => {
-                format!("With this summary, the request would be larger or lose turn {turn}, which has room.")
+                format!("With this summary, the request would lose turn {turn}, which the summary does not cover.")
             }
             Self::StaleSummary => "A turn in this summary changed, was left out, or is not on this branch.".into(),
             Self::UserExcluded { once: false } => "You left this out.".into(),
