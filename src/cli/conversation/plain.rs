@@ -39,16 +39,16 @@ pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     let mut pressed = (run.io.interrupts)();
     let mut current = PlainSession::at(&*run.open(true)?);
     run.io.say(words::GREETING);
-    let mut told = Status::default();
+    let mut printed = Status::default();
     loop {
         run.io.say("");
         match run_within(run, &current, status) {
             Ok(status) => {
-                let changes = status.changes(&told);
+                let changes = status.changes(&printed);
                 if !changes.is_empty() {
                     run.io.say(&changes);
                 }
-                told = status;
+                printed = status;
             }
             Err(stop) => report(stop, &mut run.io),
         }

@@ -68,7 +68,7 @@ impl SummaryCoverage {
         block.kind == RowKind::Summary && !self.texts.contains(&block.text)
     }
 
-    /// Returns the row of a summary that is not sent; `None` for an older level whose newer level replaces the same
+    /// Returns the row of a summary that is not sent; `None` for an earlier version if a later version replaces the same
     /// turns.
     pub(in crate::context) fn row(
         &self,

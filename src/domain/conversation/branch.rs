@@ -195,7 +195,7 @@ pub struct Branch {
     /// A message of this session that the next question replies to.
     #[serde(default)]
     pub reply: Option<Hash>,
-    /// Ids of the summaries in use, at most one of each kind and lane: the newest level of each.
+    /// Ids of the summaries in use, at most one of each kind and lane: the newest version of each.
     #[serde(default, rename = "capsules")]
     pub summaries: Vec<Hash>,
 }

@@ -191,7 +191,7 @@ fn memories_are_rows_that_accept_marks() {
         (row.section(), row.reason)
     };
     assert_eq!(mark(MarkKind::Exclude), (None, Reason::UserExcluded { once: false }));
-    assert_eq!(mark(MarkKind::Exclude), (Some(Section::Retrieved), Reason::Memory { standing: false }));
+    assert_eq!(mark(MarkKind::Exclude), (Some(Section::Retrieved), Reason::Memory { always: false }));
     assert_eq!(mark(MarkKind::Sticky), (Some(Section::StickyPins), Reason::Sticky));
     let tea = client.whole_plan(branch, &message("And tea?"));
     assert!(of(&tea, RowKind::Memory)[0].included(), "a pinned memory is always included");

@@ -339,7 +339,7 @@ fn race_is_archived_and_undone_in_one_step() {
     );
     assert_eq!(of(&raced[1]).model, "other-model");
     assert_eq!(branch_of(&mut client, branch).head, before.head, "the branch itself did not move");
-    client.must(Request::Branch(BranchRequest::PutAway { branches: vec![raced[1].id] }));
+    client.must(Request::Branch(BranchRequest::ArchiveAll { branches: vec![raced[1].id] }));
     assert!(branch_of(&mut client, raced[1].id).archived && !branch_of(&mut client, raced[0].id).archived);
     client.must(Request::Session(SessionRequest::Undo));
     assert!(!branch_of(&mut client, raced[1].id).archived);

@@ -93,7 +93,7 @@ impl Look<'_> {
         let mut candidates = Vec::new();
         for (order, text) in (0..).zip(free) {
             let body = render_forms::fenced("Remembered, confirmed by the user", text);
-            let block = self.block(RowKind::Memory, Reason::Memory { standing: false }, memory_atom(text), body);
+            let block = self.block(RowKind::Memory, Reason::Memory { always: false }, memory_atom(text), body);
             if tokens == 0 {
                 let off = near(memory_atom(text), RowKind::Memory, block.tokens, Reason::ModeOff, "include-once");
                 input.near.push(off);

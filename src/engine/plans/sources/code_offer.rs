@@ -105,7 +105,7 @@ impl CodeWriter<'_> {
         if depth == Depth::Mentioned && found_symbols.items.is_empty() && found_symbols.near.is_empty() {
             return;
         }
-        self.add_rows(&found_symbols, &margin, rules.orienting.share);
+        self.add_rows(&found_symbols, &margin, rules.settings.share);
     }
 
     fn record(
