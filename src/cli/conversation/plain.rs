@@ -190,7 +190,12 @@ fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Resul
 }
 
 /// Runs an action of the full-screen program that works in plain mode.
+#[deny(clippy::wildcard_enum_match_arm)]
 fn run_action(run: &mut Run<'_, '_>, current: &mut PlainSession, action: Action, line: &str) -> Result<Next, Stop> {
+    use crate::config::keys::keymap::SessionAction::{
+        Doctor, EditText, Editors, Find, FolderSettings, Models, Modules, New, NewSession, NewerVersion, OlderVersion,
+        Project, RenameSession, RewriteModule, Save, Sessions, Skills, Suspend, ToggleRules, UseOffline,
+    };
     if let Some((_, means)) = ACTIONS_AS_COMMANDS.iter().find(|(name, _)| *name == action.name()) {
         return slash(run, current, &format!("/{means}"));
     }
@@ -199,7 +204,17 @@ fn run_action(run: &mut Run<'_, '_>, current: &mut PlainSession, action: Action,
         Action::Help => run.io.say(&words::help()),
         Action::Trust => return slash(run, current, "/trust"),
         Action::Reload => run.change(ProgramRequest::Reload, "Settings reloaded; nothing changed.")?,
-        _ => {
+        Action::Message(_)
+        | Action::Context(_)
+        | Action::Branch(_)
+        | Action::View(_)
+        | Action::Call(_)
+        | Action::Tool(_)
+        | Action::Session(
+            Doctor | EditText | Editors | Find | FolderSettings | Models | Modules | New | NewSession | NewerVersion
+            | OlderVersion | Project | RenameSession | RewriteModule | Save | Sessions | Skills | Suspend | ToggleRules
+            | UseOffline,
+        ) => {
             // The action may have another name than the word that was typed.
             let name = line.trim_start_matches('/');
             return Err(Stop::Usage(

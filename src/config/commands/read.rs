@@ -4,6 +4,7 @@
 
 use super::args::{Args, Global};
 use super::command::Command;
+use super::system::ProgramCommand;
 use super::table::{self, ACTIONS_AS_COMMANDS, ALIASES, Alias, BARE_NAMES, Row, UNLISTED};
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::MemoryKind;
@@ -349,7 +350,7 @@ fn check_in_program(args: &Args) -> Result<(), String> {
             "; use /mode, /policy, /layout, /budget, /model, or /profile to change the branch's setting",
         );
     }
-    if matches!(command, Some(Command::Completions { .. } | Command::Man)) {
+    if matches!(command, Some(Command::Program(ProgramCommand::Completions { .. } | ProgramCommand::Man))) {
         return only("This command", "");
     }
     if matches!(command, Some(Command::Doctor { repair: true, .. })) {
