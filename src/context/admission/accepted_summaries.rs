@@ -14,8 +14,8 @@ use crate::context::explain;
 use crate::context::policy::levels;
 use crate::domain::base::Hash;
 use crate::domain::conversation::{Actor, Atom};
-use crate::domain::planning::plan::{Blocked, Reason};
 use crate::domain::planning::{Block, Form, PlanInput, SummaryInput, TurnInput, TurnSelection};
+use crate::domain::planning::{Blocked, Reason};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
@@ -394,8 +394,8 @@ mod tests {
     use super::*;
     use crate::context::admission::laws_tests::{input, key, mark};
     use crate::domain::conversation::mark::MarkKind;
+    use crate::domain::planning::RowKind;
     use crate::domain::planning::input::CoveredTurn;
-    use crate::domain::planning::plan::RowKind;
     use crate::domain::planning::policy::{PolicySpec, Section};
 
     /// The first summary covers turns 1 to 3, the second one turns 2 to 4. With the first turn marked and sent, the second

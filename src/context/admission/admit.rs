@@ -14,7 +14,7 @@ use super::sums::Sums;
 use super::window::{self, Costs, OPEN_OLDER, Window};
 use crate::context::explain::blocked::{Required, blocked};
 use crate::domain::conversation::{Actor, MarkKind, Role};
-use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::Blocked;
 use crate::domain::planning::{Block, Form, OmittedItem, PlanInput, TurnInput, TurnSelection};
 
 /// This many of the newest results of the open turn keep more characters than older ones.
@@ -452,9 +452,9 @@ mod tests {
     use super::*;
     use crate::context::admission::laws_tests::{input, key};
     use crate::domain::planning::input::MessageInput;
-    use crate::domain::planning::plan::{Reason, RowKind};
     use crate::domain::planning::policy::{PolicySpec, Section};
     use crate::domain::planning::tuning::{Adaptive, Milli};
+    use crate::domain::planning::{Reason, RowKind};
 
     #[test]
     fn results_of_the_open_turn_are_cut_only_where_it_does_not_fit_and_the_policy_shortens() {

@@ -3,10 +3,10 @@
 
 use crate::domain::base::Hash;
 use crate::domain::conversation::Atom;
-use crate::domain::planning::plan::{Reason, Remedy};
 use crate::domain::planning::{
     Block, Budget, CoveredTurn, Gap, PlanInput, Row, RowKind, SummaryInput, TurnInput, Verdict,
 };
+use crate::domain::planning::{Reason, Remedy};
 use std::collections::{HashMap, HashSet};
 
 /// The remedy for a summary that would not change the request.

@@ -13,7 +13,7 @@ use super::choose::SESSION_LEVEL;
 use super::coverage::{LIST, SummaryCoverage};
 use super::sequence::{OfferTexts, SentCandidate, Sequence};
 use crate::domain::conversation::Atom;
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{
     After, Block, Candidate, Mode, Offer, OfferLimit, OmittedItem, PlanInput, RowKind, Section,
 };

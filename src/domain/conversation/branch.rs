@@ -9,8 +9,8 @@ use super::tree::{Slot, Tree};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::call::tokens::grouped;
+use crate::domain::planning::Anchor;
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::Anchor;
 use crate::domain::summary::draft::AutoSummaryOverride;
 use serde::{Deserialize, Serialize};
 

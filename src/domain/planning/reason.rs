@@ -4,7 +4,6 @@
 use super::reason_phrases::{
     earned_sentence, file_note, leased_sentence, state_request_sentence, superseded_sentence, touchpoint_sentence,
 };
-pub use super::remedy::Remedy;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::code_set;
 use crate::domain::call::retrieval_set::SkipReason;

@@ -6,8 +6,8 @@ use crate::support::binary::Home;
 use pleach::domain::base::BranchId;
 use pleach::domain::code::CodeSettings;
 use pleach::domain::conversation::{Atom, MarkKind, Overrides};
-use pleach::domain::planning::plan::{Reason, Warning};
 use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section};
+use pleach::domain::planning::{Reason, Warning};
 use pleach::domain::summary::SummaryAuthor;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CodeAct, Event, ItemName, ModuleAct, PlanRequest, Planned, ProjectAct, Request,

@@ -6,7 +6,7 @@ use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
 use pleach::domain::base::secrets;
 use pleach::domain::conversation::{ItemState, MarkKind, Memory, MemoryKind, MemoryStatus, Scope, Subject};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{ContextPlan, RowKind, Section};
 use pleach::engine::api::{
     Act, Answer, BranchAnswer, BranchRequest, ItemName, MemoryAct, MemoryAnswer, MemoryRequest, MemoryScope,

@@ -5,8 +5,8 @@ use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message,
 use pleach::domain::base::{BranchId, FailureKind, NodeId};
 use pleach::domain::call::RunStatus;
 use pleach::domain::conversation::{MarkKind, Overrides, Role};
-use pleach::domain::planning::plan::{Reason, Warning};
 use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section, omitted_summary};
+use pleach::domain::planning::{Reason, Warning};
 use pleach::domain::summary::{
     KeepReason, SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState,
 };

@@ -4,7 +4,7 @@ use crate::support::bench::{Bench, Client, Model, Say, draft, message, model_of,
 use pleach::domain::base::{BranchId, Failure, FailureKind};
 use pleach::domain::call::{Limits, ModelInfo, Profile, Provider, ProviderError, RunStatus};
 use pleach::domain::conversation::{Branch, MarkKind, Overrides};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{WhatIf, variant};
 use pleach::engine::api::{
     Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, Event, ItemName, PlanAnswer,

@@ -8,7 +8,7 @@ use pleach::context::render::render_forms;
 use pleach::domain::base::Hash;
 use pleach::domain::call::{CountTokens, Encoding};
 use pleach::domain::conversation::{Atom, MarkKind};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{
     Block, Candidate, Mode, Offer, OfferLimit, OmittedItem, PlanInput, RowKind, Scores, Section, Source,
 };

@@ -10,7 +10,7 @@ use pleach::domain::call::tokens::approximate;
 use pleach::domain::call::{Certainty, CountTokens, Dialect, Encoding};
 use pleach::domain::conversation::mark::marks_digest;
 use pleach::domain::conversation::{Actor, Atom, Content, LeaseTurns, Mark, MarkKind, Part, Role, state};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{
     Anchor, Basis, Block, Budget, CoveredTurn, Form, Gap, InactiveMark, Layout, MessageInput, Mode, PartInput,
     PlanInput, PolicySpec, RequestShape, RowKind, Scores, Section, SendBarrier, Source, SummaryInput, TurnFacts,

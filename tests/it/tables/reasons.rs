@@ -10,11 +10,10 @@ use pleach::domain::call::{Certainty, Encoding, SkipReason};
 use pleach::domain::conversation::{
     Actor, Atom, Change, ItemState, Memory, Operation, Overrides, Role, Subject, Transition,
 };
-use pleach::domain::planning::plan::Reason;
-use pleach::domain::planning::reason::Remedy;
 use pleach::domain::planning::row_matching::deltas;
 use pleach::domain::planning::{
-    Basis, Budget, ContextPlan, Form, Item, Layout, Mode, Row, RowKind, Scores, Section, Source, Verdict,
+    Basis, Budget, ContextPlan, Form, Item, Layout, Mode, Reason, Remedy, Row, RowKind, Scores, Section, Source,
+    Verdict,
 };
 use std::fmt::Write as _;
 use uuid::Uuid;

@@ -22,7 +22,7 @@ use crate::domain::base::{Failure, Fields};
 use crate::domain::call::{Gate, SkipReason};
 use crate::domain::code::{CodeLimits, CodeMap, CodeRef, MapAnchor, NamedSymbol};
 use crate::domain::conversation::{Actor, Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{
     Block, Candidate, Mode, Offer, OfferLimit, OmittedItem, RowKind, Scores, SearchChoice, Section, Source,
 };

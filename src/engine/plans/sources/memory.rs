@@ -12,7 +12,7 @@ use super::retrieval as found;
 use crate::context::render::render_forms;
 use crate::domain::base::{Failure, Fields};
 use crate::domain::conversation::{LeaseTurns, MarkKind, Memory, MemoryKind, Scope};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{
     Block, Candidate, Offer, OfferLimit, OmittedItem, RowKind, Scores, SearchChoice, Section, Source,
 };

@@ -6,8 +6,8 @@ use crate::context::render::render_forms;
 use crate::context::summary::survive::LackingFacts;
 use crate::domain::base::{Failure, Hash};
 use crate::domain::conversation::{Atom, Branch, Lane, Mark, Role, Slot, TaskSpan, Tree};
-use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{CoveredTurn, Form, Gap, Mode, OmittedItem, RowKind};
+use crate::domain::planning::{Reason, Warning};
 use crate::domain::summary::accepted::MAX_SINCE;
 use crate::domain::summary::{
     MessagesSince, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState, SummaryUse,
