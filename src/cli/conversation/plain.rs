@@ -183,8 +183,14 @@ fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Resul
             // Another program may have opened another session since; where the command leads is then last used.
             drop(run.open(false));
             let result = run_with(run, &global, interrupts, |inner| inner.command(&args));
-            follow(run, current)?;
-            result.map(|()| Next::Continue)
+            let followed = follow(run, current);
+            match (result, followed) {
+                (Err(stop), Err(unread)) => {
+                    report(stop, &mut run.io);
+                    Err(unread)
+                }
+                (result, followed) => result.and(followed).map(|()| Next::Continue),
+            }
         }
     }
 }
@@ -236,4 +242,26 @@ fn follow(run: &mut Run<'_, '_>, current: &mut PlainSession) -> Result<(), Stop>
         run.io.say(&format!("You are now on {}.", pick::branch(&view, None)?.name));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::tests::Harness;
+    use crate::domain::base::Failure;
+    use crate::engine::api::{BranchRequest, Event, Request, Ticket};
+
+    /// Refuses the mark, and every plan.
+    fn refused(ticket: Ticket, request: &Request) -> Vec<Event> {
+        let is_mark = matches!(request, Request::Branch(BranchRequest::Mark { .. }));
+        let what = if is_mark { "The mark is refused." } else { "There is no plan." };
+        vec![Event::Answer { ticket, result: Err(Failure::user(what)) }]
+    }
+
+    #[test]
+    fn a_failed_command_is_reported_even_if_the_session_cannot_be_opened_afterwards() {
+        // It is opened at the start, for the status, before the command, and by the command.
+        let plain = Harness { input: "/pin 1\n", opens: Some(4), ..Harness::default() };
+        let err = plain.execute(&["--plain"], refused).err;
+        assert!(err.find("The mark is refused.").is_some_and(|at| err[at..].contains("no longer opens")), "{err}");
+    }
 }
