@@ -27,7 +27,7 @@ mod shared;
 use dice::Dice;
 use pleach::domain::base::BranchId;
 use pleach::domain::call::SkipReason;
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{ContextPlan, Mode};
 use pleach::engine::api::{
     Answer, BranchRequest, Event, IndexingEvent, PlanAnswer, PlanRequest, Planned, Request, SessionAnswer,

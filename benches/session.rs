@@ -84,7 +84,7 @@ fn started(
     copied(repository, &bench.workspace.join("src"));
     let model = Arc::new(Answering::new(questions(), bench.workspace.clone()));
     bench.back = Arc::new(shared::OneServer(model.clone()));
-    bench.orient = CodeSettings::default();
+    bench.code = CodeSettings::default();
     bench.tools =
         Some(Arc::new(Workspace::open_with_effects(&bench.workspace, 20_000, EffectOptions::default()).unwrap()));
     let now = clock.clone();

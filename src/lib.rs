@@ -109,9 +109,9 @@
 //!
 //! # Where to add things
 //!
-//! * a reason: [`domain::planning::reason::Reason`] with its sentence, and one arm in
+//! * a reason: [`domain::planning::Reason`] with its sentence, and one arm in
 //!   [`domain::planning::reason_facts`] with everything else: its name in JSON, its label, who decided, the step of
-//!   admission, and its usual cause. A remedy: [`domain::planning::reason::Remedy`]
+//!   admission, and its usual cause. A remedy: [`domain::planning::Remedy`]
 //! * a policy: a TOML file in `config/policies`; a switch that it may set: [`domain::planning::policy::PolicySpec`]; a
 //!   number: [`domain::planning::tuning`]; a formula: [`context::policy`], applied by `context::admission::choose`; a
 //!   fact about turns that it needs: [`domain::planning::facts`], read by `engine::plans::facts`

@@ -161,8 +161,11 @@ const REEXPORTS: &[(&[&str], &str)] = &[(&["engine", "api"], "domain"), (&["tui"
 const WITHOUT_WILDCARDS: &[(&str, usize)] = &[
     ("cli/client.rs", 5),
     ("cli/conversation/ask.rs", 2),
+    ("cli/conversation/plain.rs", 1),
     ("cli/conversation/race.rs", 1),
     ("cli/mod.rs", 1),
+    ("cli/system/program.rs", 1),
+    ("config/commands/args.rs", 1),
     ("context/explain/cause.rs", 1),
     ("domain/planning/reason.rs", 1),
     ("domain/planning/reason_facts.rs", 1),

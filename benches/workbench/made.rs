@@ -5,10 +5,10 @@ use pleach::domain::base::{Hash, NodeId};
 use pleach::domain::call::{Certainty, Encoding};
 use pleach::domain::conversation::message::node_key;
 use pleach::domain::conversation::{Atom, Branch, Content, End, Node, NodeHead, Part, Role, SessionCard};
-use pleach::domain::planning::plan::{Reason, Remedy};
 use pleach::domain::planning::{
     Basis, Budget, ContextPlan, Form, Item, Layout, Mode, Row, RowKind, Scores, Section, Source, Verdict,
 };
+use pleach::domain::planning::{Reason, Remedy};
 use pleach::engine::api::SessionView;
 use uuid::Uuid;
 

@@ -4,7 +4,7 @@
 use super::output::{Io, in_commands};
 use super::stop::Stop;
 use crate::domain::base::{Failure, FailureKind};
-use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::Blocked;
 use crate::domain::tool::{RerunState, Rule};
 use crate::engine::api::{
     Answer, Draft, Event, Events, IndexingEvent, NameOrId, PlanAnswer, PlanRequest, Planned, ProgramEvent, Request,

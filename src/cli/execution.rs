@@ -65,7 +65,8 @@ impl Run<'_, '_> {
         self.client.open_by(SessionRequest::OpenUnsaved { session, branch }, &mut self.io)
     }
 
-    /// Plans the next request if `item` may name a row of it that is no message: only its plan knows the ids of such rows.
+    /// Plans the next request without a message if `item` may name a row of it that is no message: only its plan knows the
+    /// ids of such rows. No command can name the other rows of a plan with a message.
     pub(super) fn plan_row_named(&mut self, view: &SessionView, item: &ItemName) {
         let ItemName::Named { text, message: false } = item else { return };
         let may_be_id = text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());

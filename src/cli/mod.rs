@@ -188,7 +188,7 @@ impl Run<'_, '_> {
             Some(Command::Models) => program::models(self),
             Some(Command::Doctor { forget, .. }) => program::doctor(self, *forget),
             Some(Command::Backups { rewrite, delete, yes }) => backups::backups(self, *rewrite, *delete, *yes),
-            Some(Command::Verify { .. } | Command::Config(_) | Command::Completions { .. } | Command::Man) => {
+            Some(Command::Verify { .. } | Command::Program(_)) => {
                 program::local(args, &Ok(self.config.clone()), &mut self.io)
             }
         }

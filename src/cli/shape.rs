@@ -7,7 +7,7 @@ use crate::domain::call::{BranchRun, Calibration, PromptCost, RunCard};
 use crate::domain::conversation::task;
 use crate::domain::conversation::{Branch, MarkKind, Node, NodeHead, Part};
 use crate::domain::planning::level_use::level_uses;
-use crate::domain::planning::plan::{Blocked, Remedy};
+use crate::domain::planning::{Blocked, Remedy};
 use crate::domain::planning::{ContextPlan, Form, Row, RowKind, Section, Source, StateRequestOutcome, Verdict};
 use serde::Serialize;
 use serde_json::{Map, Value, json};

@@ -4,7 +4,7 @@
 
 use crate::domain::base::Hash;
 use crate::domain::conversation::{Atom, LeaseTurns, MarkKind};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{ContextPlan, Row, RowKind, Section};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 //! Not for: printing them (`execution`).
 
 use crate::domain::base::Failure;
-use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::Blocked;
 use std::sync::Arc;
 
 /// Why a command ended early.

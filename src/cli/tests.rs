@@ -23,13 +23,28 @@ struct FakeSender {
     out: Mutex<Sender<Event>>,
     seen: Mutex<Vec<Request>>,
     script: Script,
+    /// The number of times that a session opens; `None` if always.
+    opens: Option<usize>,
 }
 
 impl RequestSender for FakeSender {
     fn send(&self, ticket: Ticket, request: Request) {
         let events = match &request {
             Request::Session(SessionRequest::Open { .. } | SessionRequest::OpenUnsaved { .. }) => {
-                vec![answer(ticket, SessionAnswer::Opened(Arc::new(view())))]
+                let is_open = |request: &&Request| {
+                    matches!(
+                        request,
+                        Request::Session(SessionRequest::Open { .. } | SessionRequest::OpenUnsaved { .. })
+                    )
+                };
+                let before = self.seen.lock().unwrap().iter().filter(is_open).count();
+                let opened = SessionAnswer::Opened(Arc::new(view()));
+                let result = if self.opens.is_none_or(|opens| before < opens) {
+                    Ok(opened.into())
+                } else {
+                    Err(Failure::user("The session no longer opens."))
+                };
+                vec![Event::Answer { ticket, result }]
             }
             other => (self.script)(ticket, other),
         };
@@ -136,6 +151,7 @@ pub(crate) struct Harness {
     pub(crate) input: &'static str,
     pub(crate) tty: bool,
     pub(crate) presses: usize,
+    pub(crate) opens: Option<usize>,
 }
 
 impl Harness {
@@ -146,7 +162,8 @@ impl Harness {
     ) -> Output {
         let args = Args::try_parse_from(std::iter::once(&"pleach").chain(line)).unwrap();
         let (tx, events) = channel();
-        let sender = FakeSender { out: Mutex::new(tx), seen: Mutex::default(), script: Box::new(script) };
+        let sender =
+            FakeSender { out: Mutex::new(tx), seen: Mutex::default(), script: Box::new(script), opens: self.opens };
         let home = tempfile::tempdir().unwrap();
         let home = home.path().display().to_string();
         let env = Environment::of([("HOME", &home)]);

@@ -21,7 +21,7 @@ pub mod render;
 pub mod summary;
 
 use crate::domain::conversation::{Atom, Role};
-use crate::domain::planning::plan::{Blocked, Reason};
+use crate::domain::planning::{Blocked, Reason};
 use crate::domain::planning::{ContextPlan, PlanInput, Row, RowKind, StateRequestOutcome, TurnInput};
 use admission::admit::{Admitted, AllowanceUse};
 use admission::coverage::SummaryCoverage;

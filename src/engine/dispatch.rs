@@ -191,7 +191,7 @@ impl Core {
             BranchRequest::Fork { branch, at, name, switch } => self.fork(branch, at, name, switch),
             BranchRequest::Rename { branch, name } => self.rename(branch, &name),
             BranchRequest::Archive { branch, archived } => self.archive(branch, archived),
-            BranchRequest::PutAway { branches } => self.archive_all(&branches),
+            BranchRequest::ArchiveAll { branches } => self.archive_all(&branches),
             BranchRequest::Sibling { branch, node, step } => self.sibling(branch, node, step),
             BranchRequest::Mark { branch, items, act } => self.mark(branch, &items, act),
             BranchRequest::Dismiss { branch, item } => self.dismiss(branch, &item),

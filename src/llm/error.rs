@@ -5,8 +5,8 @@
 #[derive(Debug, thiserror::Error)]
 pub enum LlmError {
     /// A key is needed and none was found.
-    #[error("profile {profile} needs a key, but there is none: {looked}")]
-    NoKey { profile: String, looked: String },
+    #[error("profile {profile} needs a key, but there is none: {why}")]
+    NoKey { profile: String, why: String },
     /// The key command failed.
     #[error("the key command of profile {profile} failed: {why}")]
     KeyCommand {

@@ -38,11 +38,11 @@ fn resolve_within(
 
 /// Returns the error that lists the places where a key was searched for.
 pub(super) fn missing(profile: &Profile) -> LlmError {
-    let looked = match profile.api_key_env.trim() {
+    let why = match profile.api_key_env.trim() {
         "" => "the profile has neither api_key_env nor api_key_cmd".to_owned(),
         name => format!("the environment variable {name} is not set"),
     };
-    LlmError::NoKey { profile: profile.name.clone(), looked }
+    LlmError::NoKey { profile: profile.name.clone(), why }
 }
 
 fn run(command: &str, timeout: Duration) -> Result<String, String> {

@@ -4,7 +4,7 @@
 use super::compose::{Card, Composed};
 use crate::domain::base::Hash;
 use crate::domain::conversation::Atom;
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{Block, Candidate, Offer, OfferLimit, RowKind, Section};
 
 impl Composed {

@@ -126,7 +126,7 @@ pub fn run(
     forward(events, to, answers)?;
     match bench.start(setup, &from).map_err(TuiError::from).and_then(|()| bench.run_loop(&from)) {
         // Drawing can fail before the signal arrives that explains it.
-        Err(TuiError::Terminal(_)) if shell::system::gone() => Ok(Exit::Signal(1)),
+        Err(TuiError::Terminal(_)) if shell::system::terminal_closed() => Ok(Exit::Signal(1)),
         ended => ended,
     }
 }

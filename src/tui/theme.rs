@@ -31,7 +31,7 @@ inks! {
     Model "model" "The model's name over a message.",
     Tool "tool" "Tool calls.",
     Code "code" "Code blocks.",
-    CodeGround "code_ground" "The background of code blocks.",
+    CodeBackground "code_background" "The background of code blocks.",
     Keyword "keyword" "Keywords in code.",
     Literal "literal" "Strings in code.",
     Number "number" "Numbers and constants in code.",
@@ -64,8 +64,11 @@ inks! {
     SearchMatch "search_match" "Matches of a search.",
     CurrentMatch "current_match" "The current match of a search.",
     Selected "selected" "The selected line.",
-    Ground "ground" "The background; without one, the terminal's own colors are used.",
+    Background "background" "The background; without one, the terminal's own colors are used.",
 }
+
+/// Earlier names of inks in theme files, which are still read.
+const FORMER_NAMES: &[(&str, &str)] = &[("code_ground", "code_background"), ("ground", "background")];
 
 type Glyph = &'static str;
 
@@ -182,16 +185,20 @@ impl Theme {
         for (key, raw) in raw {
             let at = text.lines().position(|line| line.trim_start().starts_with(&key)).map_or(0, |line| line + 1);
             let wrong = |why: String| wrong(format!("line {at}: {why}"));
-            let found = NAMES.iter().find(|(_, name)| *name == key);
+            let former = FORMER_NAMES.iter().find(|(former, _)| *former == key);
+            let current = former.map_or(key.as_str(), |(_, current)| current);
+            let found = NAMES.iter().find(|(_, name)| *name == current);
             let (ink, _) = found.ok_or_else(|| wrong(format!("unknown role {key:?}")))?;
-            styles.insert(*ink, style(&raw).map_err(wrong)?);
+            let style = style(&raw).map_err(wrong)?;
+            // The keys are sorted, so a current name comes before its former name and takes precedence.
+            styles.entry(*ink).or_insert(style);
         }
         Ok(Self { styles, glyphs: Glyphs::of(ascii) })
     }
 
     /// Adds the missing inks from the built-in theme that suits its background.
     fn with_missing_inks(mut self, ascii: bool) -> Self {
-        let base = match self.styles.get(&Ink::Ground).and_then(|style| style.bg) {
+        let base = match self.styles.get(&Ink::Background).and_then(|style| style.bg) {
             Some(Color::Rgb(r, g, b)) if is_light((u16::from(r) * 257, u16::from(g) * 257, u16::from(b) * 257)) => {
                 "light"
             }
@@ -352,8 +359,8 @@ mod tests {
         let least = |name: &str| if name == "contrast" { 7.0 } else { 3.0 };
         for name in ["dark", "light", "contrast", "sepia"] {
             let theme = Theme::built_in(name, false);
-            let ground = theme.style(Ink::Ground);
-            let (fg, bg) = (ground.fg.unwrap(), ground.bg.unwrap());
+            let background = theme.style(Ink::Background);
+            let (fg, bg) = (background.fg.unwrap(), background.bg.unwrap());
             for (ink, key) in NAMES.iter().filter(|(ink, _)| !matches!(ink, Ink::Border | Ink::MeterFree)) {
                 let style = theme.style(*ink);
                 let (fg, bg) = (style.fg.unwrap_or(fg), style.bg.unwrap_or(bg));
@@ -364,10 +371,21 @@ mod tests {
     }
 
     #[test]
+    fn former_names_of_inks_are_read() {
+        let read = |text: &str| Theme::read("mine", text, false).unwrap();
+        let backgrounds = |theme: &Theme| (theme.style(Ink::Background).bg, theme.style(Ink::CodeBackground).bg);
+        let [one, two] = [1, 2].map(|blue| Some(Color::Rgb(0, 0, blue)));
+        let former = "ground = { bg = \"#000001\" }\ncode_ground = { bg = \"#000002\" }";
+        assert_eq!(backgrounds(&read(former)), (one, two));
+        let both = format!("{former}\nbackground = {{ bg = \"#000002\" }}");
+        assert_eq!(backgrounds(&read(&both)), (two, two), "the current name takes precedence");
+    }
+
+    #[test]
     fn own_themes_are_completed_and_errors_have_positions() {
         let own = |text: &str| ThemeText { name: "mine".into(), text: text.into(), own: true };
         let themes = |text: &str| Themes::new(vec![own(text)], false, false, None);
-        let (theme, problem) = themes("ground = { bg = \"#ffffff\" }").get("mine");
+        let (theme, problem) = themes("background = { bg = \"#ffffff\" }").get("mine");
         assert!(problem.is_none());
         assert_eq!(theme.style(Ink::Accent), Theme::built_in("light", false).style(Ink::Accent));
         let (theme, _) = themes("accent = { fg = \"#010203\" }").get("mine");
@@ -382,7 +400,7 @@ mod tests {
             assert!(why.contains(expected), "{why}");
         }
         let auto = Themes::new(Vec::new(), false, false, Some(true));
-        assert_eq!(auto.get("auto").0.style(Ink::Ground), Theme::built_in("light", false).style(Ink::Ground));
+        assert_eq!(auto.get("auto").0.style(Ink::Background), Theme::built_in("light", false).style(Ink::Background));
         assert!(is_light((60_000, 60_000, 60_000)) && !is_light((0x1e1e, 0x1e1e, 0x1e1e)));
     }
 }

@@ -422,7 +422,7 @@ fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<R
     let heavy = Overrides { mode: Some(Mode::Off), budget: Some(4_000), ..Overrides::default() };
     vec![
         Request::Branch(BranchRequest::Archive { branch: one, archived: true }),
-        Request::Branch(BranchRequest::PutAway { branches: vec![one, two] }),
+        Request::Branch(BranchRequest::ArchiveAll { branches: vec![one, two] }),
         Request::Branch(BranchRequest::Rename { branch: one, name: "elsewhere".into() }),
         Request::Session(SessionRequest::Rename { session: None, title: Some("Another title".into()) }),
         Request::Branch(BranchRequest::Mark { branch: main, items: vec![turn(0), turn(2)], act: exclude }),

@@ -11,10 +11,9 @@ use crate::domain::base::money::money;
 use crate::domain::base::{Failure, Hash};
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::Atom;
-use crate::domain::planning::plan::Remedy;
 use crate::domain::planning::row_matching;
 use crate::domain::planning::{
-    CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemPlace, PlanDiff, PlanFigures, Verdict,
+    CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemPlace, PlanDiff, PlanFigures, Remedy, Verdict,
 };
 use crate::engine::api::{
     Act, Answer, CallAnswer, CallRequest, CallSelector, Draft, ItemName, PlanAnswer, PlanRequest, Planned, SessionView,

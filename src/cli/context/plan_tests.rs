@@ -5,10 +5,10 @@ use crate::cli::tests::{answer, card, execute, id};
 use crate::domain::base::{BranchId, NodeId};
 use crate::domain::call::{Certainty, Encoding, RunStatus};
 use crate::domain::conversation::{Atom, MarkKind, Role};
-use crate::domain::planning::plan::{Blocked, BlockedRemedy, Reason, Remedy, Warning};
 use crate::domain::planning::{
     Basis, Budget, Form, Item, Layout, LeftOutTurns, Mode, RowKind, Scores, Section, Source,
 };
+use crate::domain::planning::{Blocked, BlockedRemedy, Reason, Remedy, Warning};
 use crate::engine::api::{CallAnswer, Event, PlanAnswer, PlanRequest, RawRequest, Request, Ticket};
 
 fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> Row {

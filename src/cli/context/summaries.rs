@@ -76,8 +76,8 @@ pub(super) fn print_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
         number(summary.original_tokens),
         number(summary.tokens),
         ratio(summary.ratio_milli()),
-        u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64),
-        draft.looked_for
+        u64::from(draft.checked).saturating_sub(draft.dropped.len() as u64),
+        draft.checked
     ));
     let all = draft.dropped.len();
     let salient = draft.dropped.iter().take_while(|item| item.weight >= SALIENT).count();
@@ -160,7 +160,7 @@ pub(super) fn draft_shape(draft: &SummaryDraft, accepted: bool) -> Value {
         "original_tokens": draft.summary.original_tokens,
         "compressed_tokens": draft.summary.tokens,
         "ratio": f64::from(draft.summary.ratio_milli()) / 1_000.0,
-        "checked": draft.looked_for,
+        "checked": draft.checked,
         "dropped": draft.dropped.iter().enumerate().map(item).collect::<Vec<_>>(),
         "stays": draft.stays.iter().map(|(turn, why)| json!({ "turn": turn, "why": why })).collect::<Vec<_>>(),
         "masked": draft.masked,
@@ -231,7 +231,7 @@ pub(crate) fn summaries(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Re
     let branch = run.open(false)?.current;
     if let SummariesCommand::Undo { whole_session } = command {
         let kind = if *whole_session { SummaryKind::Session } else { SummaryKind::Lane };
-        return run.change(Request::Summary { branch, act: SummaryAct::UndoLevel { kind } }, "Undone.");
+        return run.change(Request::Summary { branch, act: SummaryAct::UndoNewest { kind } }, "Undone.");
     }
     let cards = cards(run, branch)?;
     match command {

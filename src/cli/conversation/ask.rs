@@ -10,8 +10,7 @@ use crate::domain::base::{BranchId, Failure, FailureKind, RunId};
 use crate::domain::call::tokens::counted;
 use crate::domain::call::{RunCard, RunStatus, ShortRead};
 use crate::domain::conversation::{NodeHead, Role, state};
-use crate::domain::planning::ContextPlan;
-use crate::domain::planning::plan::Warning;
+use crate::domain::planning::{ContextPlan, Warning};
 use crate::domain::tool::resolution::unreadable;
 use crate::domain::tool::{ToolStatus, ToolTrace};
 use crate::engine::api::{

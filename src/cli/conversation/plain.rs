@@ -39,16 +39,16 @@ pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     let mut pressed = (run.io.interrupts)();
     let mut current = PlainSession::at(&*run.open(true)?);
     run.io.say(words::GREETING);
-    let mut told = Status::default();
+    let mut printed = Status::default();
     loop {
         run.io.say("");
         match run_within(run, &current, status) {
             Ok(status) => {
-                let changes = status.changes(&told);
+                let changes = status.changes(&printed);
                 if !changes.is_empty() {
                     run.io.say(&changes);
                 }
-                told = status;
+                printed = status;
             }
             Err(stop) => report(stop, &mut run.io),
         }
@@ -183,14 +183,25 @@ fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Resul
             // Another program may have opened another session since; where the command leads is then last used.
             drop(run.open(false));
             let result = run_with(run, &global, interrupts, |inner| inner.command(&args));
-            follow(run, current)?;
-            result.map(|()| Next::Continue)
+            let followed = follow(run, current);
+            match (result, followed) {
+                (Err(stop), Err(unread)) => {
+                    report(stop, &mut run.io);
+                    Err(unread)
+                }
+                (result, followed) => result.and(followed).map(|()| Next::Continue),
+            }
         }
     }
 }
 
 /// Runs an action of the full-screen program that works in plain mode.
+#[deny(clippy::wildcard_enum_match_arm)]
 fn run_action(run: &mut Run<'_, '_>, current: &mut PlainSession, action: Action, line: &str) -> Result<Next, Stop> {
+    use crate::config::keys::keymap::SessionAction::{
+        Doctor, EditText, Editors, Find, FolderSettings, Models, Modules, New, NewSession, NewerVersion, OlderVersion,
+        Project, RenameSession, RewriteModule, Save, Sessions, Skills, Suspend, ToggleRules, UseOffline,
+    };
     if let Some((_, means)) = ACTIONS_AS_COMMANDS.iter().find(|(name, _)| *name == action.name()) {
         return slash(run, current, &format!("/{means}"));
     }
@@ -199,7 +210,17 @@ fn run_action(run: &mut Run<'_, '_>, current: &mut PlainSession, action: Action,
         Action::Help => run.io.say(&words::help()),
         Action::Trust => return slash(run, current, "/trust"),
         Action::Reload => run.change(ProgramRequest::Reload, "Settings reloaded; nothing changed.")?,
-        _ => {
+        Action::Message(_)
+        | Action::Context(_)
+        | Action::Branch(_)
+        | Action::View(_)
+        | Action::Call(_)
+        | Action::Tool(_)
+        | Action::Session(
+            Doctor | EditText | Editors | Find | FolderSettings | Models | Modules | New | NewSession | NewerVersion
+            | OlderVersion | Project | RenameSession | RewriteModule | Save | Sessions | Skills | Suspend | ToggleRules
+            | UseOffline,
+        ) => {
             // The action may have another name than the word that was typed.
             let name = line.trim_start_matches('/');
             return Err(Stop::Usage(
@@ -221,4 +242,26 @@ fn follow(run: &mut Run<'_, '_>, current: &mut PlainSession) -> Result<(), Stop>
         run.io.say(&format!("You are now on {}.", pick::branch(&view, None)?.name));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::tests::Harness;
+    use crate::domain::base::Failure;
+    use crate::engine::api::{BranchRequest, Event, Request, Ticket};
+
+    /// Refuses the mark, and every plan.
+    fn refused(ticket: Ticket, request: &Request) -> Vec<Event> {
+        let is_mark = matches!(request, Request::Branch(BranchRequest::Mark { .. }));
+        let what = if is_mark { "The mark is refused." } else { "There is no plan." };
+        vec![Event::Answer { ticket, result: Err(Failure::user(what)) }]
+    }
+
+    #[test]
+    fn a_failed_command_is_reported_even_if_the_session_cannot_be_opened_afterwards() {
+        // It is opened at the start, for the status, before the command, and by the command.
+        let plain = Harness { input: "/pin 1\n", opens: Some(4), ..Harness::default() };
+        let err = plain.execute(&["--plain"], refused).err;
+        assert!(err.find("The mark is refused.").is_some_and(|at| err[at..].contains("no longer opens")), "{err}");
+    }
 }

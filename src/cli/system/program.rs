@@ -5,8 +5,9 @@ use crate::cli::Run;
 use crate::cli::client::expect_answer;
 use crate::cli::output::{Io, column, in_commands, number, padded};
 use crate::cli::stop::Stop;
-use crate::config::commands::args::{Args, LocalCommand};
-use crate::config::commands::system::{ConfigCommand, Forget};
+use crate::config::commands::args::Args;
+use crate::config::commands::command::Command;
+use crate::config::commands::system::{ConfigCommand, Forget, ProgramCommand};
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
 use crate::config::renamed;
@@ -139,18 +140,22 @@ pub(crate) fn choose_theme(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<
 }
 
 /// Runs a command that does not need the engine.
+#[deny(clippy::wildcard_enum_match_arm)]
 pub(crate) fn local(args: &Args, loaded: &Result<Config, ConfigError>, io: &mut Io<'_>) -> Result<(), Stop> {
     if let Some(refusal) = args.json_refusal() {
         return Err(Stop::Usage(refusal));
     }
-    match args.local_command() {
-        Some(LocalCommand::Completions(shell)) => {
+    let Some(Command::Program(command)) = &args.command else {
+        return Err(Failure::new(FailureKind::Internal, "This command needs the engine.").into());
+    };
+    match command {
+        ProgramCommand::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Args::description(), "pleach", &mut script);
+            clap_complete::generate(*shell, &mut Args::description(), "pleach", &mut script);
             io.data(&String::from_utf8_lossy(&script));
             Ok(())
         }
-        Some(LocalCommand::Man) => {
+        ProgramCommand::Man => {
             let mut page = Vec::new();
             clap_mangen::Man::new(Args::description())
                 .render(&mut page)
@@ -158,11 +163,10 @@ pub(crate) fn local(args: &Args, loaded: &Result<Config, ConfigError>, io: &mut 
             io.data(&String::from_utf8_lossy(&page));
             Ok(())
         }
-        Some(LocalCommand::Config(command)) => {
+        ProgramCommand::Config(command) => {
             let config = loaded.as_ref().map_err(ConfigError::failure)?;
             settings(command, config, io)
         }
-        None => Err(Failure::new(FailureKind::Internal, "This command needs the engine.").into()),
     }
 }
 

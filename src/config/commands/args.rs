@@ -5,7 +5,7 @@ use super::EXAMPLE_PREFIX;
 use super::calls::Replay;
 use super::command::Command;
 use super::number::number;
-use super::system::ConfigCommand;
+use super::system::ProgramCommand;
 use super::table;
 use crate::domain::conversation::Overrides;
 use crate::domain::planning::{Layout, Mode};
@@ -141,14 +141,6 @@ fn hide_below(command: clap::Command, parent: &str) -> clap::Command {
 /// The heading of the flags that every command accepts.
 pub(super) const GLOBAL_FLAGS: &str = "Options of all commands";
 
-/// A command about the program itself, which needs no engine.
-#[derive(Clone, Copy, Debug)]
-pub enum LocalCommand<'a> {
-    Config(&'a ConfigCommand),
-    Completions(clap_complete::Shell),
-    Man,
-}
-
 /// Flags that every command accepts.
 #[derive(ClapArgs, Clone, Debug, Default)]
 #[command(next_help_heading = GLOBAL_FLAGS)]
@@ -211,17 +203,7 @@ impl Args {
 
     /// Whether the command runs without the engine: settings, completions, manual page, bundles.
     pub fn local(&self) -> bool {
-        self.local_command().is_some() || self.reads_bundle()
-    }
-
-    /// Returns the command if it is about the program itself.
-    pub fn local_command(&self) -> Option<LocalCommand<'_>> {
-        match &self.command {
-            Some(Command::Config(command)) => Some(LocalCommand::Config(command)),
-            Some(Command::Completions { shell }) => Some(LocalCommand::Completions(*shell)),
-            Some(Command::Man) => Some(LocalCommand::Man),
-            _ => None,
-        }
+        matches!(self.command, Some(Command::Program(_))) || self.reads_bundle()
     }
 
     /// Whether the command only reads a bundle.
@@ -231,11 +213,13 @@ impl Args {
 
     /// Returns why the command refuses `--json`, with its usage; `None` if it does not. The output of these commands is for
     /// other programs, which read no JSON.
+    #[deny(clippy::wildcard_enum_match_arm)]
     pub fn json_refusal(&self) -> Option<String> {
-        let name = match &self.command {
-            Some(Command::Completions { .. }) => "completions",
-            Some(Command::Man) => "man",
-            _ => return None,
+        let Some(Command::Program(command)) = &self.command else { return None };
+        let name = match command {
+            ProgramCommand::Completions { .. } => "completions",
+            ProgramCommand::Man => "man",
+            ProgramCommand::Config(_) => return None,
         };
         let row = table::row_of(name).filter(|_| self.global.json)?;
         Some(format!("{name} prints no JSON. {}", table::usages("pleach ", [row])))

@@ -7,7 +7,7 @@ use super::example;
 use super::mark::MarkCommand;
 use super::number::number;
 use super::setting::SettingCommand;
-use super::system::{ConfigCommand, Forget, McpCommand, ProjectCommand, RulesCommand, Traces};
+use super::system::{Forget, McpCommand, ProgramCommand, ProjectCommand, RulesCommand, Traces};
 use crate::domain::conversation::Role;
 use clap::{Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -346,18 +346,9 @@ pub enum Command {
         #[arg(short, long, requires = "delete")]
         yes: bool,
     },
-    /// Show, check, or change the settings.
-    #[command(subcommand)]
-    Config(ConfigCommand),
-    /// Print a shell completion script.
-    #[command(after_help = example("completions bash"))]
-    Completions {
-        /// The shell.
-        shell: clap_complete::Shell,
-    },
-    /// Print the manual page.
-    #[command(after_help = example("man"))]
-    Man,
+    /// Commands about the program itself.
+    #[command(flatten)]
+    Program(ProgramCommand),
 }
 
 /// Formats of an export.

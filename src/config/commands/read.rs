@@ -4,6 +4,7 @@
 
 use super::args::{Args, Global};
 use super::command::Command;
+use super::system::ProgramCommand;
 use super::table::{self, ACTIONS_AS_COMMANDS, ALIASES, Alias, BARE_NAMES, Row, UNLISTED};
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::MemoryKind;
@@ -349,7 +350,7 @@ fn check_in_program(args: &Args) -> Result<(), String> {
             "; use /mode, /policy, /layout, /budget, /model, or /profile to change the branch's setting",
         );
     }
-    if matches!(command, Some(Command::Completions { .. } | Command::Man)) {
+    if matches!(command, Some(Command::Program(ProgramCommand::Completions { .. } | ProgramCommand::Man))) {
         return only("This command", "");
     }
     if matches!(command, Some(Command::Doctor { repair: true, .. })) {
@@ -422,8 +423,8 @@ fn global_flag(error: &clap::Error) -> Option<String> {
     is_global.then(|| shown.replace(['<', '>'], ""))
 }
 
-/// Returns the flag whose value is missing, with the value's name: `--note TEXT`; only the value's name if a short name
-/// such as `/note` stands for the flag. `None` if the error is another one, or the flag takes one of several words.
+/// Returns the sentence about a flag whose value is missing; a short name such as `/note` stands for its flag. `None` if
+/// the error is another one, or the flag takes one of several words.
 fn missing_value(error: &clap::Error, typed: &[String]) -> Option<String> {
     let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return None };
     let is_empty =
@@ -434,13 +435,22 @@ fn missing_value(error: &clap::Error, typed: &[String]) -> Option<String> {
     }
     let shown = shown.replace(['<', '>'], "");
     let (flag, value) = shown.split_once(' ')?;
-    Some(if typed.iter().any(|word| word == flag) { shown } else { value.to_owned() })
+    let has_flag = typed.iter().any(|word| word == flag);
+    Some(if has_flag { format!("{flag} needs a value: {value}.") } else { missing_sentence(&[value.to_owned()]) })
+}
+
+/// Returns the sentence about missing arguments.
+fn missing_sentence(names: &[String]) -> String {
+    match names {
+        [name] => format!("The argument {name} is missing."),
+        names => format!("The arguments {} are missing.", names.join(" and ")),
+    }
 }
 
 /// Returns clap's error message as one sentence, without usage and tips. `typed` are the words of the line.
 fn reason(error: &clap::Error, typed: &[String]) -> String {
     if let Some(missing) = missing_value(error, typed) {
-        return format!("Missing: {missing}.");
+        return missing;
     }
     if error.kind() == ErrorKind::MissingRequiredArgument
         && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
@@ -451,7 +461,7 @@ fn reason(error: &clap::Error, typed: &[String]) -> String {
             last.replace(['<', '>', '.', '[', ']'], "")
         };
         let missing: Vec<String> = missing.iter().map(required).collect();
-        return format!("Missing: {}.", missing.join(", "));
+        return missing_sentence(&missing);
     }
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The subcommands of `config`, `mcp`, `rules`, `project`, and `traces`, and arguments of `doctor` and removals.
+//! The commands about the program; the subcommands of `mcp`, `rules`, `project`, and `traces`; and arguments of `doctor` and removals.
 //! Not for: running the commands (`cli`, `tui`).
 
 use super::example;
@@ -33,6 +33,23 @@ impl Forget {
         let all = || (text == "all").then_some(Self::All);
         one.or_else(all).ok_or_else(|| format!("must be all or one of {}", names.join(", ")))
     }
+}
+
+/// The commands about the program itself, which need no engine.
+#[derive(Subcommand, Clone, Debug)]
+pub enum ProgramCommand {
+    /// Show, check, or change the settings.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print a shell completion script.
+    #[command(after_help = example("completions bash"))]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    #[command(after_help = example("man"))]
+    Man,
 }
 
 /// `config`.

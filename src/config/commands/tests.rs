@@ -133,9 +133,12 @@ fn the_command_line_refuses_with_the_usage_of_the_slash_command() {
     }
     assert_eq!(parse_slash_line("quit now"), "/quit takes no arguments.");
     assert!(parse_slash_line("help budgte").starts_with("Unknown command /budgte. Did you mean /budget?"));
-    assert!(parse_command_line("session rename").starts_with("Missing: TITLE."));
-    assert_eq!(parse_slash_line("note"), "Missing: TEXT. Usage: /note TEXT. Example: /note We use PostgreSQL 16.");
-    assert!(parse_command_line("pin --note").starts_with("Missing: --note TEXT. Usage: pleach pin"));
+    assert!(parse_command_line("session rename").starts_with("The argument TITLE is missing."));
+    assert_eq!(
+        parse_slash_line("note"),
+        "The argument TEXT is missing. Usage: /note TEXT. Example: /note We use PostgreSQL 16."
+    );
+    assert!(parse_command_line("pin --note").starts_with("--note needs a value: TEXT. Usage: pleach pin"));
     let global = parse_command_line("--nope");
     assert!(
         global.contains("'--nope'") && global.ends_with("`pleach --help` lists all commands and flags."),
@@ -165,9 +168,14 @@ fn names_of_screens_list_on_the_command_line() {
 
 #[test]
 fn a_command_that_is_also_an_action_names_its_missing_arguments() {
-    for (name, missing) in [("pin", "ITEM"), ("edit", "MESSAGE, TEXT"), ("replay", "RUN"), ("compare", "A")] {
+    for (name, missing) in [
+        ("pin", "argument ITEM is"),
+        ("edit", "arguments MESSAGE and TEXT are"),
+        ("replay", "argument RUN is"),
+        ("compare", "argument A is"),
+    ] {
         let refusal = missing_arguments(name).unwrap();
-        assert!(refusal.starts_with(&format!("Missing: {missing}. Usage: /{name} ")), "{refusal}");
+        assert!(refusal.starts_with(&format!("The {missing} missing. Usage: /{name} ")), "{refusal}");
     }
     assert_eq!(missing_arguments("zen"), None);
 }

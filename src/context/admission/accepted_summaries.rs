@@ -14,8 +14,8 @@ use crate::context::explain;
 use crate::context::policy::levels;
 use crate::domain::base::Hash;
 use crate::domain::conversation::{Actor, Atom};
-use crate::domain::planning::plan::{Blocked, Reason};
 use crate::domain::planning::{Block, Form, PlanInput, SummaryInput, TurnInput, TurnSelection};
+use crate::domain::planning::{Blocked, Reason};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
@@ -30,8 +30,8 @@ fn turns_covered_by(input: &PlanInput, by: Hash) -> HashSet<Hash> {
 }
 
 /// Decides which summaries are sent, one after the other in the order of their acceptance, and admits everything else.
-pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> Result<Admitted<'_>, Box<Blocked>> {
-    let solve = |used: Vec<Hash>| admit_with(input, SummaryCoverage::new(input, used), looked_up, None);
+pub(in crate::context) fn admit(input: &PlanInput, allowance_use: AllowanceUse) -> Result<Admitted<'_>, Box<Blocked>> {
+    let solve = |used: Vec<Hash>| admit_with(input, SummaryCoverage::new(input, used), allowance_use, None);
     // Summaries of the last call stay: their turns are no longer in the window, so their savings cannot be computed.
     let kept: Vec<Hash> =
         window::retained_summaries(input).filter(|by| input.summaries.iter().any(|one| one.by == *by)).collect();
@@ -40,29 +40,29 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
         return Ok(best);
     }
     let (mut out, mut most) = (HashMap::new(), u32::MAX);
-    let ceiling = Ceiling::new(&best, looked_up);
+    let ceiling = Ceiling::new(&best, allowance_use);
     // The request's size with all its quotations: no further summary may make it larger.
-    let mut whole = with_quotations(&best, None, looked_up);
+    let mut whole = with_quotations(&best, None, allowance_use);
     for summary in &input.summaries {
         if best.summed.used.contains(&summary.by) {
             continue;
         }
-        match with_summary(&best, summary, looked_up, &ceiling) {
+        match with_summary(&best, summary, allowance_use, &ceiling) {
             Ok(next) => {
                 let replaced = input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
                 let replaced = replaced.filter(|one| !next.summed.used.contains(&one.by));
                 out.extend(replaced.map(|one| (one.text, Reason::Duplicate)));
                 most = explain::size(&best).min(ceiling.of(&next));
                 most = if takes_free_room(input, summary) { most.max(explain::size(&next)) } else { most };
-                whole = with_quotations(&next, Some(most), looked_up);
+                whole = with_quotations(&next, Some(most), allowance_use);
                 best = next;
             }
             Err(reason) => drop(out.insert(summary.text, reason)),
         }
     }
     best = whole.unwrap_or(best);
-    best = without_oldest(best, looked_up, &mut out);
-    let again = with_turns_that_fit_again(&best, most, looked_up);
+    best = without_oldest(best, allowance_use, &mut out);
+    let again = with_turns_that_fit_again(&best, most, allowance_use);
     best = again.filter(|next| explain::size(next) <= ceiling.of(next)).unwrap_or(best);
     best.summed.out = out;
     Ok(best)
@@ -73,7 +73,7 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
 struct Ceiling<'a> {
     input: &'a PlanInput,
     used: Vec<Hash>,
-    looked_up: AllowanceUse,
+    allowance_use: AllowanceUse,
     /// Whether the model may be asked without further summaries.
     may_ask: bool,
     /// Computed when it is needed for the first time.
@@ -81,9 +81,9 @@ struct Ceiling<'a> {
 }
 
 impl<'a> Ceiling<'a> {
-    fn new(best: &Admitted<'a>, looked_up: AllowanceUse) -> Self {
+    fn new(best: &Admitted<'a>, allowance_use: AllowanceUse) -> Self {
         let (used, may_ask) = (best.summed.used.clone(), state_request::may_ask(best));
-        Self { input: best.input, used, looked_up, may_ask, tokens: OnceCell::new() }
+        Self { input: best.input, used, allowance_use, may_ask, tokens: OnceCell::new() }
     }
 
     /// Returns the limit of a plan with further summaries; none if the model is asked in both plans or in neither.
@@ -97,17 +97,17 @@ impl<'a> Ceiling<'a> {
         *self.tokens.get_or_init(|| {
             let asking = state_request::asking(self.input, request);
             let summed = SummaryCoverage::new(&asking, self.used.clone());
-            admit_with(&asking, summed, self.looked_up, None).map_or(u32::MAX, |admitted| explain::size(&admitted))
+            admit_with(&asking, summed, self.allowance_use, None).map_or(u32::MAX, |admitted| explain::size(&admitted))
         })
     }
 }
 
 /// Returns the plan with turns that a longer summary had displaced and that fit again with its shorter replacement. The
 /// plan takes at most `most` tokens. `None` if nothing fits again.
-fn with_turns_that_fit_again<'a>(best: &Admitted<'a>, most: u32, looked_up: AllowanceUse) -> Option<Admitted<'a>> {
+fn with_turns_that_fit_again<'a>(best: &Admitted<'a>, most: u32, allowance_use: AllowanceUse) -> Option<Admitted<'a>> {
     let spare = most.saturating_sub(explain::size(best));
     let room = best.most?.saturating_add(Some(spare).filter(|spare| *spare > 0)?);
-    let next = admit_with(best.input, best.summed.clone(), looked_up, Some(room)).ok()?;
+    let next = admit_with(best.input, best.summed.clone(), allowance_use, Some(room)).ok()?;
     (explain::size(&next) <= most).then_some(next)
 }
 
@@ -115,7 +115,7 @@ fn with_turns_that_fit_again<'a>(best: &Admitted<'a>, most: u32, looked_up: Allo
 fn with_summary<'a>(
     best: &Admitted<'a>,
     summary: &SummaryInput,
-    looked_up: AllowanceUse,
+    allowance_use: AllowanceUse,
     ceiling: &Ceiling<'_>,
 ) -> Result<Admitted<'a>, Reason> {
     let input = best.input;
@@ -123,10 +123,10 @@ fn with_summary<'a>(
     if let Some(budget) = choose::session_overfull(input, &SummaryCoverage::new(input, used.clone())) {
         return Err(Reason::SessionFull { budget });
     }
-    let replaced = in_place_of_turns(best, summary, (&used, lost), looked_up, ceiling);
+    let replaced = in_place_of_turns(best, summary, (&used, lost), allowance_use, ceiling);
     match replaced {
         Err(_) if takes_free_room(input, summary) => {
-            in_free_room(best, summary, SummaryCoverage::new(input, used), looked_up)
+            in_free_room(best, summary, SummaryCoverage::new(input, used), allowance_use)
         }
         replaced => replaced,
     }
@@ -138,13 +138,13 @@ fn in_place_of_turns<'a>(
     best: &Admitted<'a>,
     summary: &SummaryInput,
     (used, lost): (&[Hash], bool),
-    looked_up: AllowanceUse,
+    allowance_use: AllowanceUse,
     ceiling: &Ceiling<'_>,
 ) -> Result<Admitted<'a>, Reason> {
     let input = best.input;
     let (mut most, mut why) = (None, Reason::SavesNothing);
     for attempt in 0..TRIES {
-        let next = match admit_with(input, SummaryCoverage::new(input, used.to_vec()), looked_up, most) {
+        let next = match admit_with(input, SummaryCoverage::new(input, used.to_vec()), allowance_use, most) {
             Ok(next) => next,
             Err(blocked) if attempt == 0 => return Err(no_room(input, summary, blocked.needed)),
             Err(_) => break,
@@ -153,15 +153,15 @@ fn in_place_of_turns<'a>(
         let over = explain::size(&next).saturating_sub(limit);
         let displaces = displaces_newest(best, &next) || displaces_lease(best, &next);
         if over == 0 && !displaces {
-            let displaced = displaced_turn(best, &next, lost).or_else(|| costlier_turn(best, &next, summary));
-            let Some(turn) = displaced else { return Ok(next) };
+            let costly = || costlier_turn(best, &next, summary);
+            let Some(turn) = displaced_turn(best, &next, lost).or_else(costly) else { return Ok(next) };
             // In a later attempt, the turn leaves only so that the request is no larger.
             if attempt == 0 {
                 why = Reason::DisplacesTurn { turn };
             }
         }
         if !lost && input.policy.choose == TurnSelection::Relevance {
-            return with_same_turns(best, used, looked_up, ceiling).ok_or(why);
+            return with_same_turns(best, used, allowance_use, ceiling).ok_or(why);
         }
         let Window { start, shortened, form, .. } = next.window;
         most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
@@ -177,10 +177,11 @@ fn in_place_of_turns<'a>(
 fn with_same_turns<'a>(
     best: &Admitted<'a>,
     used: &[Hash],
-    looked_up: AllowanceUse,
+    allowance_use: AllowanceUse,
     ceiling: &Ceiling<'_>,
 ) -> Option<Admitted<'a>> {
-    let plan = |more| admit_with_choice(best, SummaryCoverage::new(best.input, used.to_vec()), looked_up, more).ok();
+    let plan =
+        |more| admit_with_choice(best, SummaryCoverage::new(best.input, used.to_vec()), allowance_use, more).ok();
     let keeps = |next: &Admitted<'_>| {
         let limit = explain::size(best).min(ceiling.of(next));
         explain::size(next) <= limit && !displaces_lease(best, next) && displaced_turn(best, next, false).is_none()
@@ -228,13 +229,13 @@ fn in_free_room<'a>(
     best: &Admitted<'a>,
     summary: &SummaryInput,
     summed: SummaryCoverage,
-    looked_up: AllowanceUse,
+    allowance_use: AllowanceUse,
 ) -> Result<Admitted<'a>, Reason> {
     let by_relevance = best.input.policy.choose == TurnSelection::Relevance;
     let next = if by_relevance {
-        admit_with_choice(best, summed, looked_up, false)
+        admit_with_choice(best, summed, allowance_use, false)
     } else {
-        admit_with(best.input, summed, looked_up, None)
+        admit_with(best.input, summed, allowance_use, None)
     };
     let block = best.input.blocks.iter().find(|block| block.text == summary.text);
     let tokens = block.map_or(0, |block| block.tokens);
@@ -340,7 +341,7 @@ pub(super) fn displaces_lease(before: &Admitted<'_>, after: &Admitted<'_>) -> bo
 /// level's minimum age, or whose removal would make the plan larger.
 fn without_oldest<'a>(
     mut best: Admitted<'a>,
-    looked_up: AllowanceUse,
+    allowance_use: AllowanceUse,
     out: &mut HashMap<Hash, Reason>,
 ) -> Admitted<'a> {
     let input = best.input;
@@ -356,7 +357,7 @@ fn without_oldest<'a>(
         if used.len() == best.summed.used.len() {
             continue;
         }
-        let next = admit_with(input, SummaryCoverage::new(input, used), looked_up, best.most);
+        let next = admit_with(input, SummaryCoverage::new(input, used), allowance_use, best.most);
         if let Ok(next) = next
             && explain::size(&next) < explain::size(&best)
         {
@@ -385,7 +386,7 @@ fn no_room(input: &PlanInput, summary: &SummaryInput, needed: u32) -> Reason {
 /// Returns the plan with quotations of covered turns, if the question names what their summary lacks; otherwise `None`.
 /// The plan takes no more than `limit`, or without a limit no more than the request would take with the covered turns
 /// in place of their summaries.
-fn with_quotations<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: AllowanceUse) -> Option<Admitted<'a>> {
+fn with_quotations<'a>(best: &Admitted<'a>, limit: Option<u32>, allowance_use: AllowanceUse) -> Option<Admitted<'a>> {
     let input = best.input;
     let used = || input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
     if !used().any(|one| one.lacks) {
@@ -402,7 +403,7 @@ fn with_quotations<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: Allow
     };
     let limit = limit.unwrap_or_else(saved);
     let summed = SummaryCoverage { spare: limit.saturating_sub(now), ..best.summed.clone() };
-    let next = admit_with(input, summed, looked_up, best.most).ok()?;
+    let next = admit_with(input, summed, allowance_use, best.most).ok()?;
     (explain::size(&next) <= limit && displaced_turn(best, &next, true).is_none()).then_some(next)
 }
 
@@ -411,8 +412,8 @@ mod tests {
     use super::*;
     use crate::context::admission::laws_tests::{input, key, mark};
     use crate::domain::conversation::mark::MarkKind;
+    use crate::domain::planning::RowKind;
     use crate::domain::planning::input::CoveredTurn;
-    use crate::domain::planning::plan::RowKind;
     use crate::domain::planning::policy::{PolicySpec, Section};
 
     /// The first summary covers turns 1 to 3, the second one turns 2 to 4. With the first turn marked and sent, the second

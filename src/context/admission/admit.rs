@@ -14,7 +14,7 @@ use super::sums::Sums;
 use super::window::{self, Costs, OPEN_OLDER, Window};
 use crate::context::explain::blocked::{Required, blocked};
 use crate::domain::conversation::{Actor, MarkKind, Role};
-use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::Blocked;
 use crate::domain::planning::{Block, Form, OmittedItem, PlanInput, TurnInput, TurnSelection};
 
 /// This many of the newest results of the open turn keep more characters than older ones.
@@ -106,22 +106,22 @@ pub(in crate::context) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<B
 pub(in crate::context) fn admit_with(
     input: &PlanInput,
     summed: SummaryCoverage,
-    looked_up: AllowanceUse,
+    allowance_use: AllowanceUse,
     most: Option<u32>,
 ) -> Result<Admitted<'_>, Box<Blocked>> {
-    Ok(extended(admit_chosen(input, summed, looked_up, Given { most, ..Given::default() })?, looked_up))
+    Ok(extended(admit_chosen(input, summed, allowance_use, Given { most, ..Given::default() })?, allowance_use))
 }
 
 /// Like [`admit_with`], with the turns that another plan chose by relevance, and with `more` if they fit.
 pub(super) fn admit_with_choice<'a>(
     before: &Admitted<'a>,
     summed: SummaryCoverage,
-    looked_up: AllowanceUse,
+    allowance_use: AllowanceUse,
     more: bool,
 ) -> Result<Admitted<'a>, Box<Blocked>> {
     let given = Given { choice: Some(before.choice.covered_by(&summed)), ..Given::default() };
-    let admitted = admit_chosen(before.input, summed, looked_up, given)?;
-    Ok(if more { extended(admitted, looked_up) } else { admitted })
+    let admitted = admit_chosen(before.input, summed, allowance_use, given)?;
+    Ok(if more { extended(admitted, allowance_use) } else { admitted })
 }
 
 /// What admission is given in addition to its input.
@@ -137,7 +137,7 @@ struct Given {
 
 /// Adds the turns that fit in addition: those that fit the target of a policy by relevance, and those that fit into
 /// unused framing. A lease that fits into it is added as well.
-fn extended(mut best: Admitted<'_>, looked_up: AllowanceUse) -> Admitted<'_> {
+fn extended(mut best: Admitted<'_>, allowance_use: AllowanceUse) -> Admitted<'_> {
     loop {
         let more = with_more_turns(&best);
         if more.is_none() && !fits_into_framing(&best) {
@@ -146,7 +146,7 @@ fn extended(mut best: Admitted<'_>, looked_up: AllowanceUse) -> Admitted<'_> {
         let is_by_relevance = best.input.policy.choose == TurnSelection::Relevance;
         let choice = more.or_else(|| is_by_relevance.then(|| best.choice.clone()));
         let given = Given { most: best.most, choice, unused: Some((best.unused, best.offered_most)) };
-        match admit_chosen(best.input, best.summed.clone(), looked_up, given) {
+        match admit_chosen(best.input, best.summed.clone(), allowance_use, given) {
             Ok(next) if next.total <= next.input.budget.prompt && sends_more(&best, &next) => best = next,
             _ => return best,
         }
@@ -210,7 +210,7 @@ fn sends_more(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
 fn admit_chosen(
     input: &PlanInput,
     summed: SummaryCoverage,
-    looked_up: AllowanceUse,
+    allowance_use: AllowanceUse,
     given: Given,
 ) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
@@ -234,7 +234,7 @@ fn admit_chosen(
         let cap = input.policy.leased_cap_tokens.min(choose::session_room(input, &summed, 0));
         PersonsLeases::new(input, (&marks, &summed), (cap, left.unwrap_or(0)))
     };
-    let (choice, most_offered) = chosen(input, (&marks, &summed), required_beside_turns, looked_up, given.choice);
+    let (choice, most_offered) = chosen(input, (&marks, &summed), required_beside_turns, allowance_use, given.choice);
     let most_offered = most_offered.min(given.unused.map_or(u32::MAX, |(_, offered)| offered));
     let most_offered = left.map_or(0, |_| most_offered);
     plain.fixed = required_beside_turns;
@@ -249,7 +249,7 @@ fn admit_chosen(
     let session = choose::session_room(input, &summed, persons.tokens(input.turns.len()));
     let parts_room = RoomForParts { session, most_offered, ..RoomForParts::new(input, &costs, base_cost, most) };
     let OptionalParts { mut offers, open: (open, open_cost), taken: offered_most } =
-        OptionalParts::new(input, (&marks, &summed), parts_room, looked_up);
+        OptionalParts::new(input, (&marks, &summed), parts_room, allowance_use);
     costs.fixed = required_beside_turns.saturating_add(open_cost);
     let is_sent =
         |turn: usize, start: usize| is_turn_sent(input, &marks, &choice, (turn, start)) || persons.sends(turn, start);
@@ -269,7 +269,7 @@ fn admit_chosen(
     lease.total = (lease.total - costs.offered[window.start]).saturating_add(spent(&places));
     lease.place_in_returned_room(input, (&mut leases, &mut places), &spent);
     let (total, is_sent) = (lease.total, |turn: usize| places[turn].is_sent());
-    let allowance = if matches!(looked_up, AllowanceUse::Offered) { input.allowance } else { 0 };
+    let allowance = if matches!(allowance_use, AllowanceUse::Offered) { input.allowance } else { 0 };
     let total = total.saturating_add(offers.settle(&is_sent, allowance, room.saturating_sub(total)));
     let mut admitted = Admitted {
         input,
@@ -288,7 +288,7 @@ fn admit_chosen(
         unused: 0,
         costs,
     };
-    if !matches!(looked_up, AllowanceUse::KeptFree(1..)) {
+    if !matches!(allowance_use, AllowanceUse::KeptFree(1..)) {
         admitted.release_framing((reserved, framing.all));
     }
     Ok(admitted)
@@ -353,7 +353,7 @@ impl<'a> OptionalParts<'a> {
         input: &'a PlanInput,
         (marks, summed): (&Marks<'_>, &SummaryCoverage),
         room: RoomForParts,
-        looked_up: AllowanceUse,
+        allowance_use: AllowanceUse,
     ) -> Self {
         let mut offers = Offers::new(input, summed);
         let alone = open_forms(input, marks, room.all).1.saturating_add(room.newest);
@@ -364,8 +364,8 @@ impl<'a> OptionalParts<'a> {
         let by_room = offers.by_room(all.saturating_sub(asked).min(most), room.session);
         let open = open_forms(input, marks, all.saturating_sub(by_room));
         let left = all.saturating_sub(by_room).saturating_sub(open.1);
-        let looked_up = offers.look_up(looked_up, input.allowance, left.min(most.saturating_sub(by_room)));
-        Self { offers, open, taken: by_room + looked_up }
+        let by_allowance = offers.by_allowance(allowance_use, input.allowance, left.min(most.saturating_sub(by_room)));
+        Self { offers, open, taken: by_room + by_allowance }
     }
 }
 
@@ -377,7 +377,7 @@ fn chosen(
     input: &PlanInput,
     (marks, summed): (&Marks<'_>, &SummaryCoverage),
     required_beside_turns: u32,
-    looked_up: AllowanceUse,
+    allowance_use: AllowanceUse,
     given: Option<PolicyChoice>,
 ) -> (PolicyChoice, u32) {
     if matches!(input.policy.choose, TurnSelection::Recent | TurnSelection::Lane) {
@@ -391,7 +391,8 @@ fn chosen(
     }
     let session = choose::session_room(input, summed, 0);
     let room = RoomForParts { all, newest: 0, most: u32::MAX, session, most_offered };
-    let OptionalParts { offers, open: (_, asked), .. } = OptionalParts::new(input, (marks, summed), room, looked_up);
+    let OptionalParts { offers, open: (_, asked), .. } =
+        OptionalParts::new(input, (marks, summed), room, allowance_use);
     let with = |is_sent: &dyn Fn(usize) -> bool, before: Option<&PolicyChoice>| {
         let taken = required_beside_turns.saturating_add(asked).saturating_add(offers.cost(is_sent));
         choose::choose(input, marks, (taken, asked), (summed, before), &|sections| offers.tokens_in(sections, is_sent))
@@ -459,9 +460,9 @@ mod tests {
     use super::*;
     use crate::context::admission::laws_tests::{input, key};
     use crate::domain::planning::input::MessageInput;
-    use crate::domain::planning::plan::{Reason, RowKind};
     use crate::domain::planning::policy::{PolicySpec, Section};
     use crate::domain::planning::tuning::{Adaptive, Milli};
+    use crate::domain::planning::{Reason, RowKind};
 
     #[test]
     fn results_of_the_open_turn_are_cut_only_where_it_does_not_fit_and_the_policy_shortens() {

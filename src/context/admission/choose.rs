@@ -11,8 +11,8 @@ use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestP
 use crate::context::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
 use crate::context::policy::{Costs, Score, adaptive, lanes};
 use crate::domain::conversation::{Atom, MarkKind};
-use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{Block, Form, PlanInput, Row, Section, TurnBefore, TurnInput, TurnSelection};
+use crate::domain::planning::{Reason, Warning};
 use std::collections::HashMap;
 
 pub(in crate::context) const SESSION_LEVEL: [Section; 5] =

@@ -3,10 +3,10 @@
 
 use crate::domain::base::Hash;
 use crate::domain::conversation::Atom;
-use crate::domain::planning::plan::{Reason, Remedy};
 use crate::domain::planning::{
     Block, Budget, CoveredTurn, Gap, PlanInput, Row, RowKind, SummaryInput, TurnInput, Verdict,
 };
+use crate::domain::planning::{Reason, Remedy};
 use std::collections::{HashMap, HashSet};
 
 /// The remedy for a summary that would not change the request.
@@ -68,7 +68,7 @@ impl SummaryCoverage {
         block.kind == RowKind::Summary && !self.texts.contains(&block.text)
     }
 
-    /// Returns the row of a summary that is not sent; `None` for an older level whose newer level replaces the same
+    /// Returns the row of a summary that is not sent; `None` for an earlier version if a later version replaces the same
     /// turns.
     pub(in crate::context) fn row(
         &self,

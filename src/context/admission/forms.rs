@@ -5,8 +5,8 @@
 use super::window::CLOSED_RESULT;
 use crate::domain::base::Hash;
 use crate::domain::conversation::{Atom, Mark, MarkKind, Role};
+use crate::domain::planning::Reason;
 use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
-use crate::domain::planning::plan::Reason;
 use crate::domain::planning::{Block, Form, MessageInput, SendBarrier, TurnInput};
 use std::collections::HashMap;
 

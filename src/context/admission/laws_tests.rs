@@ -16,12 +16,12 @@ use crate::domain::base::{Fields, Hash};
 use crate::domain::call::{Certainty, Dialect, Encoding};
 use crate::domain::conversation::{Actor, Atom, Mark, MarkKind, Role};
 use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
-use crate::domain::planning::plan::{BlockedRemedy, Reason};
 use crate::domain::planning::{
     Adaptive, Anchor, Basis, Block, Budget, Candidate, CoveredTurn, Form, Gap, Item, Layout, MessageInput, Milli, Mode,
     Offer, OfferLimit, PlanInput, PolicySpec, RequestShape, Row, RowKind, Section, SendBarrier, Source, SummaryInput,
     TurnFacts, TurnInput, TurnSelection, Verdict,
 };
+use crate::domain::planning::{BlockedRemedy, Reason};
 use proptest::prelude::*;
 
 pub(in crate::context) fn key(turn: usize, message: usize) -> Hash {

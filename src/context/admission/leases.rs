@@ -8,7 +8,7 @@ use super::forms::{Marks, is_lease};
 use super::position::RowPosition;
 use super::window::Window;
 use crate::domain::conversation::{Actor, LeaseTurns, MarkKind};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{Block, PlanInput, Section, TurnInput};
 
 /// The leases that a person made, and the room that is reserved for them.

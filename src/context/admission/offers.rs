@@ -13,7 +13,7 @@ use super::choose::SESSION_LEVEL;
 use super::coverage::{LIST, SummaryCoverage};
 use super::sequence::{OfferTexts, SentCandidate, Sequence};
 use crate::domain::conversation::Atom;
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{
     After, Block, Candidate, Mode, Offer, OfferLimit, OmittedItem, PlanInput, RowKind, Section,
 };
@@ -88,7 +88,7 @@ impl<'a> Offers<'a> {
 
     /// Spends the allowance on retrieved candidates, or keeps tokens free in their place, up to the available room.
     /// Returns the tokens taken or kept.
-    pub(in crate::context) fn look_up(&mut self, how: AllowanceUse, allowance: u32, room: u32) -> u32 {
+    pub(in crate::context) fn by_allowance(&mut self, how: AllowanceUse, allowance: u32, room: u32) -> u32 {
         if let AllowanceUse::KeptFree(tokens) = how {
             self.kept = tokens.min(room);
             return self.kept;
@@ -105,8 +105,8 @@ impl<'a> Offers<'a> {
     /// so more may fit into the rest of the allowance and into `free` tokens. Records for all others how much room
     /// there was. Returns the tokens taken.
     pub(in crate::context) fn settle(&mut self, is_sent: &dyn Fn(usize) -> bool, allowance: u32, free: u32) -> u32 {
-        let looked = self.decided.iter().filter(|decided| decided.offer.limit.is_of_allowance());
-        let spent = looked.fold(0_u32, |sum, decided| sum.saturating_add(decided.cost(is_sent)));
+        let retrieved = self.decided.iter().filter(|decided| decided.offer.limit.is_of_allowance());
+        let spent = retrieved.fold(0_u32, |sum, decided| sum.saturating_add(decided.cost(is_sent)));
         let (mut left, mut now) = (allowance.saturating_sub(spent), free);
         for decided in &mut self.decided {
             let taken = decided.admit_more(is_sent, left, now);

@@ -11,8 +11,8 @@ use super::position::RowPosition;
 use super::window::{self, CLOSED_RESULT};
 use crate::context::explain;
 use crate::domain::conversation::MarkKind;
-use crate::domain::planning::plan::{Blocked, Reason, Remedy};
 use crate::domain::planning::{Block, Form, LeftOutTurns, OmittedItem, PlanInput, StateRequestOutcome, TurnInput};
+use crate::domain::planning::{Blocked, Reason, Remedy};
 
 /// Admits everything, with the request for a state block if turns are left out, and returns what `read` makes of the
 /// result. The request never blocks a call and displaces neither a person's lease nor the last turn that is not
@@ -186,8 +186,8 @@ fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::context::admission::laws_tests::{input, key, mark};
+    use crate::domain::planning::RowKind;
     use crate::domain::planning::input::{CoveredTurn, SummaryInput};
-    use crate::domain::planning::plan::RowKind;
     use crate::domain::planning::policy::{PolicySpec, Section};
     use crate::domain::planning::tuning::{Adaptive, Milli, TurnSelection};
 

@@ -5,7 +5,7 @@ use crate::context::admission::forms::{Marks, cost_of, turn_cost};
 use crate::context::admission::window::{OPEN_OLDER, Window};
 use crate::context::explain::{self, excluded};
 use crate::domain::conversation::{Atom, MarkKind, Role};
-use crate::domain::planning::plan::{Blocked, BlockedRemedy, Reason};
+use crate::domain::planning::{Blocked, BlockedRemedy, Reason};
 use crate::domain::planning::{Form, PlanInput, Section};
 use std::collections::HashSet;
 

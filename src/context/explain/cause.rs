@@ -268,7 +268,7 @@ impl Case<'_> {
             return plain(CauseKind::You, "Its file changed.");
         }
         let words = match (self.reason(), self.delta.kind()) {
-            (Some(Reason::Oriented), _) => "The code map was rebuilt.",
+            (Some(Reason::CodeMap), _) => "The code map was rebuilt.",
             (_, DiffKind::Shortened) => "A shorter piece of this code is sent, so that more results fit.",
             (_, DiffKind::Lengthened) => "A longer piece of this code is sent.",
             _ => "Another piece of this code is sent.",

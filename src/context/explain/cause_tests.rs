@@ -6,11 +6,10 @@ use crate::domain::call::{Certainty, Encoding};
 use crate::domain::conversation::{
     Actor, Atom, Change, ItemState, Mark, MarkKind, Operation, Role, Subject, Transition,
 };
-use crate::domain::planning::plan::Reason;
 use crate::domain::planning::row_matching::{deltas, kinds, place, same_reason, settings};
 use crate::domain::planning::{
-    Basis, Budget, CauseKind, ContextPlan, DiffKind, Form, Item, ItemPlace, Layout, Mode, PlanDiff, Row, RowKind,
-    Section, Source, Verdict,
+    Basis, Budget, CauseKind, ContextPlan, DiffKind, Form, Item, ItemPlace, Layout, Mode, PlanDiff, Reason, Row,
+    RowKind, Section, Source, Verdict,
 };
 use proptest::prelude::*;
 use uuid::Uuid;

@@ -10,11 +10,10 @@ use crate::context::admission::window::Window;
 use crate::context::explain::{block_row, empty_row, is_optional, items};
 use crate::domain::base::Hash;
 use crate::domain::conversation::{Atom, LeaseTurns, MarkKind, Role};
-use crate::domain::planning::plan::{Reason, Remedy};
 use crate::domain::planning::row_reason::part_name;
 use crate::domain::planning::{
-    Block, Form, Gap, InactiveMark, MessageInput, OmittedItem, PlanInput, Row, RowKind, SendBarrier, Source, TurnInput,
-    Verdict,
+    Block, Form, Gap, InactiveMark, MessageInput, OmittedItem, PlanInput, Reason, Remedy, Row, RowKind, SendBarrier,
+    Source, TurnInput, Verdict,
 };
 use std::collections::HashSet;
 

@@ -5,8 +5,8 @@
 use crate::context::admission::choose;
 use crate::context::policy::levels;
 use crate::domain::planning::level_use::level_uses;
-use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{ContextPlan, PlanInput, Row, Verdict};
+use crate::domain::planning::{Reason, Warning};
 
 /// Corrects the volatile level's budget, the number in the warning that the levels exceed their trigger, and the reason
 /// of turns that the working level has room for: they are left out because of the trigger or of the budget.

@@ -26,11 +26,11 @@ use crate::context::render;
 use crate::domain::base::{Fields, Hash};
 use crate::domain::conversation::{Actor, Atom, LeaseTurns, Mark, MarkKind, Role};
 use crate::domain::planning::level_use::level_uses;
-use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{
     Block, ContextPlan, Form, Item, LevelUse, MessageInput, PlanInput, RequestShape, Row, RowKind, Section, TurnInput,
     Verdict,
 };
+use crate::domain::planning::{Reason, Warning};
 
 /// Makes the plan from an admission.
 pub(in crate::context) fn explain(admitted: &Admitted<'_>) -> ContextPlan {

@@ -4,7 +4,7 @@
 
 use crate::context::{explain, render};
 use crate::domain::conversation::Atom;
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{Budget, ContextPlan, RequestShape, Section, Verdict};
 
 /// Returns the plan without the row of `atom`; `None` if no such row is included, or if it is the question itself.

@@ -92,7 +92,7 @@ pub fn replay(turns: &[&TurnFacts], spec: &Adaptive) -> WindowTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::planning::plan::Warning;
+    use crate::domain::planning::Warning;
     use proptest::prelude::*;
 
     fn found(found: u32, most: u32) -> Complexity {

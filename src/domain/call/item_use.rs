@@ -10,8 +10,8 @@ use super::tokens::{counted, grouped};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::named_enum::named_enum;
 use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
-use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::domain::planning::policy::Section;
+use crate::domain::planning::{ContextPlan, Row, RowKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

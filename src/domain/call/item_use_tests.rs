@@ -4,7 +4,7 @@
 use super::*;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Reason, Verdict};
+use crate::domain::planning::{Reason, Verdict};
 use uuid::Uuid;
 
 fn row(n: u8, kind: RowKind, section: Section, tokens: u32) -> Row {

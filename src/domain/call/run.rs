@@ -9,8 +9,8 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::base::named_enum::named_enum;
 use crate::domain::code::symbols::is_zero;
+use crate::domain::planning::ContextPlan;
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::ContextPlan;
 use serde::{Deserialize, Serialize};
 
 /// The notice shown with any comparison of a call with its repetition.

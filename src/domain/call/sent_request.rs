@@ -6,7 +6,7 @@ use super::item_use::CallUses;
 use super::run::RunCard;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::RunId;
-use crate::domain::planning::plan::ContextPlan;
+use crate::domain::planning::ContextPlan;
 use std::sync::Arc;
 
 /// The request of a call that was made.

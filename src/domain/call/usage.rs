@@ -7,7 +7,7 @@ use super::run::RunCard;
 use super::tokens::grouped;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::RunId;
-use crate::domain::planning::plan::ContextPlan;
+use crate::domain::planning::ContextPlan;
 use serde::{Deserialize, Serialize};
 
 /// Token counts as reported by a server; `None` for those it does not report.

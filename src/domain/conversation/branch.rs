@@ -9,8 +9,8 @@ use super::tree::{Slot, Tree};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::call::tokens::grouped;
+use crate::domain::planning::Anchor;
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::Anchor;
 use crate::domain::summary::draft::AutoSummaryOverride;
 use serde::{Deserialize, Serialize};
 
@@ -195,7 +195,7 @@ pub struct Branch {
     /// A message of this session that the next question replies to.
     #[serde(default)]
     pub reply: Option<Hash>,
-    /// Ids of the summaries in use, at most one of each kind and lane: the newest level of each.
+    /// Ids of the summaries in use, at most one of each kind and lane: the newest version of each.
     #[serde(default, rename = "capsules")]
     pub summaries: Vec<Hash>,
 }

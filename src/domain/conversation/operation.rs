@@ -27,7 +27,7 @@ pub enum Change {
     Overrides { branch: BranchId, before: Box<Overrides>, after: Box<Overrides> },
     /// The session's title changed.
     Title { before: String, after: String },
-    /// The summaries in use changed: one was accepted, or a level was undone.
+    /// The summaries in use changed: one was accepted, or one was undone.
     #[serde(rename = "capsules")]
     Summaries { branch: BranchId, before: Vec<Hash>, after: Vec<Hash> },
     /// The state version that a person wrote for a branch changed. `None` means that the version on the path applies.

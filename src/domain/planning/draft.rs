@@ -1,7 +1,8 @@
 //! The message that a person is about to send, and the result of planning its call.
 //! Not for: solving the plan (`context`), or saving unsent text (the store).
 
-use super::plan::{Blocked, ContextPlan};
+use super::blocked::Blocked;
+use super::plan::ContextPlan;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::code_set::CodeSet;

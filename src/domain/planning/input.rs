@@ -2,10 +2,12 @@
 //! store.
 //! Not for: collecting it (`engine`) or solving it (`context`).
 
+use super::blocked::Warning;
 use super::facts::TurnFacts;
 use super::mode::Mode;
-use super::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Scores, Source, Warning};
+use super::plan::{Anchor, Basis, Budget, Form, RowKind, Scores, Source};
 use super::policy::{Layout, PolicySpec, Section};
+use super::reason::Reason;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::model::Dialect;

@@ -41,6 +41,7 @@ pub use plan::{Anchor, Basis, Budget, ContextPlan, Form, Item, Row, RowKind, Sco
 pub use policy::{Layout, PolicySpec, Section, StateBlock};
 pub use reason::{DecidedBy, Reason};
 pub use reason_facts::UsualCause;
+pub use remedy::Remedy;
 pub use row_matching::Subject;
 pub use settings::Settings;
 pub use state_request::{LeftOutTurns, StateRequestOutcome};

@@ -14,9 +14,9 @@ use crate::domain::conversation::message::Role;
 use crate::domain::tool::cards::ToolCost;
 use serde::{Deserialize, Serialize};
 
-pub use super::blocked::{Blocked, BlockedRemedy, Warning};
-use super::reason::{DecidedBy, count};
-pub use super::reason::{Reason, Remedy};
+use super::blocked::Warning;
+use super::reason::{DecidedBy, Reason, count};
+use super::remedy::Remedy;
 
 /// Digests of everything that a plan was solved from. Equal bases give equal plans.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]

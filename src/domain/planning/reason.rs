@@ -4,7 +4,6 @@
 use super::reason_phrases::{
     earned_sentence, file_note, leased_sentence, state_request_sentence, superseded_sentence, touchpoint_sentence,
 };
-pub use super::remedy::Remedy;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::code_set;
 use crate::domain::call::retrieval_set::SkipReason;
@@ -88,7 +87,8 @@ pub enum Reason {
         rank: u32,
     },
     /// In: the map of a trusted folder's code.
-    Oriented,
+    #[serde(rename = "oriented")]
+    CodeMap,
     /// In: code of the workspace that matches the question.
     Touchpoint {
         /// The rank among the results, from 1.
@@ -125,7 +125,8 @@ pub enum Reason {
     /// In: a confirmed memory.
     Memory {
         /// Whether it is a short preference that is always sent.
-        standing: bool,
+        #[serde(rename = "standing")]
+        always: bool,
     },
     ProjectRules {
         /// The folder they apply to.
@@ -307,8 +308,8 @@ impl Reason {
                 format!("Heading of the search results among {} older messages.", grouped(u64::from(*among)))
             }
             Self::Summary => "Represents older turns that are left out.".into(),
-            Self::Memory { standing: false } => "A memory that you confirmed; related to your message.".into(),
-            Self::Memory { standing: true } => "A preference that you confirmed; always included.".into(),
+            Self::Memory { always: false } => "A memory that you confirmed; related to your message.".into(),
+            Self::Memory { always: true } => "A preference that you confirmed; always included.".into(),
             Self::PinSuggested => "The model suggests a pin. Nothing changes until you decide.".into(),
             Self::PinMattered => "You noted that the answer differed without this item.".into(),
             Self::PinEarned { renewals } => earned_sentence(*renewals),
@@ -363,7 +364,7 @@ impl Reason {
             Self::LevelsOver { percent } => {
                 format!("Levels over {percent}% full; this scored lowest of the older items.")
             }
-            Self::Oriented => "A map of this trusted folder's code.".into(),
+            Self::CodeMap => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint_sentence(*rank, because),
             Self::KeptCode { .. } => "Kept from the previous question: this message asks for nothing new.".into(),
             Self::CodeSearched { among } => {

@@ -124,7 +124,7 @@ impl Reason {
             Self::GoOn => Facts::sent("go_on", "required").cause(Kind(Turn)),
             Self::Retrieved { .. } => Facts::sent("retrieved", "retrieved").label("found").cause(Room),
             Self::Searched { .. } => Facts::sent("searched", "retrieved").label("search results").cause(Room),
-            Self::Oriented => Facts::sent("oriented", "map").label("code map").cause(Room),
+            Self::CodeMap => Facts::sent("oriented", "map").label("code map").cause(Room),
             Self::Touchpoint { .. } => Facts::sent("touchpoint", "retrieved").label("found in code").cause(Room),
             Self::CodeSearched { .. } => Facts::sent("code_searched", "retrieved").label("search results").cause(Room),
             Self::KeptCode { .. } => Facts::sent("kept_code", "retrieved").label("kept from before").cause(Room),

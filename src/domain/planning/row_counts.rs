@@ -2,7 +2,8 @@
 //! the command line.
 //! Not for: drawing them.
 
-use super::plan::{Reason, Row, RowKind, Verdict};
+use super::plan::{Row, RowKind, Verdict};
+use super::reason::Reason;
 use crate::domain::call::tokens::short;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

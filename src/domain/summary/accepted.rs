@@ -76,7 +76,7 @@ pub struct KeptSentence {
     pub turn: u32,
     /// The name of the author's role.
     pub who: String,
-    /// Whether the program chose it, to use free tokens. The program chooses again for each new level; sentences chosen
+    /// Whether the program chose it, to use free tokens. The program chooses again for each new version; sentences chosen
     /// by a person stay.
     #[serde(default)]
     pub auto: bool,

@@ -265,7 +265,7 @@ pub struct SummaryDraft {
     /// The missing facts, highest weight first.
     pub dropped: Arc<[MissingFact]>,
     /// Number of facts checked.
-    pub looked_for: u32,
+    pub checked: u32,
     /// The source turns, which are displayed next to the draft.
     pub sources: Arc<[SourceTurn]>,
     /// The turns between the sources that are not summarized, by number, with the reasons.
@@ -300,11 +300,11 @@ pub struct SummaryCard {
     pub summary: Arc<Summary>,
     /// The summary's state on the branch.
     pub state: SummaryState,
-    /// Whether it is the newest level on the branch.
+    /// Whether it is the newest version on the branch.
     pub active: bool,
     /// Whether it is sent with the next call.
     pub included: bool,
-    /// Number of older levels that can be restored.
+    /// Number of earlier versions that can be restored.
     pub depth: u32,
 }
 

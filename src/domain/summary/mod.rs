@@ -3,8 +3,8 @@
 
 pub mod accepted;
 pub mod draft;
+pub mod lane_summaries;
 pub mod module;
-pub mod of_lane;
 pub mod stored_draft;
 pub mod versions;
 
@@ -16,7 +16,7 @@ pub use draft::{
     AnchorKind, AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, KeepReason,
     MissingFact, SourceMessage, SourceTurn, Stats, SummaryAuthor, SummaryCard, SummaryDraft,
 };
+pub use lane_summaries::LaneSummaries;
 pub use module::{ModuleCard, ModuleVersion, Staleness};
-pub use of_lane::LaneSummaries;
 pub use stored_draft::StoredDraft;
 pub use versions::{Editability, Editable, EditableKind, PolicyFault, Version};

@@ -185,12 +185,12 @@ pub enum SummaryAct {
     Reject,
     /// Stop writing a draft. A waiting draft stays.
     Stop,
-    /// Revert the newest level, so that the summary before it, or the turns themselves, are sent again (undoable).
-    UndoLevel { kind: SummaryKind },
-    /// Undo a summary, or a level below it, so that the previous level, or the turns themselves, are sent again
+    /// Undo the newest summary of a kind, so that its earlier version, or the turns themselves, are sent again (undoable).
+    UndoNewest { kind: SummaryKind },
+    /// Undo a summary and its later versions, so that its earlier version, or the turns themselves, are sent again
     /// (undoable).
     TakeBack { summary: Hash },
-    /// Rewrite a summary in use: a new level above it for the same turns (undoable).
+    /// Rewrite a summary in use: a new version of it for the same turns (undoable).
     Rewrite {
         summary: Hash,
         /// The new text, including kept items.

@@ -50,7 +50,7 @@ impl Core {
         self.answer_now(ticket, Ok(EditableAnswer::Editables(kind, editables).into()))
     }
 
-    /// Returns the summaries in use, each with the levels below it.
+    /// Returns the summaries in use, each with its earlier versions.
     fn summary_editables(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
         let Answer::Summary(SummaryAnswer::Summaries(cards)) = self.list_summaries(id)? else { return Ok(Vec::new()) };
         let mut editables: Vec<Editable> = Vec::new();
@@ -59,15 +59,15 @@ impl Core {
                 editables.push(summary(card));
             }
             let Some(editable) = editables.last_mut() else { continue };
-            let level = card.depth as usize;
+            let earlier = card.depth as usize;
             editable.in_use |= card.included;
             let at = editable.versions.len();
             editable.versions.push(Version {
-                what: format!("summary {}, {}", level + 1, card.summary.source.phrase()),
+                what: format!("summary {}, {}", earlier + 1, card.summary.source.phrase()),
                 at: None,
                 text: card.summary.text.clone().unwrap_or_default().into(),
                 current: card.included,
-                from: (level > 0).then_some(at + 1),
+                from: (earlier > 0).then_some(at + 1),
             });
         }
         Ok(editables)
@@ -82,7 +82,7 @@ impl Core {
         Ok(all.into_iter().map(|policy| policy_editable(&policy, about(&policy.name), &policy_in_use)).collect())
     }
 
-    /// Stores a person's version of a summary: a level above the summary in use, for the same turns (undoable).
+    /// Stores a person's version of a summary: a new version of the summary in use, for the same turns (undoable).
     pub(crate) fn rewrite(&mut self, id: BranchId, summary: Hash, text: &str) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;

@@ -184,7 +184,7 @@ impl Core {
                         Ok((message.unwrap_or_else(|| turn_at(session, branch, slot)), None))
                     }
                     Some(atom) => self.target(branch, &ItemName::Atom(atom)),
-                    None => Err(failure),
+                    None => Err(lookup::no_item(text, failure)),
                 },
             },
         }

@@ -10,7 +10,7 @@ use crate::domain::call::{
     UsageReport, Wire,
 };
 use crate::domain::conversation::{Atom, Branch, Content, Role, state};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{
     Basis, Block, ContextPlan, Form, Layout, MessageInput, PlanInput, PolicySpec, RequestShape, RowKind, Section,
     Source, TurnFacts, TurnInput,

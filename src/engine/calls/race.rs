@@ -7,7 +7,7 @@ use crate::domain::base::ids::RaceId;
 use crate::domain::base::{BranchId, Failure, FailureKind};
 use crate::domain::call::{BranchRun, Config, Limits, RaceUsage};
 use crate::domain::conversation::{Branch, Change, Overrides};
-use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::Blocked;
 use crate::domain::planning::variant::{difference, merge, title};
 use crate::engine::api::{Answer, CallAnswer, Draft, Ticket};
 use crate::engine::branches::fork::{NewBranch, fresh_name};

@@ -10,7 +10,7 @@ use crate::domain::base::{Failure, FailureKind, Hash, NodeId};
 use crate::domain::call::tokens::grouped;
 use crate::domain::call::{RunCard, Wire};
 use crate::domain::conversation::{Branch, Content, Overrides, Role, resolve};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{Row, RowKind};
 use crate::engine::api::{Answer, CallAnswer, Draft, DraftKind, ItemName, ReplayedCall};
 use crate::engine::branches::fork::{NewBranch, fresh_name};

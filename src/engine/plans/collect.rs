@@ -9,8 +9,7 @@ use super::sources::{code, error_pairs, memory, retrieval, rules, subjects, sugg
 use crate::context;
 use crate::domain::base::{Failure, Fields, Hash};
 use crate::domain::conversation::NodeHead;
-use crate::domain::planning::SummaryInput;
-use crate::domain::planning::plan::Warning;
+use crate::domain::planning::{SummaryInput, Warning};
 use crate::engine::branches::undo::stored_anchor_for_summaries;
 
 impl InputBuilder {

@@ -13,7 +13,7 @@ use crate::domain::base::{BranchId, Failure, FailureKind, Hash};
 use crate::domain::call::Wire;
 use crate::domain::call::request;
 use crate::domain::call::tokens::grouped;
-use crate::domain::planning::plan::BlockedRemedy;
+use crate::domain::planning::BlockedRemedy;
 use crate::domain::planning::{Budget, ContextPlan, Row, RowKind, Section};
 use crate::engine::api::{Answer, BodyCount, Draft, DraftKind, Event, PlanAnswer, RawPart, RawRequest, Ticket};
 use crate::engine::calls::stored_runs::unwritable;

@@ -15,11 +15,11 @@ use crate::domain::base::secrets;
 use crate::domain::base::{Failure, Fields, Hash, Safe};
 use crate::domain::call::{Certainty, Encoding};
 use crate::domain::conversation::{Actor, Atom, Content, LeaseTurns, MarkKind, NodeHead, Part, Role};
-use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{
     Basis, Block, CoveredTurn, Form, InactiveMark, MessageInput, OmittedItem, PlanInput, RowKind, Section, SendBarrier,
     Source, StateBlock, SummaryInput, TurnFacts, TurnInput,
 };
+use crate::domain::planning::{Reason, Warning};
 use crate::domain::summary::{Summary, SummaryKind};
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use super::input::InputAssembly;
 use crate::context::render::render_forms;
 use crate::domain::base::Failure;
 use crate::domain::conversation::{Atom, Content, MarkKind, NodeHead};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{Block, OmittedItem, RowKind, Section, SendBarrier};
 
 /// Returns the text of instructions in the conversation as it is sent; `None` if they are empty.

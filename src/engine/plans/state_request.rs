@@ -5,9 +5,8 @@
 use super::input::InputAssembly;
 use super::snapshot::Snapshot;
 use crate::context::render::render_forms;
-use crate::domain::planning::plan::Reason;
 use crate::domain::planning::state_request::STATE_REQUEST_TITLE;
-use crate::domain::planning::{Block, RowKind, Section, StateBlock, StateRequestOutcome, TurnSelection};
+use crate::domain::planning::{Block, Reason, RowKind, Section, StateBlock, StateRequestOutcome, TurnSelection};
 
 impl InputAssembly<'_> {
     /// Whether the model is asked for a state block even if no turn is left out.

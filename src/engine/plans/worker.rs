@@ -13,7 +13,7 @@ use crate::context::render::Outline;
 use crate::domain::base::{BranchId, Failure, FailureKind, Hash, SessionId};
 use crate::domain::call::Wire;
 use crate::domain::conversation::{Atom, Content, Role};
-use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::Blocked;
 use crate::domain::planning::{ContextPlan, RequestShape, RowKind, StateRequestOutcome};
 use crate::engine::calls::stored_runs::unwritable;
 use crate::engine::jobs::{self, guarded};

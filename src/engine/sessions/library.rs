@@ -441,8 +441,8 @@ pub(crate) fn records_of(store: &Store, session: &Session, only: Option<&Branch>
     for batch in ids.chunks(1_000) {
         records.extend(store.nodes(batch)?.into_iter().map(|node| record(session, node)));
     }
-    let standing = only.or(session.branches.iter().find(|b| b.id == session.current));
-    let current = standing.and_then(|branch| branch.head).and_then(|id| session.tree.get(id)).map(public_id);
+    let branch = only.or(session.branches.iter().find(|b| b.id == session.current));
+    let current = branch.and_then(|branch| branch.head).and_then(|id| session.tree.get(id)).map(public_id);
     let source = store.setting(&origin_key(id))?.unwrap_or_else(|| format!("pleach:{id}"));
     let branches = if only.is_some() { Vec::new() } else { pointers(session) };
     Ok(Transcript { source, title: session.card.title.clone(), records, current, branches })

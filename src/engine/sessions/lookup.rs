@@ -55,6 +55,19 @@ impl Core {
     }
 }
 
+/// Returns the failure about a text that names no item: for an id, it says which ids can be named.
+pub(crate) fn no_item(text: &str, failure: Failure) -> Failure {
+    let text = text.trim();
+    let is_id = text.len() >= SHORTEST && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_id || text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return failure;
+    }
+    Failure::user(format!("There is no message and no row {text:?} in this session.")).todo(
+        "An id names a message, a memory, code, or a row that `pleach plan --json` prints without a message: rows that \
+         depend on the words of a message can't be named.",
+    )
+}
+
 /// Returns the named branch of a session or, without a name, its last used branch.
 pub(crate) fn named_branch(session: &Session, named: Option<&str>) -> Result<BranchId, Failure> {
     let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(session.current) };

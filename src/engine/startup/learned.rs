@@ -37,7 +37,7 @@ pub(crate) struct LearnedSettings {
 impl LearnedSettings {
     /// Whether the tools for code are offered to the model.
     pub(crate) fn offers_code(&self, setup: &Setup) -> bool {
-        let wanted = setup.settings.orient.enabled && setup.settings.orient.tools;
+        let wanted = setup.settings.code.enabled && setup.settings.code.tools;
         wanted && self.code.as_ref().is_some_and(CodeWorkspace::holds_code)
     }
 
@@ -108,8 +108,8 @@ pub(crate) fn rules(
         prompts: settings.prompts.clone(),
         tools,
         tools_off,
-        code: (settings.orient.enabled && trusted).then(|| CodeRules {
-            orienting: settings.orient,
+        code: (settings.code.enabled && trusted).then(|| CodeRules {
+            settings: settings.code,
             focus: branch.overrides.focus.clone(),
             sight: FileVisibility::default(),
         }),

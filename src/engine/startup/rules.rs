@@ -72,7 +72,7 @@ pub(crate) fn wire_digest(rules: &Rules, state_block: StateBlock) -> Hash {
 /// How plans use the code under the rules of a branch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CodeRules {
-    pub(crate) orienting: CodeSettings,
+    pub(crate) settings: CodeSettings,
     /// The files, folders, and symbols that the search is limited to.
     pub(crate) focus: Vec<String>,
     /// The person's rules about files that may be read.

@@ -86,7 +86,7 @@ pub struct ReloadableSettings {
     /// The maximum size of a tool server's results, in bytes.
     pub output_limit: usize,
     /// How calls use the workspace's code.
-    pub orient: CodeSettings,
+    pub code: CodeSettings,
     /// Rules for tool calls from the configuration.
     pub tool_rules: Vec<Rule>,
     /// The maximum number of rounds in a turn.

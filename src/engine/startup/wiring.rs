@@ -98,7 +98,7 @@ fn reloadable(config: &Config, counter: &Arc<Tokenizers>) -> ReloadableSettings 
         tools: tools(config),
         named: Some(named(config)),
         output_limit: usize::try_from(settings.tools.output_limit).unwrap_or(usize::MAX),
-        orient: settings.code,
+        code: settings.code,
         tool_rules: settings.tools.rules.clone(),
         rounds: settings.tools.rounds.max(1),
         race: settings.race.limits(),

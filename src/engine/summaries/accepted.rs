@@ -1,4 +1,4 @@
-//! Accepted summaries: which are in use, reverting one level by level, their list and statistics.
+//! Accepted summaries: which are in use, undoing one version after the other, their list and statistics.
 //! Not for: drafts (`drafts`), or which summaries are sent (`plans::sources::summaries`).
 
 use crate::domain::base::{BranchId, Failure, Hash};
@@ -26,7 +26,7 @@ impl Core {
         known: impl FnOnce(&mut Self),
     ) -> Result<(), Failure> {
         let before = branch.summaries.clone();
-        // Reverting a level restores the window that the branch had before that level, if a summary was sent since.
+        // Undoing a version restores the window that the branch had before it, if a summary was sent since.
         let older =
             before.len() > after.len() || after.last().is_some_and(|last| self.sessions.is_older(branch, *last));
         let older = older && branch.anchor.as_ref().is_some_and(|anchor| !anchor.summaries.is_empty());
@@ -49,8 +49,8 @@ impl Core {
         Ok(())
     }
 
-    /// Reverts the newest level of a kind.
-    pub(crate) fn undo_level(&mut self, id: BranchId, kind: SummaryKind) -> Result<Answer, Failure> {
+    /// Undoes the newest summary of a kind.
+    pub(crate) fn undo_newest_summary(&mut self, id: BranchId, kind: SummaryKind) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let of_kind = |wanted: &&Hash| session.summary(**wanted).is_some_and(|loaded| loaded.summary.kind == kind);
@@ -59,23 +59,23 @@ impl Core {
         self.undo_summary(id, newest)
     }
 
-    /// Undoes a summary and the levels above it.
+    /// Undoes a summary and its later versions.
     pub(crate) fn undo_summary(&mut self, id: BranchId, summary: Hash) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
-        let chains = branch.summaries.iter().map(|top| self.sessions.levels(&branch, *top));
-        let chain = chains.into_iter().find(|chain| chain.iter().any(|level| level.id == summary));
+        let chains = branch.summaries.iter().map(|top| self.sessions.versions(&branch, *top));
+        let chain = chains.into_iter().find(|chain| chain.iter().any(|version| version.id == summary));
         let unused = || Failure::user("That summary is not in use on this branch.").kept("Nothing was changed.");
         let chain = chain.ok_or_else(unused)?;
-        let place = chain.iter().position(|level| level.id == summary).unwrap_or(0);
-        let below = chain.get(place + 1).cloned();
+        let place = chain.iter().position(|version| version.id == summary).unwrap_or(0);
+        let earlier = chain.get(place + 1).cloned();
         let mut after = branch.summaries.clone();
         after.retain(|other| *other != chain[0].id);
-        after.extend(below.as_ref().map(|level| level.id));
+        after.extend(earlier.as_ref().map(|version| version.id));
         let what = format!("removed the summary of turns {}–{}", chain[0].turns.0, chain[0].turns.1);
         self.use_summaries(&branch, what, after, Vec::new(), |_| {})?;
         record_rejection(&self.sessions, &self.store, &branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
-        let now = match below {
-            Some(level) => format!("The summary of turns {}–{} is in use again", level.turns.0, level.turns.1),
+        let now = match earlier {
+            Some(version) => format!("The summary of turns {}–{} is in use again", version.turns.0, version.turns.1),
             None => "The turns themselves are sent again, as many as fit".into(),
         };
         Ok(Answer::Done(format!("{now}; u undoes it.")))
@@ -90,15 +90,15 @@ impl Core {
         let mut cards = Vec::new();
         for newest in branch.summaries.iter().rev() {
             let included = view.usable(*newest, mode).0.map(|going| going.summary.id);
-            let chain = self.sessions.levels(&branch, *newest);
-            let levels = chain.len();
+            let chain = self.sessions.versions(&branch, *newest);
+            let versions = chain.len();
             let card = |(place, summary): (usize, Arc<Summary>)| {
                 let loaded = session.summary(summary.id)?;
                 Some(SummaryCard {
                     state: summaries::state(&view, loaded),
                     active: place == 0,
                     included: Some(summary.id) == included,
-                    depth: u32::try_from(levels - 1 - place).unwrap_or(0),
+                    depth: u32::try_from(versions - 1 - place).unwrap_or(0),
                     summary,
                 })
             };
@@ -157,20 +157,20 @@ pub(crate) fn lost_summaries(sessions: &Sessions, branch: &Branch, before: &[Has
 }
 
 impl Sessions {
-    /// Whether a summary is a level below a summary that the branch uses.
+    /// Whether a summary is the version before a summary that the branch uses.
     fn is_older(&self, branch: &Branch, id: Hash) -> bool {
         let session = self.of_branch(branch.id);
         let parent = |used: &Hash| session.as_ref().ok()?.summary(*used)?.summary.parent;
         branch.summaries.iter().any(|used| parent(used) == Some(id))
     }
 
-    /// Returns a summary and the levels below it, newest first.
-    pub(crate) fn levels(&self, branch: &Branch, top: Hash) -> Vec<Arc<Summary>> {
+    /// Returns a summary and its earlier versions, newest first.
+    pub(crate) fn versions(&self, branch: &Branch, top: Hash) -> Vec<Arc<Summary>> {
         let mut chain: Vec<Arc<Summary>> = Vec::new();
         let Ok(session) = self.of_branch(branch.id) else { return chain };
         let mut at = Some(top);
         while let Some(loaded) = at.and_then(|id| session.summary(id)) {
-            if chain.iter().any(|level| level.id == loaded.summary.id) {
+            if chain.iter().any(|version| version.id == loaded.summary.id) {
                 break;
             }
             chain.push(loaded.summary.clone());
@@ -193,7 +193,7 @@ impl Sessions {
         found.map(|loaded| loaded.summary.clone()).find(|summary| summary.kind == kind && summary.lane == lane)
     }
 
-    /// Whether a summary itself, not only an older level of it, is valid on the branch's path.
+    /// Whether a summary itself, not only an earlier version of it, is valid on the branch's path.
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
         let Ok(session) = self.of_branch(branch.id) else { return false };
         let path = session.path(branch);

@@ -158,8 +158,8 @@ impl Core {
     }
 
     /// Starts a draft if a summary is due. Opening a branch costs nothing, so a summary by the model is then announced.
-    pub(crate) fn draft_if_due(&mut self, looked: DueResult) {
-        let DueResult { branch, opened, due } = looked;
+    pub(crate) fn draft_if_due(&mut self, result: DueResult) {
+        let DueResult { branch, opened, due } = result;
         let Some(due) = due.filter(|_| !self.summaries.drafts.busy(branch)) else { return };
         if opened && self.automatic_author(branch) == Some(SummaryAuthor::Model) {
             let command = format!("/compress {} model drafts it.", due.up_to);

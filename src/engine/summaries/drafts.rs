@@ -180,7 +180,7 @@ impl Core {
             SummaryAct::Accept { draft } => self.accept(branch, draft),
             SummaryAct::Reject => self.reject(branch),
             SummaryAct::Stop => self.stop_draft(branch),
-            SummaryAct::UndoLevel { kind } => self.undo_level(branch, kind),
+            SummaryAct::UndoNewest { kind } => self.undo_newest_summary(branch, kind),
             SummaryAct::TakeBack { summary } => self.undo_summary(branch, summary),
             SummaryAct::Rewrite { summary, text } => self.rewrite(branch, summary, &text),
             SummaryAct::List => self.list_summaries(branch),

@@ -1,4 +1,4 @@
-//! Summaries: when one is due, writing it, drafts, accepting, levels; and module summaries.
+//! Summaries: when one is due, writing it, drafts, accepting, earlier versions; and module summaries.
 //! Not for: putting an accepted summary into a plan (`plans::sources`).
 
 pub(super) mod accepted;

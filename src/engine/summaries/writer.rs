@@ -145,7 +145,7 @@ impl Job {
             summary: blank,
             body: String::new(),
             dropped: Arc::from([]),
-            looked_for: u32::try_from(wanted.len()).unwrap_or(u32::MAX),
+            checked: u32::try_from(wanted.len()).unwrap_or(u32::MAX),
             sources: sources.into(),
             stays: self.stays.clone(),
             masked,
@@ -173,7 +173,7 @@ impl Job {
             summary: stored.summary.clone(),
             body: String::new(),
             dropped: Arc::from([]),
-            looked_for: u32::try_from(wanted.len()).unwrap_or(u32::MAX),
+            checked: u32::try_from(wanted.len()).unwrap_or(u32::MAX),
             sources: sources.into(),
             stays: stored.stays.clone(),
             masked,
@@ -186,7 +186,7 @@ impl Job {
         Ok(drafted.composed(stored.body.clone(), kept, source, &|text| self.count(text))?)
     }
 
-    /// Returns the items that a person kept in an older level, if their messages are still among the sources.
+    /// Returns the items that a person kept in an earlier version, if their messages are still among the sources.
     fn kept_items(&self, covers: &[TurnCover]) -> Vec<KeptSentence> {
         let old = self.parent.iter().flat_map(|summary| summary.kept.clone()).filter(|kept| !kept.auto);
         old.filter(|kept| covers.iter().any(|c| c.nodes.iter().any(|(key, _)| *key == kept.node))).collect()

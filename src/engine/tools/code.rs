@@ -154,8 +154,8 @@ impl CodeTools {
     ) -> Result<String, String> {
         let args: A = serde_json::from_str(args).map_err(|error| format!("the arguments are not valid: {error}."))?;
         self.workspace.settle(PATIENCE, cancelled);
-        let looked = self.workspace.wait_with_loaded(PATIENCE, cancelled, |loaded| with(&args, loaded));
-        looked.unwrap_or_else(|| Err("the code is still being indexed; ask again, or use search.".into()))
+        let answer = self.workspace.wait_with_loaded(PATIENCE, cancelled, |loaded| with(&args, loaded));
+        answer.unwrap_or_else(|| Err("the code is still being indexed; ask again, or use search.".into()))
     }
 
     /// Whether a person's rule denies reading a file.

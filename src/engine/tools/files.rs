@@ -47,7 +47,7 @@ impl Core {
     pub(crate) fn ask_code(&self, ticket: Ticket, act: CodeAct, root: Option<PathBuf>) -> Result<(), Failure> {
         let branch = self.sessions.current().ok().map(|session| session.current);
         self.apply_denials(branch);
-        let wanted = self.setup.settings.orient.enabled || !act.is_names();
+        let wanted = self.setup.settings.code.enabled || !act.is_names();
         let allowed = if act.is_own() { readable(&self.setup, &self.tools).map(drop) } else { Ok(()) };
         match allowed {
             Ok(()) if wanted => {

@@ -35,7 +35,7 @@ pub(crate) struct Skill {
     pub(crate) path: String,
     /// The folder that it is read from, and its path in that folder.
     place: (PathBuf, PathBuf),
-    looked: PathTarget,
+    target: PathTarget,
 }
 
 /// Returns the atom of the list of skills.
@@ -70,7 +70,7 @@ pub(crate) fn find(workspace: Option<&Path>, home: Option<&Path>) -> Vec<Skill> 
                 };
                 let about = plain(&about).chars().take(ABOUT).collect();
                 let place = (root.to_path_buf(), path);
-                found.push(Skill { name: named, about, path: shown, place, looked: there });
+                found.push(Skill { name: named, about, path: shown, place, target: there });
             }
         }
     }
@@ -91,7 +91,7 @@ impl Skill {
 
     /// Returns the size of its file in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        if let PathTarget::File(stamp) = self.looked { stamp.bytes } else { 0 }
+        if let PathTarget::File(stamp) = self.target { stamp.bytes } else { 0 }
     }
 }
 

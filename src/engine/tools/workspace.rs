@@ -87,7 +87,7 @@ struct Known {
 struct Read {
     texts: HashMap<PathBuf, Arc<RulesText>>,
     /// The files that the last search checked: the root folder, the path in it, and its state.
-    looked: Vec<(PathBuf, PathBuf, PathTarget)>,
+    checked: Vec<(PathBuf, PathBuf, PathTarget)>,
     polls: u32,
     /// The hashes of files, with the files' state at the time of reading.
     hashes: HashMap<PathBuf, (PathTarget, Option<Hash>)>,
@@ -216,8 +216,8 @@ impl Project {
         if read.texts.len() > KEPT {
             read.texts.clear();
         }
-        let mut looked = Vec::new();
-        let mut search = Search { set: &set, read: &mut read, looked: &mut looked };
+        let mut checked = Vec::new();
+        let mut search = Search { set: &set, read: &mut read, checked: &mut checked };
         if let Some(own) = set.own.as_ref().and_then(|own| Some((own, Folder::open(own).ok()?))) {
             rules_files.list.extend(search.own(own.0, &own.1));
         }
@@ -236,7 +236,7 @@ impl Project {
                 }
             }
         }
-        read.looked = looked;
+        read.checked = checked;
         drop(read);
         let mut known = self.known();
         known.atoms.extend(rules_files.list.iter().map(|rules_file| rules_file.atom));
@@ -248,7 +248,7 @@ impl Project {
         let (set, _) = self.settings();
         let Some(top) = self.top() else { return Vec::new() };
         let mut read = Read::default();
-        let mut search = Search { set: &set, read: &mut read, looked: &mut Vec::new() };
+        let mut search = Search { set: &set, read: &mut read, checked: &mut Vec::new() };
         let named = places(&top, &[], 0).into_iter().filter_map(|spot| {
             let (name, _) = search.name(&top, &spot)?;
             Some(format!("{}{name}", spot.shown))
@@ -335,7 +335,7 @@ impl Project {
         let skills = read.polls.is_multiple_of(4);
         let mut open: HashMap<PathBuf, Option<Folder>> = HashMap::new();
         let mut changed = false;
-        for (root, path, before) in &mut read.looked {
+        for (root, path, before) in &mut read.checked {
             let folder = open.entry(root.clone()).or_insert_with(|| Folder::open(root).ok());
             let now = folder.as_ref().map_or(PathTarget::Nothing, |folder| folder.look(path));
             changed |= now != *before;
@@ -394,7 +394,7 @@ fn around(path: &Path) -> Vec<PathBuf> {
 struct Search<'a> {
     set: &'a ProjectSetup,
     read: &'a mut Read,
-    looked: &'a mut Vec<(PathBuf, PathBuf, PathTarget)>,
+    checked: &'a mut Vec<(PathBuf, PathBuf, PathTarget)>,
 }
 
 impl Search<'_> {
@@ -407,7 +407,7 @@ impl Search<'_> {
         for name in NAMES {
             let path = inner.join(name);
             let there = folder.look(&path);
-            self.looked.push((root.to_path_buf(), path, there.clone()));
+            self.checked.push((root.to_path_buf(), path, there.clone()));
             if there != PathTarget::Nothing {
                 return Some((name, there));
             }
@@ -471,7 +471,7 @@ impl Search<'_> {
             self.read.texts.insert(key, made.clone());
             made
         };
-        self.looked.extend(text.of.iter().skip(1).map(|(path, was)| (root.to_path_buf(), path.clone(), was.clone())));
+        self.checked.extend(text.of.iter().skip(1).map(|(path, was)| (root.to_path_buf(), path.clone(), was.clone())));
         Ok(text)
     }
 }
@@ -487,7 +487,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn project(workspace: &Path, looked: &[(&Path, &str)]) -> Project {
+    fn project(workspace: &Path, checked: &[(&Path, &str)]) -> Project {
         let known = Known {
             set: ProjectSetup { rules: true, ..ProjectSetup::default() },
             trusted: true,
@@ -500,7 +500,7 @@ mod tests {
             let there = Folder::open(root).map_or(PathTarget::Nothing, |folder| folder.look(Path::new(path)));
             (root.to_path_buf(), PathBuf::from(path), there)
         };
-        let read = Read { looked: looked.iter().map(look).collect(), ..Read::default() };
+        let read = Read { checked: checked.iter().map(look).collect(), ..Read::default() };
         Project { workspace: workspace.to_owned(), known: Mutex::new(known), read: Mutex::new(read) }
     }
 
@@ -523,7 +523,7 @@ mod tests {
         fs::write(one.join("CLAUDE.md"), "new").unwrap();
         seen(true, "a file came");
         fs::write(one.join("other.md"), "new").unwrap();
-        seen(false, "nobody looked at that file");
+        seen(false, "that file is not checked");
         fs::create_dir_all(&two).unwrap();
         seen(false, "an empty folder came");
         fs::write(two.join("AGENTS.md"), "new").unwrap();
@@ -607,7 +607,7 @@ mod tests {
                 "a/x/y | x/y/ | x/y/ | true"
             ]
         );
-        assert_eq!(described("", &["a/b/c/d/e/f"], 1).len(), 1 + 4, "four times as many are looked at");
+        assert_eq!(described("", &["a/b/c/d/e/f"], 1).len(), 1 + 4, "four times as many are checked");
         assert_eq!(short(Path::new("/home/me/x"), Some(Path::new("/home/me"))), "~/x");
         assert_eq!(short(Path::new("/home/you/x"), Some(Path::new("/home/me"))), "/home/you/x");
     }

@@ -9,7 +9,7 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::call::{CountTokens, Encoding};
 use crate::domain::code::{ProjectItem, ProjectKind, ProjectList, RuleState};
 use crate::domain::conversation::{Atom, Change, Mark, MarkKind};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{ContextPlan, Row, Verdict};
 use crate::domain::summary::{Editability, Editable, EditableKind, Version};
 use crate::domain::tool::{FileVisibility, RunTools};

@@ -15,7 +15,7 @@ use crate::domain::conversation::{
     Actor, Atom, Branch, Content, End, ItemState, Lane, LeaseTurns, Mark, MarkKind, NodeHead, Role, Subject, Touch,
     Touches,
 };
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{Form, Row, RowKind};
 use crate::domain::tool::ToolStatus;
 use crate::engine::branches::mark_state::{

@@ -2,7 +2,7 @@
 //! Not for: modes of the terminal (`terminal`). This module works on Unix; on other systems, it does nothing.
 
 #[cfg(unix)]
-pub(crate) use unix::{gone, lend, suspend, wake_reader, watch};
+pub(crate) use unix::{lend, suspend, terminal_closed, wake_reader, watch};
 
 #[cfg(not(unix))]
 pub(crate) fn watch(_to: std::sync::mpsc::Sender<crate::tui::msg::Msg>) -> std::io::Result<()> {
@@ -15,7 +15,7 @@ pub(crate) fn suspend() -> std::io::Result<()> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn gone() -> bool {
+pub(crate) fn terminal_closed() -> bool {
     false
 }
 
@@ -193,7 +193,7 @@ mod unix {
     }
 
     /// Whether the terminal was closed.
-    pub(crate) fn gone() -> bool {
+    pub(crate) fn terminal_closed() -> bool {
         let tty = io::stdin();
         let mut fds = [PollFd::new(&tty, PollFlags::empty())];
         let at_once = rustix::event::Timespec::default();

@@ -68,7 +68,7 @@ fn without_edges(text: &str, cells: Rect, buf: &mut Buffer) {
 pub(crate) fn colored(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     let tinted = cache.colors.highlighted(row);
     if row.shaded {
-        buf.set_style(area.intersection(buf.area), theme.style(Ink::CodeGround));
+        buf.set_style(area.intersection(buf.area), theme.style(Ink::CodeBackground));
     }
     line(theme, tinted.as_ref().unwrap_or(row), area, buf);
     let Some(links) = &cache.links else { return };
@@ -227,7 +227,7 @@ pub(crate) fn left_rule(theme: &Theme, pane: Rect, buf: &mut Buffer) {
 
 /// Applies the theme's background to every cell that has no colors.
 pub(super) fn background(theme: &Theme, buf: &mut Buffer) {
-    let style = theme.style(Ink::Ground);
+    let style = theme.style(Ink::Background);
     for cell in &mut buf.content {
         if let Some(bg) = style.bg.filter(|_| cell.bg == Color::Reset) {
             cell.bg = bg;

@@ -185,3 +185,22 @@ fn marks_on_several_items_name_those_that_stay_as_they_are() {
     let refused = home.run(&["branch", "return"]).err;
     assert!(refused.contains("The branch alt has no messages that main lacks."), "{refused}");
 }
+
+/// An id of a row that only the plan of some message has is refused, and the refusal says which rows can be named.
+#[test]
+fn rows_that_depend_on_a_message_cannot_be_named() {
+    let home = Home::new("");
+    let folder = home.workspace();
+    home.configure(&format!("trusted_folders = [{:?}]\n", folder.display().to_string()));
+    std::fs::create_dir_all(folder.join("deep")).unwrap();
+    std::fs::write(folder.join("deep/AGENTS.md"), "Deep rules.").unwrap();
+    home.ok(&["ask", "Hello."]);
+    let plan = home.json(&["plan", "What is in @deep/x.rs?"]);
+    let rules = |row: &&serde_json::Value| row["source"]["path"] == "deep/AGENTS.md";
+    let row = plan["included"].as_array().unwrap().iter().find(rules).unwrap();
+    for command in [&["plans", "why"][..], &["exclude"]] {
+        let refused = home.run(&[command, &[row["id"].as_str().unwrap()]].concat());
+        let expected = "or a row that `pleach plan --json` prints without a message";
+        assert!(refused.code == 1 && refused.err.contains(expected), "{} {}", refused.code, refused.err);
+    }
+}

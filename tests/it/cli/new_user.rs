@@ -198,7 +198,11 @@ fn a_choice_that_equals_the_default_is_stored() {
 fn tasks_and_numbers_are_explained() {
     let (home, _server) = talk();
     let missing = home.run(&["pin"]);
-    assert!(missing.code == 2 && missing.err.contains("Missing: ITEM. Usage: pleach pin"), "{}", missing.err);
+    assert!(
+        missing.code == 2 && missing.err.contains("The argument ITEM is missing. Usage: pleach pin"),
+        "{}",
+        missing.err
+    );
     assert!(home.run(&["task"]).err.contains("No task is running here. `pleach task start NAME` starts a task."));
     let missing = home.run(&["race", "Which?"]);
     let needed = missing.code == 2 && missing.err.contains("A race needs two or more branches: give --arm for each");
@@ -248,7 +252,7 @@ fn line_mode_prints_sentences() {
         .filter_map(|(line, next)| (line == "answer:").then_some(next))
         .collect();
     assert_eq!(labels, ["An answer in two pieces."; 2], "{}", plain.out);
-    let missing = "Missing: TEXT. Usage: /note TEXT. Example: /note We use PostgreSQL 16.";
+    let missing = "The argument TEXT is missing. Usage: /note TEXT. Example: /note We use PostgreSQL 16.";
     assert!(plain.err.contains(missing), "{}", plain.err);
     assert!(plain.err.contains("No terminal to ask on. Run `/trust --yes`."), "{}", plain.err);
     let exported = home.ok(&["export", "--format", "json"]);

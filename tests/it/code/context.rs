@@ -6,8 +6,8 @@ use crate::support::binary::Home;
 use pleach::domain::base::BranchId;
 use pleach::domain::code::CodeSettings;
 use pleach::domain::conversation::{Atom, MarkKind, Overrides};
-use pleach::domain::planning::plan::{Reason, Warning};
 use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section};
+use pleach::domain::planning::{Reason, Warning};
 use pleach::domain::summary::SummaryAuthor;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CodeAct, Event, ItemName, ModuleAct, PlanRequest, Planned, ProjectAct, Request,
@@ -49,7 +49,7 @@ fn put(root: &Path) {
 pub(crate) fn bench(model: &Arc<Model>) -> Bench {
     let mut bench = Bench::new(model);
     put(&bench.workspace);
-    bench.orient = CodeSettings::default();
+    bench.code = CodeSettings::default();
     bench.tools = Some(Arc::new(Workspace::open(&bench.workspace, 10_000).unwrap()));
     bench
 }
@@ -106,7 +106,7 @@ fn each_mode_keeps_its_allowance() {
     let plan = client.whole_plan(branch, &message(QUESTION));
     let [map, named] = code(&plan)[..] else { panic!("{:#?}", plan.rows) };
     assert!(named.included() && named.tokens <= 120 && symbol(named).ends_with("retry_request"), "{named:?}");
-    assert_eq!((map.section(), &map.reason), (Some(Section::Orientation), &Reason::Oriented));
+    assert_eq!((map.section(), &map.reason), (Some(Section::Orientation), &Reason::CodeMap));
     assert!(map.tokens <= 290, "the map and its note: {}", map.tokens);
     let sent = body(&mut client, branch);
     assert!(sent.contains("retry.rs") && !sent.contains("Most depended on") && !sent.contains("let twice"), "{sent}");
@@ -140,7 +140,7 @@ fn plan_does_not_wait_for_indexing() {
     client.post(Request::Plan(PlanRequest::Replan { branch, generation: 9, draft: message(QUESTION) }));
     let whole = |event: &Event| match event {
         Event::Planned { planned: Planned::Plan { plan, .. }, .. } => {
-            let map = code(plan).iter().any(|row| row.reason == Reason::Oriented);
+            let map = code(plan).iter().any(|row| row.reason == Reason::CodeMap);
             map && found(plan, "retry_request").is_some_and(Row::included)
         }
         _ => false,
@@ -476,7 +476,7 @@ fn turn_about_a_neighbor_is_one_hop_away() {
 #[test]
 fn module_summaries_lead_the_map() {
     let mut bench = bench(&Model::new([]));
-    bench.orient = CodeSettings { anchors: 8, ..CodeSettings::default() };
+    bench.code = CodeSettings { anchors: 8, ..CodeSettings::default() };
     for part in 0..7 {
         let uses = (0..7).map(|n| format!("    crate::part_{n}::shared_{n}();\n")).collect::<Vec<_>>().concat();
         let text = format!(
@@ -516,7 +516,7 @@ fn module_summaries_lead_the_map() {
     let (parts, symbols) = map(&mut client);
     assert_eq!(parts, ["src/part_6 (fresh): Does the work number 6."]);
     assert_eq!(symbols.len(), 7, "eight in total: {symbols:#?}");
-    let row = plan.rows.iter().find(|row| row.reason == Reason::Oriented).unwrap();
+    let row = plan.rows.iter().find(|row| row.reason == Reason::CodeMap).unwrap();
     assert!(row.included() && row.tokens > 100);
     let sum: u32 = plan.included().map(|row| row.tokens).sum();
     assert_eq!(plan.est_total, sum + plan.framing + plan.tools, "the meter counts the map as sent");

@@ -5,7 +5,7 @@ use crate::code::context::{bench, body, code, found, set, start};
 use crate::support::bench::{Bench, Client, Dice, Model, message, text};
 use pleach::domain::base::BranchId;
 use pleach::domain::conversation::MarkKind;
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{ContextPlan, Mode, PolicySpec, Row, RowKind, Section};
 use pleach::engine::api::{Act, BranchRequest, ItemName, Request, SessionRequest};
 use serde_json::Value;

@@ -5,7 +5,7 @@ use crate::code::context::{bench, body, code, mark, symbol};
 use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message, text};
 use pleach::domain::base::BranchId;
 use pleach::domain::conversation::{Actor, Atom, LeaseTurns, Mark, MarkKind, Overrides};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{ContextPlan, Mode, PolicySpec, Row, RowKind, SearchChoice, Section};
 use pleach::domain::summary::{AutoSummaryTrigger, SummaryAuthor, SummaryKind};
 use pleach::engine::api::{

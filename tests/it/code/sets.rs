@@ -7,9 +7,8 @@ use pleach::context::explain::cause::{ChangesBetweenCalls, set_causes};
 use pleach::domain::base::BranchId;
 use pleach::domain::call::{CodeOutcome, CodeSet, Gate, PassReason, SkipReason};
 use pleach::domain::conversation::MarkKind;
-use pleach::domain::planning::plan::Reason;
 use pleach::domain::planning::row_matching::deltas;
-use pleach::domain::planning::{CauseKind, ContextPlan, Mode, PolicySpec, Row, RowKind, SearchChoice, Section};
+use pleach::domain::planning::{CauseKind, ContextPlan, Mode, PolicySpec, Reason, Row, RowKind, SearchChoice, Section};
 use pleach::domain::tool::{Rule, Verdict};
 use pleach::engine::api::{
     Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, Draft, ItemName, Planned, Request, SessionRequest,

@@ -11,12 +11,12 @@ use pleach::domain::call::{CountTokens, Dialect, Encoding};
 use pleach::domain::conversation::{Atom, LeaseTurns, MarkKind, Role};
 use pleach::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use pleach::domain::planning::level_use::level_uses;
-use pleach::domain::planning::plan::{Reason, Warning};
 use pleach::domain::planning::{
     Adaptive, Anchor, Block, ContextPlan, CoveredTurn, Flag, Form, Lanes, Layout, Levels, MessageFacts, MessageInput,
     Mode, PlanInput, PolicySpec, Relevance, Row, RowKind, Section, SendBarrier, SummaryInput, Task, TaskRelation,
     TurnFacts, TurnInput, TurnSelection, Verdict,
 };
+use pleach::domain::planning::{Reason, Warning};
 use pleach::llm::counting::tokens::Tokenizers;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

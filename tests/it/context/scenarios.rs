@@ -13,7 +13,7 @@ use pleach::context::render::checks;
 use pleach::context::{plan, render};
 use pleach::domain::call::Encoding;
 use pleach::domain::conversation::{MarkKind, Role};
-use pleach::domain::planning::plan::Blocked;
+use pleach::domain::planning::Blocked;
 use pleach::domain::planning::{
     Anchor, ContextPlan, Form, Layout, MessageFacts, Milli, Mode, PolicySpec, Row, RowKind, Section, SendBarrier,
     TurnFacts, TurnSelection, Verdict,

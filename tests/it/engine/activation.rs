@@ -6,7 +6,7 @@ use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
 use pleach::domain::base::BranchId;
 use pleach::domain::conversation::{Activation, Actor, Branch, ItemState, LeaseTurns, Mark, MarkKind};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{ContextPlan, Mode, PolicySpec, Row, RowKind, Section};
 use pleach::domain::tool::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{

@@ -9,7 +9,7 @@ use crate::support::server::{Server, end, stream, words};
 use pleach::domain::base::{BranchId, NodeId};
 use pleach::domain::call::{ProviderErrorKind, RunStatus};
 use pleach::domain::conversation::{MarkKind, Overrides};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{ContextPlan, Lanes, Levels, Mode, PolicySpec, Row, RowKind, TurnSelection};
 use pleach::domain::summary::{
     AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, SummaryAuthor, SummaryDraft,

@@ -7,7 +7,7 @@ use crate::support::bench::{
 use pleach::domain::base::{BranchId, FailureKind, Hash, NodeId};
 use pleach::domain::call::{BranchRun, Limit, Limits, ModelInfo, Price, RunStatus};
 use pleach::domain::conversation::{Atom, Branch, Comparison, Mark, MarkKind, Overrides, Role, Tag};
-use pleach::domain::planning::plan::Warning;
+use pleach::domain::planning::Warning;
 use pleach::domain::planning::{Draft, Mode, RowKind};
 use pleach::engine::api::{
     Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, DraftKind, Event, ItemName, PlanRequest,

@@ -7,7 +7,7 @@ use crate::support::server::{Server, end, json, stream, words};
 use pleach::domain::base::{BranchId, FailureKind, Hash};
 use pleach::domain::call::{RunStatus, request};
 use pleach::domain::conversation::{Atom, MarkKind};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{ActPreview, ContextPlan, RowKind, Verdict};
 use pleach::engine::api::{
     Act, Answer, BodyCount, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, Event, Exact, ItemName,

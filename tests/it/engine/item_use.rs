@@ -189,7 +189,7 @@ fn client_on_code(model: &Arc<Model>) -> (Client, BranchId) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    bench.orient = CodeSettings::default();
+    bench.code = CodeSettings::default();
     let space = Workspace::open_with_effects(&bench.workspace, 20_000, EffectOptions::default()).unwrap();
     bench.tools = Some(Arc::new(space));
     let mut client = bench.start_with(|setup| {

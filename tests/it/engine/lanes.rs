@@ -4,10 +4,10 @@
 use crate::support::bench::{Bench, Client, Model, message, path, text};
 use pleach::domain::base::{BranchId, NodeId};
 use pleach::domain::conversation::{Activation, MarkKind, Overrides, Role};
-use pleach::domain::planning::plan::{Reason, Warning};
 use pleach::domain::planning::{
     Adaptive, ContextPlan, Levels, Milli, Mode, PolicySpec, RowKind, Section, TurnSelection,
 };
+use pleach::domain::planning::{Reason, Warning};
 use pleach::domain::summary::{SummaryAuthor, SummaryKind};
 use pleach::engine::api::{
     Act, Answer, BranchAnswer, BranchRequest, Draft, DraftKind, ItemName, Request, SessionAnswer, SessionRequest,

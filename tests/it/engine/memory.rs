@@ -6,7 +6,7 @@ use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
 use pleach::domain::base::secrets;
 use pleach::domain::conversation::{ItemState, MarkKind, Memory, MemoryKind, MemoryStatus, Scope, Subject};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{ContextPlan, RowKind, Section};
 use pleach::engine::api::{
     Act, Answer, BranchAnswer, BranchRequest, ItemName, MemoryAct, MemoryAnswer, MemoryRequest, MemoryScope,
@@ -191,7 +191,7 @@ fn memories_are_rows_that_accept_marks() {
         (row.section(), row.reason)
     };
     assert_eq!(mark(MarkKind::Exclude), (None, Reason::UserExcluded { once: false }));
-    assert_eq!(mark(MarkKind::Exclude), (Some(Section::Retrieved), Reason::Memory { standing: false }));
+    assert_eq!(mark(MarkKind::Exclude), (Some(Section::Retrieved), Reason::Memory { always: false }));
     assert_eq!(mark(MarkKind::Sticky), (Some(Section::StickyPins), Reason::Sticky));
     let tea = client.whole_plan(branch, &message("And tea?"));
     assert!(of(&tea, RowKind::Memory)[0].included(), "a pinned memory is always included");

@@ -7,8 +7,8 @@ use pleach::domain::base::BranchId;
 use pleach::domain::call::RunStatus;
 use pleach::domain::code::RuleState;
 use pleach::domain::conversation::{MarkKind, Overrides};
-use pleach::domain::planning::plan::{Reason, Warning};
 use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section};
+use pleach::domain::planning::{Reason, Warning};
 use pleach::domain::summary::{Editability, EditableKind, ModuleVersion, SummaryAuthor, SummarySource};
 use pleach::domain::tool::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{

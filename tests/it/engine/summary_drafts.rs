@@ -5,8 +5,8 @@ use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message,
 use pleach::domain::base::{BranchId, FailureKind, NodeId};
 use pleach::domain::call::RunStatus;
 use pleach::domain::conversation::{MarkKind, Overrides, Role};
-use pleach::domain::planning::plan::{Reason, Warning};
 use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section, omitted_summary};
+use pleach::domain::planning::{Reason, Warning};
 use pleach::domain::summary::{
     KeepReason, SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState,
 };
@@ -207,7 +207,7 @@ fn undo_after_calls_restores_the_window() {
     client.say(branch, "one more thing");
     let run = client.runs().pop().unwrap();
     assert_eq!(client.replay(&run).unwrap(), run.request_digest, "search finds the summary's text");
-    act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
+    act(&mut client, branch, SummaryAct::UndoNewest { kind: SummaryKind::Lane });
     let after = plan(&mut client, branch);
     assert!(summary(&after).is_none());
     let recent = |plan: &ContextPlan| plan.rows.iter().filter(|row| row.section() == Some(Section::Recent)).count();
@@ -228,15 +228,15 @@ fn summaries_are_built_from_sources_and_taken_back_one_by_one() {
     let third = accept(&mut client, branch, Some(7));
     assert_eq!(third.summary.covers.len(), 7, "all turns were read, not the earlier summary");
     assert!(third.summary.text.as_deref().unwrap().contains(&kept), "kept items stay");
-    let levels: Vec<(u32, bool)> =
+    let versions: Vec<(u32, bool)> =
         cards(&mut client, branch).iter().map(|card| (card.summary.turns.1, card.included)).collect();
-    assert_eq!(levels, [(7, true), (5, false), (3, false)]);
+    assert_eq!(versions, [(7, true), (5, false), (3, false)]);
     for expected in [Some(5), Some(3), None] {
-        act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
+        act(&mut client, branch, SummaryAct::UndoNewest { kind: SummaryKind::Lane });
         let sent = cards(&mut client, branch).into_iter().find(|card| card.included).map(|card| card.summary.turns.1);
         assert_eq!(sent, expected);
     }
-    let none = client.ask(Request::Summary { branch, act: SummaryAct::UndoLevel { kind: SummaryKind::Lane } });
+    let none = client.ask(Request::Summary { branch, act: SummaryAct::UndoNewest { kind: SummaryKind::Lane } });
     assert_eq!(none.unwrap_err().kind, FailureKind::User);
     client.must(Request::Session(SessionRequest::Undo));
     assert!(cards(&mut client, branch)[0].included, "taking back a summary can be undone");
@@ -379,7 +379,7 @@ fn forks_copy_summaries() {
     assert!(summary(&plan(&mut client, child.id)).is_some());
     let short = plan(&mut client, early.id);
     assert_eq!(summary(&short).unwrap().reason, Reason::StaleSummary, "its turns are not all on that path");
-    act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
+    act(&mut client, branch, SummaryAct::UndoNewest { kind: SummaryKind::Lane });
     assert_eq!(client.drawn(child.id, &message("and now?")).unwrap(), child_plan);
 }
 
@@ -590,7 +590,7 @@ fn naming_a_lane_or_a_task_brings_its_summary() {
     assert_eq!(row(&mut client, "and now?"), Some((false, Reason::OtherLane)));
     assert_eq!(row(&mut client, "is rebilling done?"), Some((false, Reason::OtherLane)), "no text of its own");
     assert_eq!(row(&mut client, "What did we decide on Billing?"), Some((true, Reason::Summary)));
-    act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
+    act(&mut client, branch, SummaryAct::UndoNewest { kind: SummaryKind::Lane });
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("ports".into()) }));
     client.say(branch, "ok");
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Done(None) }));
@@ -647,7 +647,7 @@ fn random_summary_histories_undo_to_the_byte() {
                     }
                 }
                 2 => {
-                    let act = SummaryAct::UndoLevel { kind: SummaryKind::Lane };
+                    let act = SummaryAct::UndoNewest { kind: SummaryKind::Lane };
                     client.ask(Request::Summary { branch, act }).is_ok()
                 }
                 _ => {

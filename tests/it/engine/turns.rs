@@ -10,7 +10,7 @@ use pleach::domain::call::{
 use pleach::domain::conversation::{
     Content, End, ImportedFile, IncomingPieces, MarkKind, NodeHead, Overrides, Part, Piece, PieceReader, Report, Role,
 };
-use pleach::domain::planning::plan::{BlockedRemedy, Reason, Warning};
+use pleach::domain::planning::{BlockedRemedy, Reason, Warning};
 use pleach::domain::planning::{Row, RowKind, SearchChoice, Section};
 use pleach::engine::api::{
     Act, Answer, BranchAnswer, BranchRequest, Draft, DraftKind, Event, FileAct, IndexingEvent, ItemName, PlanRequest,

@@ -4,7 +4,7 @@ use crate::support::bench::{Bench, Client, Model, Say, draft, message, model_of,
 use pleach::domain::base::{BranchId, Failure, FailureKind};
 use pleach::domain::call::{Limits, ModelInfo, Profile, Provider, ProviderError, RunStatus};
 use pleach::domain::conversation::{Branch, MarkKind, Overrides};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{WhatIf, variant};
 use pleach::engine::api::{
     Act, Answer, BranchAnswer, BranchRequest, CallAnswer, CallRequest, Draft, DraftKind, Event, ItemName, PlanAnswer,
@@ -339,7 +339,7 @@ fn race_is_archived_and_undone_in_one_step() {
     );
     assert_eq!(of(&raced[1]).model, "other-model");
     assert_eq!(branch_of(&mut client, branch).head, before.head, "the branch itself did not move");
-    client.must(Request::Branch(BranchRequest::PutAway { branches: vec![raced[1].id] }));
+    client.must(Request::Branch(BranchRequest::ArchiveAll { branches: vec![raced[1].id] }));
     assert!(branch_of(&mut client, raced[1].id).archived && !branch_of(&mut client, raced[0].id).archived);
     client.must(Request::Session(SessionRequest::Undo));
     assert!(!branch_of(&mut client, raced[1].id).archived);

@@ -166,7 +166,7 @@ fn remote_embedder_is_called_when_a_message_is_sent() {
         client.say(branch, &format!("Remark {turn}. {}", "Nothing of note happened today. ".repeat(30)));
     }
     let query = "Where does it listen?".to_owned();
-    let looked = client.must(Request::Plan(PlanRequest::Retrieve {
+    let answer = client.must(Request::Plan(PlanRequest::Retrieve {
         session: None,
         branch: None,
         query,
@@ -174,8 +174,8 @@ fn remote_embedder_is_called_when_a_message_is_sent() {
         budget: None,
         anyway: true,
     }));
-    let Answer::Plan(PlanAnswer::Retrieved(looked)) = looked else { panic!("{looked:?}") };
-    assert_eq!(looked.set.embedder.as_deref(), Some("elsewhere"));
+    let Answer::Plan(PlanAnswer::Retrieved(found)) = answer else { panic!("{answer:?}") };
+    assert_eq!(found.set.embedder.as_deref(), Some("elsewhere"));
     let before = embedder.texts(Purpose::Query);
     let draft = message("Which port did the staging proxy use, and was the feline sick?");
     let (typed, _) = client.drawn(branch, &draft).unwrap();

@@ -7,7 +7,7 @@ use super::pictures::pictures;
 use pleach::domain::base::{Failure, Hash};
 use pleach::domain::call::{RunCard, UseCount};
 use pleach::domain::conversation::{Atom, ItemState};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{
     CallRef, Cause, CauseKind, DiffKind, Form, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
     RowKind, Section, SettingDiff,

@@ -10,10 +10,10 @@ use pleach::domain::conversation::message::node_key;
 use pleach::domain::conversation::{
     Actor, Atom, Branch, Content, End, Mark, MarkKind, Node, NodeHead, Part, Role, SessionCard, StateVersion,
 };
-use pleach::domain::planning::plan::{Reason, Remedy, Warning};
 use pleach::domain::planning::{
     Basis, Budget, ContextPlan, Form, Item, Layout, Mode, Row, RowKind, Section, Source, Verdict,
 };
+use pleach::domain::planning::{Reason, Remedy, Warning};
 use pleach::domain::tool::{ToolStatus, ToolTrace};
 use pleach::engine::api::{
     Event, PlanAnswer, PlanRequest, Planned, Request, SessionAnswer, SessionEvent, SessionRequest, SessionView,

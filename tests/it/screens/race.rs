@@ -106,7 +106,7 @@ fn repeated_call_is_beside_the_stored_one() {
     let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "it goes to the branch of the stored call");
     stage.press("x");
-    assert_eq!(*stage.last(), Request::Branch(BranchRequest::PutAway { branches: vec![scratch.id] }));
+    assert_eq!(*stage.last(), Request::Branch(BranchRequest::ArchiveAll { branches: vec![scratch.id] }));
     assert!(stage.model.layers.is_empty());
 }
 

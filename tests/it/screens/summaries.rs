@@ -115,7 +115,7 @@ fn draft(number: u64, kept: Vec<KeptSentence>) -> Arc<SummaryDraft> {
         summary: summary(BODY, SummarySource::Llm, kept),
         body: BODY.into(),
         dropped: items.into(),
-        looked_for: 11,
+        checked: 11,
         sources: turns.into(),
         stays: vec![(2, KeepReason::Leased)],
         masked: 1,
@@ -211,7 +211,7 @@ fn single_keys_decide() {
     let wanted = [
         SummaryAct::Unkeep { draft: 3, item: 0 },
         SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(4), by: SummaryAuthor::Extractive },
-        SummaryAct::UndoLevel { kind: SummaryKind::Lane },
+        SummaryAct::UndoNewest { kind: SummaryKind::Lane },
         SummaryAct::Accept { draft: 3 },
         SummaryAct::Reject,
     ];

@@ -254,7 +254,7 @@ pub(crate) struct Bench {
     pub(crate) tools: Option<Arc<dyn RunTools>>,
     pub(crate) rounds: u32,
     pub(crate) trusted: bool,
-    pub(crate) orient: CodeSettings,
+    pub(crate) code: CodeSettings,
     pub(crate) workspace: PathBuf,
     clock: Arc<AtomicI64>,
 }
@@ -276,7 +276,7 @@ impl Bench {
         let workspace = folder.path().join("work");
         std::fs::create_dir_all(&workspace).unwrap();
         let clock = Arc::new(AtomicI64::new(1_790_000_000_000));
-        Self { folder, back, url, tools: None, rounds: 4, trusted: true, orient: OFF, workspace, clock }
+        Self { folder, back, url, tools: None, rounds: 4, trusted: true, code: OFF, workspace, clock }
     }
 
     /// The store's file.
@@ -342,7 +342,7 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         tools: bench.tools.clone(),
         named: None,
         output_limit: 100_000,
-        orient: bench.orient,
+        code: bench.code,
         tool_rules: Vec::new(),
         rounds: bench.rounds,
         race: pleach::domain::call::race::Limits::default(),

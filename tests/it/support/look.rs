@@ -8,7 +8,7 @@ use pleach::context::render::render_forms;
 use pleach::domain::base::Hash;
 use pleach::domain::call::{CountTokens, Encoding};
 use pleach::domain::conversation::{Atom, MarkKind};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{
     Block, Candidate, Mode, Offer, OfferLimit, OmittedItem, PlanInput, RowKind, Scores, Section, Source,
 };
@@ -93,7 +93,7 @@ impl Look<'_> {
         let mut candidates = Vec::new();
         for (order, text) in (0..).zip(free) {
             let body = render_forms::fenced("Remembered, confirmed by the user", text);
-            let block = self.block(RowKind::Memory, Reason::Memory { standing: false }, memory_atom(text), body);
+            let block = self.block(RowKind::Memory, Reason::Memory { always: false }, memory_atom(text), body);
             if tokens == 0 {
                 let off = near(memory_atom(text), RowKind::Memory, block.tokens, Reason::ModeOff, "include-once");
                 input.near.push(off);

@@ -10,7 +10,7 @@ use pleach::domain::call::tokens::approximate;
 use pleach::domain::call::{Certainty, CountTokens, Dialect, Encoding};
 use pleach::domain::conversation::mark::marks_digest;
 use pleach::domain::conversation::{Actor, Atom, Content, LeaseTurns, Mark, MarkKind, Part, Role, state};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{
     Anchor, Basis, Block, Budget, CoveredTurn, Form, Gap, InactiveMark, Layout, MessageInput, Mode, PartInput,
     PlanInput, PolicySpec, RequestShape, RowKind, Scores, Section, SendBarrier, Source, SummaryInput, TurnFacts,
@@ -514,8 +514,8 @@ impl InputBuilder<'_> {
 
     fn message(&mut self, key: Hash, talk_message: &TalkMessage, orphan: bool) -> MessageInput {
         let content = talk_message.content();
-        let standing = WireState { orphan, joins: self.talk.dialect.strict_alternation, labelled: false };
-        let text = |form: Form| render_forms::wire_text(key, talk_message.role, &content, form, standing);
+        let state = WireState { orphan, joins: self.talk.dialect.strict_alternation, labelled: false };
+        let text = |form: Form| render_forms::wire_text(key, talk_message.role, &content, form, state);
         let stateful =
             talk_message.role == Role::Assistant && state::find(&render_forms::plain(&content), true).is_some();
         let whole = if stateful { Form::NoState } else { Form::Full };
@@ -562,9 +562,9 @@ impl InputBuilder<'_> {
         let Some(asks) = open.messages.iter().filter(able).rfind(|message| message.role == Role::User) else {
             return 0;
         };
-        let standing = WireState { labelled: true, joins: self.talk.dialect.strict_alternation, orphan: false };
+        let state = WireState { labelled: true, joins: self.talk.dialect.strict_alternation, orphan: false };
         let content = &self.bag.contents[&asks.key];
-        self.count(&render_forms::wire_text(asks.key, Role::User, content, Form::Full, standing)) - asks.tokens
+        self.count(&render_forms::wire_text(asks.key, Role::User, content, Form::Full, state)) - asks.tokens
     }
 
     fn blocks(&mut self) -> Vec<Block> {
@@ -581,7 +581,7 @@ impl InputBuilder<'_> {
                     (RowKind::Text, Reason::Instructions, render_forms::block("Instructions", &own.text))
                 }
                 Section::Orientation if own.text.starts_with("map") => {
-                    (RowKind::Code, Reason::Oriented, render_forms::fenced("Map of the code", &own.text))
+                    (RowKind::Code, Reason::CodeMap, render_forms::fenced("Map of the code", &own.text))
                 }
                 Section::Orientation => {
                     let reason = Reason::ProjectRules { folder: "the workspace".into(), changed: false, left: 0 };

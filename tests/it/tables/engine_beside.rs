@@ -348,7 +348,7 @@ fn picks_and_comparisons() {
     }
     let remove = |item| Request::Branch(B::RemoveMessage { branch: side.id, item });
     talk.ask("remove", remove(named("2")));
-    talk.ask("archive", Request::Branch(B::PutAway { branches: vec![side.id, other.id] }));
+    talk.ask("archive", Request::Branch(B::ArchiveAll { branches: vec![side.id, other.id] }));
     talk.ask("switch", Request::Branch(B::Switch { branch: side.id }));
     for item in ["1", "2", "note", "99"] {
         talk.ask("why", Request::Plan(PlanRequest::Why { branch, item: named(item), most: Some(2) }));

@@ -103,7 +103,7 @@ fn summaries_from_draft_to_request() {
     calls.act(SummaryAct::List);
     calls.act(SummaryAct::Stats);
     calls.plan("And the port of step 5?");
-    calls.act(SummaryAct::UndoLevel { kind: SummaryKind::Lane });
+    calls.act(SummaryAct::UndoNewest { kind: SummaryKind::Lane });
     if let Some(Answer::Summary(SummaryAnswer::Summaries(cards))) = calls.act(SummaryAct::List) {
         let summary = cards[0].summary.id;
         calls.act(SummaryAct::Rewrite { summary, text: "Written by hand: 8001.".into() });

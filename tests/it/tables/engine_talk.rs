@@ -175,7 +175,7 @@ fn branches(talk: &mut Talk) {
     talk.ask("undo", Request::Session(S::Undo));
     talk.ask("switch", Request::Branch(B::Switch { branch: side.id }));
     talk.ask("archive", Request::Branch(B::Archive { branch: side.id, archived: true }));
-    talk.ask("put away", Request::Branch(B::PutAway { branches: vec![side.id, branch] }));
+    talk.ask("put away", Request::Branch(B::ArchiveAll { branches: vec![side.id, branch] }));
     talk.ask("bring out", Request::Branch(B::Archive { branch: side.id, archived: false }));
     talk.ask("archive all", Request::Branch(B::Archive { branch, archived: true }));
     talk.ask("diff", Request::Call(CallRequest::DiffPlans { before: None, after: CallSelector::Last(side.id) }));

@@ -60,7 +60,7 @@ fn work() -> Work {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    bench.orient = CodeSettings::default();
+    bench.code = CodeSettings::default();
     bench.rounds = 9;
     let space = Workspace::open_with_effects(&bench.workspace, 3_000, EffectOptions::default()).unwrap();
     bench.tools = Some(Arc::new(space));

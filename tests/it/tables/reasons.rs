@@ -10,11 +10,10 @@ use pleach::domain::call::{Certainty, Encoding, SkipReason};
 use pleach::domain::conversation::{
     Actor, Atom, Change, ItemState, Memory, Operation, Overrides, Role, Subject, Transition,
 };
-use pleach::domain::planning::plan::Reason;
-use pleach::domain::planning::reason::Remedy;
 use pleach::domain::planning::row_matching::deltas;
 use pleach::domain::planning::{
-    Basis, Budget, ContextPlan, Form, Item, Layout, Mode, Row, RowKind, Scores, Section, Source, Verdict,
+    Basis, Budget, ContextPlan, Form, Item, Layout, Mode, Reason, Remedy, Row, RowKind, Scores, Section, Source,
+    Verdict,
 };
 use std::fmt::Write as _;
 use uuid::Uuid;
@@ -50,12 +49,12 @@ fn inclusion_reasons() -> Vec<Reason> {
         R::GoOn,
         R::Retrieved { rank: 3 },
         R::Searched { among: 1_200 },
-        R::Oriented,
+        R::CodeMap,
         R::Touchpoint { rank: 2, because: "parse".into() },
         R::CodeSearched { among: 4_000 },
         R::KeptCode { rank: 2 },
         R::Summary,
-        R::Memory { standing: false },
+        R::Memory { always: false },
         R::ProjectRules { folder: "src/".into(), changed: false, left: 0 },
         R::OwnRules { changed: true, left: 7 },
         R::Skills { count: 2 },
@@ -142,7 +141,7 @@ fn reasons_in_words() {
         Reason::ConversationInstructions { imported: true, once: true },
         Reason::Leased { left: 1, engine: false },
         Reason::Touchpoint { rank: 1, because: String::new() },
-        Reason::Memory { standing: true },
+        Reason::Memory { always: true },
         Reason::ProjectRules { folder: ".".into(), changed: true, left: 12_000 },
         Reason::OwnRules { changed: false, left: 0 },
         Reason::Skills { count: 1 },

@@ -141,7 +141,7 @@ fn new_rules_apply_to_the_next_read() {
     fill(&bench.workspace);
     let space = Workspace::open_with_effects(&bench.workspace, 20_000, EffectOptions::default()).unwrap();
     bench.tools = Some(Arc::new(space));
-    bench.orient.enabled = true;
+    bench.code.enabled = true;
     let mut client = bench.start();
     client.session();
     let (files, symbols, text) = names(&mut client);

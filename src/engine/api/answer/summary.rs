@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub enum SummaryAnswer {
     /// The waiting draft of a summary, if any.
     Draft(Option<Arc<SummaryDraft>>),
-    /// Summaries, newest level first.
+    /// Summaries, newest version first.
     Summaries(Vec<SummaryCard>),
     /// Statistics; figures that need a plan are empty if there is none.
     Stats(Box<Stats>),

@@ -122,7 +122,7 @@ pub enum BranchRequest {
         act: TagAct,
     },
     /// Archive several branches in one step (undoable).
-    PutAway {
+    ArchiveAll {
         branches: Vec<BranchId>,
     },
     /// Append a message without calling a model.

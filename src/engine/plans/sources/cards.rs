@@ -8,7 +8,7 @@ use crate::context::render::render_forms;
 use crate::domain::base::{Fields, Hash};
 use crate::domain::call::{Evidence, Gate, MissReason, NearMiss, RetrievalSet, ScoreParts, SkipReason};
 use crate::domain::conversation::{Atom, NodeHead};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{
     After, Block, Candidate, ContextPlan, Offer, OfferLimit, OmittedItem, Row, RowKind, Scores, Section,
 };

@@ -22,7 +22,7 @@ use crate::domain::base::{Failure, Fields};
 use crate::domain::call::{Gate, SkipReason};
 use crate::domain::code::{CodeLimits, CodeMap, CodeRef, MapAnchor, NamedSymbol};
 use crate::domain::conversation::{Actor, Atom, LeaseTurns, Mark, MarkKind};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{
     Block, Candidate, Mode, Offer, OfferLimit, OmittedItem, RowKind, Scores, SearchChoice, Section, Source,
 };
@@ -83,12 +83,12 @@ pub(crate) fn add(
     found: &mut BuiltInput,
 ) -> Result<Option<SymbolSearch>, Failure> {
     let (Some(rules), Some(workspace)) = (&snapshot.rules.code, builder.code.clone()) else { return Ok(None) };
-    let limits = rules.orienting.limits(snapshot.rules.mode);
+    let limits = rules.settings.limits(snapshot.rules.mode);
     let asked = asked.unwrap_or_default();
     let attached = attached(snapshot, asked);
     let marked = snapshot.marks.iter().any(|mark| mark.code.is_some());
     let focus = !rules.focus.is_empty() || !attached.is_empty();
-    let searches = limits.items > 0 && rules.orienting.share > 0 && retrieval::limits(snapshot).retrieves();
+    let searches = limits.items > 0 && rules.settings.share > 0 && retrieval::limits(snapshot).retrieves();
     let round = snapshot.round_before.as_ref();
     let request = match round {
         Some(_) => None,
@@ -278,7 +278,7 @@ impl CodeWriter<'_> {
             let reason = Reason::UserExcluded { once };
             return self.near_by_mark(row(reason, tokens, (action, "removes the exclusion")));
         }
-        let block = self.block(Section::Orientation, text, &title, Reason::Oriented, Atom::code_map());
+        let block = self.block(Section::Orientation, text, &title, Reason::CodeMap, Atom::code_map());
         let candidate = Candidate::plain(block, 0, ("budget-up", "raises the budget"));
         let offer = Offer::new(None, vec![candidate], OfferLimit::Room);
         self.found.contents.round_parts.map = Some(offer.clone());

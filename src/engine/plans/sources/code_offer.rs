@@ -19,8 +19,8 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::call::{CodeCandidate, CodeSet, Gate, SkipReason};
 use crate::domain::code::{CodeRef, NearSymbol, NearSymbolReason};
 use crate::domain::conversation::Atom;
-use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{Block, Candidate, Offer, OfferLimit, OmittedItem, RowKind, Scores, Section, Source};
+use crate::domain::planning::{Reason, Warning};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ impl CodeWriter<'_> {
         if depth == Depth::Mentioned && found_symbols.items.is_empty() && found_symbols.near.is_empty() {
             return;
         }
-        self.add_rows(&found_symbols, &margin, rules.orienting.share);
+        self.add_rows(&found_symbols, &margin, rules.settings.share);
     }
 
     fn record(

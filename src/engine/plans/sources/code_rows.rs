@@ -7,7 +7,7 @@ use crate::domain::base::secrets;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::{CodeMap, CodeRef, Parts};
 use crate::domain::conversation::Atom;
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{OmittedItem, RowKind, Scores, Source};
 use crate::domain::summary::ModuleCard;
 use crate::domain::tool::ToolSpec;

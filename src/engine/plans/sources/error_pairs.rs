@@ -10,7 +10,7 @@ use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
 use crate::domain::base::{Failure, Hash, NodeId};
 use crate::domain::conversation::{Atom, NodeHead, Role};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{Block, Candidate, Offer, OfferLimit, PlanInput, RowKind, Section};
 use crate::domain::tool::resolution::{failed, resolves, signature};
 use crate::domain::tool::{LinkKind, ToolTrace};

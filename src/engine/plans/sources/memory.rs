@@ -12,7 +12,7 @@ use super::retrieval as found;
 use crate::context::render::render_forms;
 use crate::domain::base::{Failure, Fields};
 use crate::domain::conversation::{LeaseTurns, MarkKind, Memory, MemoryKind, Scope};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{
     Block, Candidate, Offer, OfferLimit, OmittedItem, RowKind, Scores, SearchChoice, Section, Source,
 };
@@ -183,27 +183,27 @@ impl MemoryWriter<'_> {
 
 /// Returns the memories that could be sent, in the order in which they are tried.
 fn ranked_decisions<'a>(known: &'a [MemoryTerms], free: &[bool], asked: &str) -> Vec<MemoryDecision<'a>> {
-    let always = |one: &MemoryTerms| {
+    let is_always_sent = |one: &MemoryTerms| {
         let memory = &one.memory;
         memory.kind == MemoryKind::Preference
             && memory.scope == Scope::All
             && memory.text.chars().count() <= MAX_PREFERENCE_LENGTH
     };
-    let mut standing: Vec<usize> = (0..known.len()).filter(|at| free[*at] && always(&known[*at])).collect();
-    if standing.len() > MAX_PREFERENCES {
-        standing.clear();
+    let mut always: Vec<usize> = (0..known.len()).filter(|at| free[*at] && is_always_sent(&known[*at])).collect();
+    if always.len() > MAX_PREFERENCES {
+        always.clear();
     }
     let fits = ranked(known, asked).into_iter().filter(|(score, at)| *score >= MIN_SCORE && free[*at]);
-    let fits: Vec<(u32, usize)> = fits.filter(|(_, at)| !standing.contains(at)).collect();
+    let fits: Vec<(u32, usize)> = fits.filter(|(_, at)| !always.contains(at)).collect();
     let choice = |at: usize, reason: Reason, score: Option<u32>| MemoryDecision {
         memory: &known[at].memory,
         section: Section::Retrieved,
         reason,
         score,
     };
-    let always = standing.into_iter().map(|at| choice(at, Reason::Memory { standing: true }, None));
+    let always = always.into_iter().map(|at| choice(at, Reason::Memory { always: true }, None));
     always
-        .chain(fits.into_iter().map(|(score, at)| choice(at, Reason::Memory { standing: false }, Some(score))))
+        .chain(fits.into_iter().map(|(score, at)| choice(at, Reason::Memory { always: false }, Some(score))))
         .collect()
 }
 

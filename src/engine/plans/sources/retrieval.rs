@@ -8,10 +8,10 @@ use crate::context::{self, AlreadyIn};
 use crate::domain::base::{Failure, FailureKind, Fields};
 use crate::domain::call::{Gate, PassReason, SkipReason};
 use crate::domain::conversation::{Atom, NodeHead, Role};
-use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{
     Mode, ModeLimits, OmittedItem, PlanInput, RowKind, SearchChoice, SendBarrier, TurnSelection,
 };
+use crate::domain::planning::{Reason, Warning};
 use crate::engine::indexing::messages::{PathIndex, lane_number, together};
 use crate::engine::indexing::priority::Priority;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder, send_barrier};

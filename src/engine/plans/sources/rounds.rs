@@ -10,7 +10,7 @@ use crate::code::find::cards::{SentLines, Sources as _};
 use crate::domain::base::{Hash, NodeId};
 use crate::domain::code::CodeRef;
 use crate::domain::conversation::{Actor, Atom, Mark};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{
     After, Block, Candidate, Form, Item, Offer, OmittedItem, Row, RowKind, Section, TurnBefore, Verdict,
 };

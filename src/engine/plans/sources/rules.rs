@@ -13,8 +13,8 @@ use crate::context::render::render_forms::fenced;
 use crate::domain::base::{Failure, Hash};
 use crate::domain::conversation::{Atom, MarkKind, Role};
 use crate::domain::planning::input::Candidate as Offered;
-use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{Block, Mode, Offer, OfferLimit, OmittedItem, RowKind, Section, Source};
+use crate::domain::planning::{Reason, Warning};
 use crate::domain::summary::ModuleCard;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
@@ -423,7 +423,7 @@ mod tests {
             for (is_off, is_below, out) in
                 [(false, false, usual), (true, false, off.clone()), (true, true, off), (false, true, below)]
             {
-                let candidate = one((RowKind::Rules, Reason::Oriented));
+                let candidate = one((RowKind::Rules, Reason::Recent));
                 let candidate =
                     Candidate { off: is_off, below: is_below.then_some(Reason::BelowThreshold), ..candidate };
                 let (candidate, because) = decided(candidate, mark);
@@ -448,7 +448,7 @@ mod tests {
     #[test]
     fn items_included_by_a_person_are_tried_first_and_then_the_nearest() {
         let rules = |reason| (RowKind::Rules, reason);
-        let (usual, once) = (Reason::Oriented, Reason::IncludedOnce);
+        let (usual, once) = (Reason::Recent, Reason::IncludedOnce);
         let chosen = [rules(usual.clone()), rules(once.clone()), rules(usual), rules(once)];
         assert_eq!(ranks(&chosen.map(one)), [3, 1, 2, 0]);
     }

@@ -9,7 +9,7 @@ use crate::context::AlreadyIn;
 use crate::domain::base::Failure;
 use crate::domain::base::secrets;
 use crate::domain::conversation::{Atom, Content, Mark, Part, Role, attachment};
-use crate::domain::planning::plan::Warning;
+use crate::domain::planning::Warning;
 use crate::domain::planning::{Form, Item, PlanInput, Row};
 use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};

@@ -8,7 +8,7 @@
 use crate::domain::base::{Fields, Hash};
 use crate::domain::code::CodeRef;
 use crate::domain::conversation::{Actor, Atom, Branch, End, Mark, MarkKind, NodeHead, SuggestedPin};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::Reason;
 use crate::domain::planning::{OmittedItem, PlanInput, RowKind, Source};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::sessions::path::{PathView, position};

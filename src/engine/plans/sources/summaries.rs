@@ -1,4 +1,4 @@
-//! Chooses the accepted summaries that may be sent: for each summary of the branch the newest level that is valid on
+//! Chooses the accepted summaries that may be sent: for each summary of the branch the newest version that is valid on
 //! the branch's path. Every summary of the branch gets a row.
 //! Not for: making summaries (`summaries::drafts`), or admitting them (`context`).
 
@@ -6,8 +6,8 @@ use crate::context::render::render_forms;
 use crate::context::summary::survive::LackingFacts;
 use crate::domain::base::{Failure, Hash};
 use crate::domain::conversation::{Atom, Branch, Lane, Mark, NodeHead, Role, Slot, TaskSpan, Tree};
-use crate::domain::planning::plan::{Reason, Warning};
 use crate::domain::planning::{CoveredTurn, Form, Gap, Mode, OmittedItem, RowKind};
+use crate::domain::planning::{Reason, Warning};
 use crate::domain::summary::accepted::MAX_SINCE;
 use crate::domain::summary::{
     MessagesSince, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState, SummaryUse,
@@ -48,7 +48,7 @@ pub(crate) struct SentSummary {
     pub(crate) stale: Option<&'static str>,
     /// Whether it belongs to another lane, so that it is sent only if the question names that lane.
     pub(crate) elsewhere: bool,
-    /// Whether it is one level below the next summary.
+    /// Whether it is the version before the next summary.
     pub(crate) older: bool,
     /// The names of the tasks at whose ends it ends.
     pub(crate) tasks: Vec<String>,
@@ -119,7 +119,7 @@ impl SummaryView<'_> {
         }
     }
 
-    /// Returns the summary or its nearest older level that may be sent, and whether levels above it were skipped.
+    /// Returns the summary or its nearest earlier version that may be sent, and whether later versions were skipped.
     pub(crate) fn usable(&self, id: Hash, mode: Mode) -> (Option<SentSummary>, bool) {
         let mut passed = false;
         let mut at = Some(id);

@@ -3,7 +3,7 @@
 
 use crate::domain::base::{BranchId, Hash};
 use crate::domain::call::Calibration;
-use crate::domain::planning::plan::Blocked;
+use crate::domain::planning::Blocked;
 use crate::domain::planning::{ContextPlan, Draft, Planned};
 use std::sync::Arc;
 

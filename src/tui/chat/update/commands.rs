@@ -208,9 +208,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         | Command::Models
         | Command::Doctor { .. }
         | Command::Backups { .. }
-        | Command::Config(_)
-        | Command::Completions { .. }
-        | Command::Man => Way::Print,
+        | Command::Program(_) => Way::Print,
     }
 }
 

@@ -2,7 +2,7 @@
 //! Not for: solving plans (the engine) or sending (`ask`).
 
 use crate::domain::base::{BranchId, Failure, FailureKind};
-use crate::domain::planning::plan::Warning;
+use crate::domain::planning::Warning;
 use crate::engine::api::{Answer, PlanAnswer, PlanRequest, Planned};
 use crate::tui::chat::model::pending::TurnPending;
 use crate::tui::chat::model::plan::DisplayedPlan;

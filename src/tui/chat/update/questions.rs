@@ -3,7 +3,7 @@
 
 use crate::domain::base::{BranchId, Failure};
 use crate::domain::conversation::{Atom, End, NodeHead, Role};
-use crate::domain::planning::plan::{Blocked, BlockedRemedy};
+use crate::domain::planning::{Blocked, BlockedRemedy};
 use crate::engine::api::{Draft, DraftKind};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::prelude::*;

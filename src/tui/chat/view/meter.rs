@@ -10,7 +10,7 @@
 //! Not for: the rest of the panel (`next_request`).
 
 use crate::domain::base::chart::{filled, shares};
-use crate::domain::planning::plan::{Blocked, Budget, Reason};
+use crate::domain::planning::{Blocked, Budget, Reason};
 use crate::domain::planning::{ContextPlan, Row, Section};
 use crate::tui::view::prelude::*;
 

@@ -203,7 +203,7 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     if screen.columns.iter().all(|column| column.branch.is_none()) {
         model.layers.pop();
     }
-    send(model, BranchRequest::PutAway { branches: vec![branch] }, Pending::Act, out);
+    send(model, BranchRequest::ArchiveAll { branches: vec![branch] }, Pending::Act, out);
 }
 
 /// Records that the omitted item mattered: it becomes a suggested pin on the original branch (undoable).

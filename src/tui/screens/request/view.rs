@@ -8,7 +8,7 @@ use super::view_row::{self, breaks_at};
 use super::view_sent;
 use super::view_state_request;
 use crate::domain::base::plain_text;
-use crate::domain::planning::plan::{Blocked, Budget, Warning};
+use crate::domain::planning::{Blocked, Budget, Warning};
 use crate::domain::planning::{ContextPlan, Form, Item, Planned, Row, RowKind};
 use crate::domain::tool::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};

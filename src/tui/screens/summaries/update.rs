@@ -266,9 +266,9 @@ pub(crate) fn undo_summary(model: &mut Model, out: &mut Vec<Cmd>) {
         (list.branch, SummaryAct::TakeBack { summary: card.summary.id })
     } else if let Some(screen) = model.layers.top::<DraftScreen>() {
         let kind = screen.draft.as_ref().map_or(SummaryKind::Lane, |draft| draft.summary.kind);
-        (screen.branch, SummaryAct::UndoLevel { kind })
+        (screen.branch, SummaryAct::UndoNewest { kind })
     } else {
-        (current, SummaryAct::UndoLevel { kind: SummaryKind::Lane })
+        (current, SummaryAct::UndoNewest { kind: SummaryKind::Lane })
     };
     change(model, branch, act, out);
 }

@@ -172,12 +172,9 @@ fn making_words(view: &ViewContext<'_>, making: &super::model::PendingSummary) -
 fn facts(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", view.theme.glyphs.dot);
     let summary = &draft.summary;
-    let covered = u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64);
+    let covered = u64::from(draft.checked).saturating_sub(draft.dropped.len() as u64);
     let mut sum = Line::of(Ink::Heading, &tokens_words(view, summary, width >= usize::from(MIN_WIDTH_BESIDE)));
-    sum.push(
-        Ink::Text,
-        &format!("{dot}covers {covered} of {} checked facts", text::number(u64::from(draft.looked_for))),
-    );
+    sum.push(Ink::Text, &format!("{dot}covers {covered} of {} checked facts", text::number(u64::from(draft.checked))));
     let mut by = writer(summary);
     if let Some(cause) = &draft.cause {
         by = format!("{by}{dot}automatic: {cause}");

@@ -52,7 +52,7 @@ fn themes_differ_only_in_colors() {
     let mut stage = fixture::opened_with_themes();
     stage.theme = Theme::built_in(BUILT_IN[0].0, false);
     let plain = stage.screen(120, 35);
-    let mut grounds = Vec::new();
+    let mut backgrounds = Vec::new();
     for (name, _) in BUILT_IN {
         stage.theme = Theme::built_in(name, false);
         let words = |screen: &str| screen.replace(|c: char| !c.is_alphanumeric() && c != '\n', " ");
@@ -60,14 +60,18 @@ fn themes_differ_only_in_colors() {
         assert_eq!(words(&screen), words(&plain), "{name}");
         assert!(screen == plain || !stage.theme.has_colors(), "{name}");
         let buf = stage.buffer(120, 35);
-        let ground = stage.theme.style(Ink::Ground).bg;
-        grounds.push(ground);
-        if let Some(ground) = ground {
+        let background = stage.theme.style(Ink::Background).bg;
+        backgrounds.push(background);
+        if let Some(background) = background {
             let odd = buf.content.iter().filter(|cell| cell.bg == ratatui::style::Color::Reset).count();
-            assert_eq!(odd, 0, "{name} leaves cells without {ground:?}");
+            assert_eq!(odd, 0, "{name} leaves cells without {background:?}");
         }
     }
-    assert_eq!(grounds.iter().filter(|ground| ground.is_none()).count(), 2, "terminal and mono keep the background");
+    assert_eq!(
+        backgrounds.iter().filter(|background| background.is_none()).count(),
+        2,
+        "terminal and mono keep the background"
+    );
 }
 
 fn turn(stage: &mut Stage, seconds: u64, failure: Option<Failure>) {

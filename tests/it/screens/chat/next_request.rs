@@ -7,8 +7,8 @@ use crate::screens::pictures::picture;
 use pleach::domain::base::{Failure, FailureKind, Hash};
 use pleach::domain::call::PromptCost;
 use pleach::domain::conversation::{Atom, MarkKind, Node};
-use pleach::domain::planning::plan::{BlockedRemedy, Reason, Warning};
 use pleach::domain::planning::{Blocked, ContextPlan, Milli, Row, RowKind, Section, Task, Verdict};
+use pleach::domain::planning::{BlockedRemedy, Reason, Warning};
 use pleach::engine::api::{
     Act, BranchRequest, Event, ItemName, PlanAnswer, PlanRequest, Planned, Request, TurnEvent, TurnRequest,
 };

@@ -5,7 +5,7 @@ use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN};
 use crate::screens::pictures::pictures;
 use pleach::domain::base::{Failure, FailureKind};
-use pleach::domain::planning::plan::Warning;
+use pleach::domain::planning::Warning;
 use pleach::engine::api::{
     Event, Finding, ProgramAnswer, ProgramRequest, Request, SessionAnswer, SessionEvent, SessionRequest,
 };

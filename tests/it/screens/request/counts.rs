@@ -5,7 +5,7 @@ use crate::screens::Stage;
 use crate::screens::fixture::{self, MAIN};
 use pleach::domain::base::Hash;
 use pleach::domain::conversation::{Atom, MarkKind};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{Blocked, BlockedRemedy, ContextPlan, RowKind, Section, Verdict, Warning};
 use pleach::engine::api::{Answer, Event, PlanRequest, Planned, Request};
 

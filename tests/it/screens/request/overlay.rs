@@ -13,7 +13,7 @@ use pleach::domain::call::{
 };
 use pleach::domain::code::{CodeRef, Kind, Parts};
 use pleach::domain::conversation::{Atom, MarkKind};
-use pleach::domain::planning::plan::Reason;
+use pleach::domain::planning::Reason;
 use pleach::domain::planning::{
     ActPreview, Budget, ChangedItem, ContextPlan, Mode, MovedItem, PlanFigures, Row, RowKind, Section, Verdict,
 };
