@@ -21,6 +21,7 @@ pub mod row_reason;
 pub mod settings;
 pub mod state_request;
 pub mod tuning;
+pub mod unmarkable;
 pub mod variant;
 pub mod what_if;
 
@@ -45,5 +46,6 @@ pub use row_matching::Subject;
 pub use settings::Settings;
 pub use state_request::{LeftOutTurns, StateRequestOutcome};
 pub use tuning::{Adaptive, Lanes, Levels, Milli, Relevance, TurnSelection};
+pub use unmarkable::Unmarkable;
 pub use variant::VariantError;
 pub use what_if::{ActPreview, Alternative, ChangedItem, MovedItem, PlanFigures, WhatIf, omitted_summary};

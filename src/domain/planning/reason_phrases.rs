@@ -3,20 +3,25 @@
 
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::mark::LeaseTurns;
+use crate::domain::summary::turns_in_words;
 
 /// The sentence for an item that a summary of these turns replaces.
 pub(super) fn superseded_sentence(turns: Option<(u32, u32)>) -> String {
     match turns {
         None => "An accepted summary replaces this.".to_owned(),
-        Some((first, last)) if first == last => format!("The accepted summary of turn {first} replaces this."),
-        Some((first, last)) => format!("The accepted summary of turns {first}–{last} replaces this."),
+        Some(turns) => format!("The accepted summary of {} replaces this.", turns_in_words(turns)),
     }
 }
 
-/// Returns why the model is asked for a state block: `auto` is the setting, and `has_state` whether the branch has one.
-pub(super) fn state_request_sentence(auto: bool, has_state: Option<bool>) -> &'static str {
+/// Returns why the model is asked for a state block: whether the setting is `auto`, whether the branch has a state block,
+/// and whether the setting is `optional`.
+pub(super) fn state_request_sentence(auto: bool, has_state: Option<bool>, optional: Option<bool>) -> &'static str {
     match (auto, has_state) {
-        (false, _) => "Asks the model to keep a state block: state_block is on or optional, so every request asks.",
+        (false, _) => match optional {
+            Some(false) => "Asks the model to keep a state block: state_block is on, so every request asks.",
+            Some(true) => "Asks the model to keep a state block: state_block is optional, so every request asks.",
+            None => "Asks the model to keep a state block: state_block is on or optional, so every request asks.",
+        },
         (true, Some(true)) => "Asks the model to keep a state block: state_block is auto, and this branch has one.",
         (true, Some(false)) => "Asks the model to keep a state block: state_block is auto, and turns are left out.",
         (true, None) => {

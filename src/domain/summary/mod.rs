@@ -8,6 +8,11 @@ pub mod of_lane;
 pub mod stored_draft;
 pub mod versions;
 
+/// Returns consecutive turns in words: `turn 3`, or `turns 3–7`.
+pub fn turns_in_words((first, last): (u32, u32)) -> String {
+    if first == last { format!("turn {first}") } else { format!("turns {first}–{last}") }
+}
+
 pub use accepted::{
     FileCover, KeptSentence, MessagesSince, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource,
     SummaryState, SummaryUse, TurnCover,

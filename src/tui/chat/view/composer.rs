@@ -175,7 +175,14 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             &[(A::Send, "accept"), (A::Leave, "close the list"), (A::Help, "help")]
         }
         (Focus::Composer, _) if view.model.composer.listing() && !listed(view).is_empty() => {
-            &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")]
+            let composer = &view.model.composer;
+            match slash::taken(composer.first_line(), composer.choice, &view.model.input.recent_commands) {
+                // Enter completes a command that has arguments, and runs any other.
+                Some(row) if !row.words.is_empty() => {
+                    &[(A::Send, "complete"), (A::Leave, "close the list"), (A::Help, "help")]
+                }
+                _ => &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")],
+            }
         }
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::NextRequest, "request"), (A::Help, "help")]

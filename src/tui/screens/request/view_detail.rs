@@ -5,6 +5,7 @@
 use super::model::{Content, RequestScreen};
 use super::view_row::breaks_at;
 use super::{view_code_set, view_figures, view_sent, view_state_request};
+use crate::config::commands::read::slashed;
 use crate::domain::base::Hash;
 use crate::domain::conversation::{MarkKind, Role};
 use crate::domain::planning::plan::{BlockedRemedy, Reason};
@@ -37,6 +38,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         rows.extend(view_sent::about_row(overlay, row, room));
     } else {
         rows.extend(remedy(view, overlay, row, room));
+        rows.extend(change(row, room));
     }
     rows.extend(unused(overlay, row, room));
     if overlay.selection.is_empty() {
@@ -197,6 +199,12 @@ fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
         rows.extend(TextRows::plain(&words, room, Ink::Text));
     }
     rows
+}
+
+/// What changes an included row on which marks have no effect.
+fn change(row: &Row, room: usize) -> Vec<Line> {
+    let Some(found) = row.unmarkable().filter(|_| row.included()) else { return Vec::new() };
+    TextRows::plain(slashed(&format!("{} {}", found.why, found.change)).trim_end(), room, Ink::Text)
 }
 
 /// Whether no request would fit after the previewed action of the row under the cursor.
