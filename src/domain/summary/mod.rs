@@ -25,3 +25,13 @@ pub use module::{ModuleCard, ModuleVersion, Staleness};
 pub use of_lane::LaneSummaries;
 pub use stored_draft::StoredDraft;
 pub use versions::{Editability, Editable, EditableKind, PolicyFault, Version};
+
+#[cfg(test)]
+mod tests {
+    use super::turns_in_words;
+
+    #[test]
+    fn one_turn_is_singular() {
+        assert_eq!([turns_in_words((1, 1)), turns_in_words((1, 2))], ["turn 1", "turns 1–2"]);
+    }
+}

@@ -1,10 +1,10 @@
 //! Accepted summaries: which are in use, reverting one level by level, their list and statistics.
 //! Not for: drafts (`drafts`), or which summaries are sent (`plans::sources::summaries`).
 
-use crate::domain::summary::turns_in_words;
 use crate::domain::base::{BranchId, Failure, Hash};
 use crate::domain::conversation::{Branch, Change};
 use crate::domain::planning::Mode;
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{Stats, Summary, SummaryCard, SummaryKind};
 use crate::engine::api::{Answer, SummaryAnswer};
 use crate::engine::branches::undo;

@@ -235,9 +235,10 @@ impl Job {
         } else {
             "let the model write the summary"
         };
-        Failure::user(what)
-            .kept("Nothing was changed.")
-            .todo(format!("Summarize up to a later turn, or {by_model}: `pleach compress {} model`.", draft.summary.turns.1))
+        Failure::user(what).kept("Nothing was changed.").todo(format!(
+            "Summarize up to a later turn, or {by_model}: `pleach compress {} model`.",
+            draft.summary.turns.1
+        ))
     }
 
     /// Reads the messages of the sources. Secrets are masked before anything else sees the text.

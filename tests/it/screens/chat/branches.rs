@@ -208,7 +208,7 @@ fn archiving_the_current_branch_names_the_new_one() {
 
 /// A fork with an unsent message, whose undo archives it.
 fn undone_fork(stage: &mut Stage) {
-    stage.type_text("precious words").press("tab f");
+    stage.type_text("precious words").press("tab f f");
     let fork = Branch { parent: Some(MAIN), ..fixture::branch(fixture::third(), "main-2", None, Some(MAIN)) };
     let fork = Branch { head: Some(node_id(6)), ..fork };
     stage.reply(
@@ -253,9 +253,11 @@ fn the_unsent_message_of_an_archived_branch_goes_to_the_history_if_the_composer_
     assert!(stage.model.is_current(RETRY));
     assert_eq!(stage.model.composer.first_line(), "own draft");
     let screen = stage.screen(160, 35);
-    let text = format!("The unsent message of main is in the history; {} in an empty composer restores it.", "\u{2191}");
+    let text =
+        format!("The unsent message of main is in the history; {} in an empty composer restores it.", "\u{2191}");
     assert!(screen.contains(&text), "{screen}");
-    stage.press("ctrl-u up");
+    stage.press("ctrl-u");
+    assert!(stage.model.composer.recall(true));
     assert_eq!(stage.model.composer.first_line(), "precious words");
 }
 

@@ -57,7 +57,10 @@ fn the_line_is_listed_without_counting() {
     let screen = stage(NOT_NEEDED, true).screen(120, 35);
     assert!(screen.contains("1 left out") && screen.contains("Left out 1, ") && screen.contains(TITLE), "{screen}");
     let screen = stage(NOT_NEEDED, false).screen(120, 35);
-    assert!(screen.contains("0 left out") && !screen.contains(" Left out "), "no row is under such a heading: {screen}");
+    assert!(
+        screen.contains("0 left out") && !screen.contains(" Left out "),
+        "no row is under such a heading: {screen}"
+    );
     let above = screen.lines().take_while(|line| !line.contains(TITLE)).last().unwrap();
     assert!(above.contains(" Not asked for \u{2500}"), "{screen}");
     assert!(screen.contains(TITLE) && screen.contains("auto: not needed yet    212"), "{screen}");
