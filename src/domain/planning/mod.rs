@@ -21,7 +21,6 @@ pub mod row_reason;
 pub mod settings;
 pub mod state_request;
 pub mod tuning;
-pub mod unmarkable;
 pub mod variant;
 pub mod what_if;
 
@@ -43,9 +42,9 @@ pub use policy::{Layout, PolicySpec, Section, StateBlock};
 pub use reason::{DecidedBy, Reason};
 pub use reason_facts::UsualCause;
 pub use row_matching::Subject;
+pub use row_reason::Unmarkable;
 pub use settings::Settings;
 pub use state_request::{LeftOutTurns, StateRequestOutcome};
 pub use tuning::{Adaptive, Lanes, Levels, Milli, Relevance, TurnSelection};
-pub use unmarkable::Unmarkable;
 pub use variant::VariantError;
 pub use what_if::{ActPreview, Alternative, ChangedItem, MovedItem, PlanFigures, WhatIf, omitted_summary};

@@ -3,18 +3,18 @@
 
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::mark::LeaseTurns;
-use crate::domain::summary::turns_in_words;
 
 /// The sentence for an item that a summary of these turns replaces.
 pub(super) fn superseded_sentence(turns: Option<(u32, u32)>) -> String {
     match turns {
         None => "An accepted summary replaces this.".to_owned(),
-        Some(turns) => format!("The accepted summary of {} replaces this.", turns_in_words(turns)),
+        Some((first, last)) if first == last => format!("The accepted summary of turn {first} replaces this."),
+        Some((first, last)) => format!("The accepted summary of turns {first}–{last} replaces this."),
     }
 }
 
-/// Returns why the model is asked for a state block: whether the setting is `auto`, whether the branch has a state block,
-/// and whether the setting is `optional`.
+/// Returns why the model is asked for a state block: `auto` is the setting, `has_state`
+/// whether the branch has one, and `optional` whether the setting is that.
 pub(super) fn state_request_sentence(auto: bool, has_state: Option<bool>, optional: Option<bool>) -> &'static str {
     match (auto, has_state) {
         (false, _) => match optional {

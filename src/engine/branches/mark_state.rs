@@ -187,10 +187,13 @@ pub(crate) fn noted(
         None if matches!(atom, Atom::Range { .. }) => {
             Failure::user("This row represents many turns.").todo("Open it and select a turn.")
         }
-        None => row.and_then(Row::unmarkable).map(|row| Failure::user(row.why).todo(row.change)).unwrap_or_else(|| {
-            Failure::user("The settings control this text; marks have no effect on it.")
-                .todo("Change instructions in the settings, and the state block in its editor.")
-        }),
+        None => row.and_then(Row::unmarkable).map_or_else(
+            || {
+                Failure::user("The settings control this text; marks have no effect on it.")
+                    .todo("Change instructions in the settings, and the state block in its editor.")
+            },
+            |row| Failure::user(row.why).todo(row.change),
+        ),
     };
     Err(refused)
 }

@@ -5,7 +5,6 @@
 use super::model::{Content, RequestScreen};
 use super::view_row::breaks_at;
 use super::{view_code_set, view_figures, view_sent, view_state_request};
-use crate::config::commands::read::slashed;
 use crate::domain::base::Hash;
 use crate::domain::conversation::{MarkKind, Role};
 use crate::domain::planning::plan::{BlockedRemedy, Reason};
@@ -204,7 +203,11 @@ fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
 /// What changes an included row on which marks have no effect.
 fn change(row: &Row, room: usize) -> Vec<Line> {
     let Some(found) = row.unmarkable().filter(|_| row.included()) else { return Vec::new() };
-    TextRows::plain(slashed(&format!("{} {}", found.why, found.change)).trim_end(), room, Ink::Text)
+    TextRows::plain(
+        crate::tui::model::status::in_program(&format!("{} {}", found.why, found.change)).trim_end(),
+        room,
+        Ink::Text,
+    )
 }
 
 /// Whether no request would fit after the previewed action of the row under the cursor.
