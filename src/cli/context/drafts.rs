@@ -11,6 +11,7 @@ use crate::domain::base::{BranchId, Failure};
 use crate::domain::planning::{ContextPlan, PlanFigures, omitted_summary};
 use crate::domain::summary::SummaryDraft;
 use crate::domain::summary::draft::DRAFT_COMMANDS;
+use crate::domain::summary::turns_in_words;
 use crate::engine::api::{Draft, Planned, Request, SessionView, SummaryAct, SummaryAnswer};
 use serde_json::Value;
 use std::sync::Arc;
@@ -113,15 +114,15 @@ impl Accepted {
     }
 
     pub(super) fn describe(&self, draft: &SummaryDraft) -> String {
-        let (from, to) = draft.summary.turns;
-        let text = format!("Accepted: this summary replaces turns {from}–{to}; `pleach summary undo` undoes it.");
+        let turns = turns_in_words(draft.summary.turns);
+        let text = format!("Accepted: this summary replaces {turns}; `pleach summary undo` undoes it.");
         let effect = match (self.figures.clone(), &self.left_out) {
             (None, _) => return text,
             (Some(_), Some(why)) => format!("The summary changes nothing in the next request: it is left out. {why}"),
             (Some(mut figures), None) => {
                 // The summary represents its own turns. A newer turn that leaves for the summary is lost, so it comes
                 // first.
-                figures.lost.sort_by_key(|item| item.turn.is_none_or(|turn| turn <= to));
+                figures.lost.sort_by_key(|item| item.turn.is_none_or(|turn| turn <= draft.summary.turns.1));
                 what_if::effect("The summary", &figures)
             }
         };

@@ -11,6 +11,7 @@ use crate::domain::base::{BranchId, Failure};
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::Branch;
 use crate::domain::summary::draft::SALIENT;
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{
     AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, MissingFact, Summary,
     SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind,
@@ -260,11 +261,10 @@ fn list(run: &mut Run<'_, '_>, cards: &[SummaryCard], draft: Option<&SummaryDraf
         let summary = &card.summary;
         let here = if card.included { "●" } else { "○" };
         run.io.say(&format!(
-            "{here} {}  {} turns {:>4}–{:<4} {:>7} → {:>5} tokens  {:>6}  {}  {}",
+            "{here} {}  {} {} {:>7} → {:>5} tokens  {:>6}  {}  {}",
             summary.id.short(),
             column(summary.kind.name(), 7),
-            summary.turns.0,
-            summary.turns.1,
+            column(&turns_in_words(summary.turns), 15),
             number(summary.original_tokens),
             number(summary.tokens),
             ratio(summary.ratio_milli()),

@@ -15,6 +15,7 @@ use super::text::{SentencePlace, contains_phrase, content_words, sentences, spac
 use crate::domain::base::named_enum::named_enum;
 use crate::domain::conversation::Role;
 use crate::domain::conversation::memory::one_line;
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{AnchorKind, SourceTurn};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
@@ -165,10 +166,8 @@ fn gain(unit: &Unit<'_>, cost: u32, covered: &HashSet<usize>) -> u64 {
 /// Returns the first line of the summary, which states how it was made.
 fn header(sources: &[SourceTurn]) -> String {
     let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
-    let (from, to) = (number(sources.first()), number(sources.last()));
-    format!(
-        "Extractive summary of turns {from}–{to}: sentences chosen word for word, without a model. It is not complete."
-    )
+    let turns = turns_in_words((number(sources.first()), number(sources.last())));
+    format!("Extractive summary of {turns}: sentences chosen word for word, without a model. It is not complete.")
 }
 
 fn line(unit: &Unit<'_>) -> String {

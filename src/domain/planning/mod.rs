@@ -43,6 +43,7 @@ pub use reason::{DecidedBy, Reason};
 pub use reason_facts::UsualCause;
 pub use remedy::Remedy;
 pub use row_matching::Subject;
+pub use row_reason::Unmarkable;
 pub use settings::Settings;
 pub use state_request::{LeftOutTurns, StateRequestOutcome};
 pub use tuning::{Adaptive, Lanes, Levels, Milli, Relevance, TurnSelection};

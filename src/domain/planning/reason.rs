@@ -46,6 +46,9 @@ pub enum Reason {
         /// With `auto`: whether the branch has a state block. `None` in plans of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         has_state: Option<bool>,
+        /// Without `auto`: whether the setting is `optional`. `None` in plans of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        optional: Option<bool>,
     },
     /// In: the newest state on this path.
     CurrentState,
@@ -287,7 +290,9 @@ impl Reason {
                 "The imported system prompt, which you chose to keep; sent with every request.".into()
             }
             Self::Guideline => "Tells the model how to read the history.".into(),
-            Self::StateRequested { older, has_state } => state_request_sentence(*older, *has_state).into(),
+            Self::StateRequested { older, has_state, optional } => {
+                state_request_sentence(*older, *has_state, *optional).into()
+            }
             Self::CurrentState => "The newest state block on this branch's path.".into(),
             Self::Open => "The open turn; always included.".into(),
             Self::Sticky => "You pinned this; included until you unpin.".into(),
@@ -337,7 +342,7 @@ impl Reason {
             Self::ForeignInstructions => "An imported system prompt; left out unless you include it.".into(),
             Self::ModelCannot => "The model does not accept this kind of content; one line of text replaces it.".into(),
             Self::Removed => "Deleted; only a placeholder remains.".into(),
-            Self::Duplicate => "Another item already contains this.".into(),
+            Self::Duplicate => "Another included item contains this text.".into(),
             Self::ModeOff => "The context mode is Off; no automatic search.".into(),
             Self::NotSearched { because } => format!("No search: {}.", because.sentence()),
             Self::BelowThreshold => "Other items match better.".into(),

@@ -13,10 +13,15 @@ pub(super) fn superseded_sentence(turns: Option<(u32, u32)>) -> String {
     }
 }
 
-/// Returns why the model is asked for a state block: `auto` is the setting, and `has_state` whether the branch has one.
-pub(super) fn state_request_sentence(auto: bool, has_state: Option<bool>) -> &'static str {
+/// Returns why the model is asked for a state block: `auto` is the setting, `has_state`
+/// whether the branch has one, and `optional` whether the setting is that.
+pub(super) fn state_request_sentence(auto: bool, has_state: Option<bool>, optional: Option<bool>) -> &'static str {
     match (auto, has_state) {
-        (false, _) => "Asks the model to keep a state block: state_block is on or optional, so every request asks.",
+        (false, _) => match optional {
+            Some(false) => "Asks the model to keep a state block: state_block is on, so every request asks.",
+            Some(true) => "Asks the model to keep a state block: state_block is optional, so every request asks.",
+            None => "Asks the model to keep a state block: state_block is on or optional, so every request asks.",
+        },
         (true, Some(true)) => "Asks the model to keep a state block: state_block is auto, and this branch has one.",
         (true, Some(false)) => "Asks the model to keep a state block: state_block is auto, and turns are left out.",
         (true, None) => {

@@ -22,6 +22,10 @@ named_enum! {
     fn clause
 }
 
+/// What changes whether requests ask for a state block.
+pub(super) const STATE_BLOCK_SETTING: &str =
+    "state_block = \"auto\" in the settings asks once turns are left out, \"on\" in every request, \"off\" in none.";
+
 /// Whether a request asks the model to keep a state block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StateRequestOutcome {

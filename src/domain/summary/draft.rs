@@ -3,6 +3,7 @@
 //! Not for: accepted summaries (`accepted`) or making drafts (`context::summary`).
 
 use super::accepted::{KeptSentence, Summary, SummaryState};
+use super::turns_in_words;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::base::named_enum::named_enum;
@@ -283,10 +284,10 @@ pub struct SummaryDraft {
 impl SummaryDraft {
     /// Returns a sentence that says that the draft waits for a person.
     pub fn waiting_sentence(&self) -> String {
-        let ((from, to), Summary { original_tokens, tokens, .. }) = (self.summary.turns, &self.summary);
+        let (turns, Summary { original_tokens, tokens, .. }) = (turns_in_words(self.summary.turns), &self.summary);
         let cause = self.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
         let (before, after) = (grouped((*original_tokens).into()), grouped((*tokens).into()));
-        format!("A summary draft of turns {from}–{to} is waiting: {before} → {after} tokens{cause}.")
+        format!("A summary draft of {turns} is waiting: {before} → {after} tokens{cause}.")
     }
 }
 

@@ -7,6 +7,7 @@ use crate::context::summary::ratio;
 use crate::context::summary::survive::RequiredFacts;
 use crate::domain::base::{BranchId, Failure, Hash, NodeId, SessionId, secrets};
 use crate::domain::conversation::{Change, Memory, MemoryStatus, Node, Operation, Scope, StateVersion};
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{
     Editability, Editable, EditableKind, SourceMessage, SourceTurn, Summary, SummaryCard, SummarySource, Version,
 };
@@ -115,7 +116,7 @@ impl Core {
         after.retain(|other| *other != old.id);
         after.push(made.id);
         let put = Write::PutSummary { session: branch.session, summary: Box::new(made.clone()), at: self.setup.now() };
-        let what = format!("edited the summary of turns {}–{}", made.turns.0, made.turns.1);
+        let what = format!("edited the summary of {}", turns_in_words(made.turns));
         self.use_summaries(&branch, what, after, vec![put], |core| {
             if let Ok(session) = core.sessions.of_branch_mut(id) {
                 session.summaries.insert(made.id, LoadedSummary::new(made));
@@ -202,12 +203,11 @@ impl Sessions {
 }
 
 fn summary(card: &SummaryCard) -> Editable {
-    let (from, to) = card.summary.turns;
     let gone = card.summary.text.is_none();
     Editable {
         kind: EditableKind::Summaries,
         id: card.summary.id.to_string(),
-        title: format!("turns {from}–{to}"),
+        title: turns_in_words(card.summary.turns),
         note: format!("{}, {}", card.summary.kind.name(), card.state.name().replace('_', " ")),
         source: None,
         editing: if gone { Editability::Not("The text was deleted with a message.") } else { Editability::Here },

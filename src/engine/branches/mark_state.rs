@@ -9,7 +9,7 @@ use crate::domain::code::CodeRef;
 use crate::domain::conversation::{
     Actor, Atom, Branch, Change, ItemState, LeaseTurns, Mark, MarkKind, Role, Slot, Subject, Transition,
 };
-use crate::domain::planning::{Row, RowKind, Section};
+use crate::domain::planning::Row;
 use crate::engine::api::{Act, ItemName};
 use crate::engine::sessions::lookup;
 use crate::engine::sessions::session::Session;
@@ -183,48 +183,19 @@ pub(crate) fn noted(
     }
     let refused = match crate::engine::plans::snapshot::anchor_key(atom) {
         Some(key) if session.tree.by_key(key).is_some() => return Ok(None),
-        Some(_) => Failure::user("Your message is always included.").todo("Edit or clear it below."),
+        Some(_) => Failure::user("Your message can't be left out.").todo("Edit or clear it in the composer."),
         None if matches!(atom, Atom::Range { .. }) => {
             Failure::user("This row represents many turns.").todo("Open it and select a turn.")
         }
-        None => row.and_then(unmarkable).unwrap_or_else(|| {
-            Failure::user("The settings control this text; marks have no effect on it.")
-                .todo("Change instructions in the settings, and the state block in its editor.")
-        }),
+        None => row.and_then(Row::unmarkable).map_or_else(
+            || {
+                Failure::user("The settings control this text; marks have no effect on it.")
+                    .todo("Change instructions in the settings, and the state block in its editor.")
+            },
+            |row| Failure::user(row.why).todo(row.change),
+        ),
     };
     Err(refused)
-}
-
-/// Returns why a row of the program's own texts cannot be marked, and what changes it; `None` for other rows.
-#[deny(clippy::wildcard_enum_match_arm)]
-fn unmarkable(row: &Row) -> Option<Failure> {
-    let (is, todo) = match row.kind {
-        RowKind::Text if row.section() == Some(Section::Personality) => {
-            ("the personality", "`pleach personality TEXT` changes it.")
-        }
-        RowKind::Text if row.section() == Some(Section::UserMessage) => return None,
-        RowKind::Text => ("a text of the settings", "`pleach config path` names the files of the settings."),
-        RowKind::State => ("the state block", "`pleach state edit TEXT` changes it."),
-        RowKind::Search => {
-            ("the search of older messages", "Mark the messages that it found; `pleach mode off` turns it off.")
-        }
-        RowKind::Summary => ("a summary", "`pleach summary undo` sends its turns instead."),
-        RowKind::Note
-        | RowKind::Preamble
-        | RowKind::Turn
-        | RowKind::Card
-        | RowKind::Quote
-        | RowKind::Range
-        | RowKind::Message
-        | RowKind::Part
-        | RowKind::Memory
-        | RowKind::Request
-        | RowKind::Rules
-        | RowKind::Skills
-        | RowKind::Module
-        | RowKind::Code => return None,
-    };
-    Some(Failure::user(format!("This row is {is}; marks have no effect on it.")).todo(todo))
 }
 
 /// Returns the notice about an act that changes nothing; `None` if it changes the mark. A lasting exclusion also

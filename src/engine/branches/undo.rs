@@ -3,7 +3,7 @@
 //! Not for: making operations (`marks`), or which operations are skipped because of later messages (`undo_skips`).
 
 use super::file_notes;
-use super::undo_skips::{Skipped, uncapitalized};
+use super::undo_skips::{Skip, Skipped, uncapitalized};
 use crate::domain::base::{BranchId, Failure, FailureKind, Fields, Hash, NodeId};
 use crate::domain::conversation::{Actor, Atom, Branch, Change, Mark, Operation};
 use crate::domain::planning::Anchor;
@@ -40,11 +40,11 @@ impl Core {
             }
             let Remaining { changes, used_up } = self.sessions.remaining(wanted);
             if changes.is_empty() {
-                skipped.used_up.push(op.what);
+                skipped.used_up.push(uncapitalized(&op.what));
                 continue;
             }
             if changes.iter().all(|change| self.sessions.is_on_archived_branch(change)) {
-                skipped.stranding.push(format!("its branch is archived ({})", uncapitalized(&op.what)));
+                skipped.stranding.push(Skip::new("its branch is archived", &op));
                 continue;
             }
             // What changed since stays, and the operations before it can be undone. An answer that is arriving is not
@@ -58,12 +58,15 @@ impl Core {
                 continue;
             }
             if let Some(failure) = self.carry_out(&op, &changes, undoing)? {
-                let why = failure.what.trim_end_matches('.');
-                skipped.stranding.push(format!("{why} ({})", uncapitalized(&op.what)));
+                skipped.stranding.push(Skip::new(failure.what.trim_end_matches('.'), &op));
                 continue;
             }
             let sentence = skipped.sentence(done, &op.what);
-            return Ok(Answer::Done(if undoing { self.undone(&op, &sentence, used_up) } else { sentence }));
+            return Ok(Answer::Done(if undoing {
+                self.undone(&op, &sentence, used_up)
+            } else {
+                self.sessions.redone(&op, sentence)
+            }));
         }
         Ok(Answer::Done(skipped.nothing_left(act)))
     }
@@ -83,7 +86,7 @@ impl Core {
             return failure;
         }
         let done = if undone { "undone" } else { "redone" };
-        Failure { what: format!("Not {done}: {}.", self.sessions.changed_since(op, change)), ..failure }
+        Failure { what: self.sessions.changed_since(op, change).sentence(done), ..failure }
     }
 
     /// Makes the changes of an undo or redo in the store and in memory. If a file cannot be changed back (it has changed

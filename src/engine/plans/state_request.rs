@@ -26,7 +26,11 @@ impl InputAssembly<'_> {
         if rules.policy.choose == TurnSelection::Lane {
             text = format!("{text}\n\n{}", crate::engine::turns::open_question::REQUEST);
         }
-        let reason = Reason::StateRequested { older, has_state: older.then_some(self.snapshot.state.is_some()) };
+        let reason = Reason::StateRequested {
+            older,
+            has_state: older.then_some(self.snapshot.state.is_some()),
+            optional: (!older).then_some(rules.policy.state_block == StateBlock::Optional),
+        };
         let text = render_forms::block("Keeping the state", &text);
         Some(self.block(Section::Guidelines, RowKind::Text, text, STATE_REQUEST_TITLE, reason))
     }

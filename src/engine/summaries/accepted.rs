@@ -4,6 +4,7 @@
 use crate::domain::base::{BranchId, Failure, Hash};
 use crate::domain::conversation::{Branch, Change};
 use crate::domain::planning::Mode;
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{Stats, Summary, SummaryCard, SummaryKind};
 use crate::engine::api::{Answer, SummaryAnswer};
 use crate::engine::branches::undo;
@@ -71,11 +72,11 @@ impl Core {
         let mut after = branch.summaries.clone();
         after.retain(|other| *other != chain[0].id);
         after.extend(earlier.as_ref().map(|version| version.id));
-        let what = format!("removed the summary of turns {}–{}", chain[0].turns.0, chain[0].turns.1);
+        let what = format!("removed the summary of {}", turns_in_words(chain[0].turns));
         self.use_summaries(&branch, what, after, Vec::new(), |_| {})?;
         record_rejection(&self.sessions, &self.store, &branch, &chain[0].lane, chain[0].tip().unwrap_or_default());
         let now = match earlier {
-            Some(version) => format!("The summary of turns {}–{} is in use again", version.turns.0, version.turns.1),
+            Some(version) => format!("The summary of {} is in use again", turns_in_words(version.turns)),
             None => "The turns themselves are sent again, as many as fit".into(),
         };
         Ok(Answer::Done(format!("{now}; u undoes it.")))
@@ -145,14 +146,13 @@ pub(crate) fn lost_summaries(sessions: &Sessions, branch: &Branch, before: &[Has
     let now = applicable_summaries(sessions, branch);
     let Ok(session) = sessions.of_branch(branch.id) else { return String::new() };
     let lost = before.iter().filter(|id| !now.contains(id)).filter_map(|id| session.summary(*id));
-    let lost: Vec<String> =
-        lost.map(|loaded| format!("{}–{}", loaded.summary.turns.0, loaded.summary.turns.1)).collect();
+    let lost: Vec<String> = lost.map(|loaded| turns_in_words(loaded.summary.turns)).collect();
     match &lost[..] {
         [] => String::new(),
         [turns] => {
-            format!(" The summary of turns {turns} no longer applies; its turns are sent again, as many as fit.")
+            format!(" The summary of {turns} no longer applies; its turns are sent again, as many as fit.")
         }
-        many => format!(" The summaries of turns {} no longer apply.", many.join(", ")),
+        many => format!(" The summaries of {} no longer apply.", many.join(", ")),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::{Branch, Change, Slot};
 use crate::domain::planning::ContextPlan;
 use crate::domain::summary::draft::DRAFT_COMMANDS;
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{AutoSummaryAcceptance, AutoSummaryTrigger, Summary, SummaryAuthor, SummaryKind};
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
@@ -93,7 +94,7 @@ impl Core {
     fn announce(&self, key: String, due: &Due, command: &str) {
         let Due { first, up_to, cause } = due;
         if report_once(&self.store, key, &first.to_string()) {
-            let notice = format!("A summary of turns {first}–{up_to} is due ({cause}). {command}");
+            let notice = format!("A summary of {} is due ({cause}). {command}", turns_in_words((*first, *up_to)));
             self.notify(notice);
         }
     }

@@ -11,6 +11,7 @@ use super::writer::Job;
 use crate::context::summary::{keep, sources};
 use crate::domain::base::{BranchId, Failure, FailureKind};
 use crate::domain::call::Backend;
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{KeptSentence, SourceTurn, SummaryAuthor, SummaryDraft, SummaryKind, SummarySource};
 use crate::engine::api::{Answer, Event, SummaryAct, SummaryAnswer, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::auxiliary_call;
@@ -255,8 +256,8 @@ impl Core {
                 .todo("Draft the summary again."));
         }
         let after = self.sessions.summaries_with(&branch, &summary);
-        let (from, to) = summary.turns;
-        let what = format!("summarized turns {from}–{to}");
+        let turns = turns_in_words(summary.turns);
+        let what = format!("summarized {turns}");
         let put =
             Write::PutSummary { session: branch.session, summary: Box::new(summary.clone()), at: self.setup.now() };
         let mut writes = ended_drafts(&self.store, &self.summaries, id, &summary)?;
@@ -268,7 +269,7 @@ impl Core {
         })?;
         self.summaries.drafts.waiting.remove(&id);
         self.emit(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
-        Ok(Answer::Done(format!("Accepted the summary of turns {from}–{to}; u undoes it.")))
+        Ok(Answer::Done(format!("Accepted the summary of {turns}; u undoes it.")))
     }
 
     /// Rejects a draft; its turns are not summarized automatically again.

@@ -14,6 +14,7 @@ use crate::domain::call::{Backend, CallEnd, RunCard};
 use crate::domain::conversation::{Content, Node, NodeHead, Role};
 use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::{Budget, Form};
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{
     KeepReason, KeptSentence, SourceMessage, SourceTurn, StoredDraft, Summary, SummaryAuthor, SummaryDraft,
     SummaryKind, SummarySource, TurnCover,
@@ -218,8 +219,7 @@ impl Job {
 
     /// The failure if no sentence of the sources fits into `target` tokens: why, and what helps.
     fn too_short(&self, draft: &SummaryDraft, target: u32) -> Failure {
-        let (from, to) = draft.summary.turns;
-        let turns = if from == to { format!("turn {to}") } else { format!("turns {from}–{to}") };
+        let turns = turns_in_words(draft.summary.turns);
         let stays = KeepReason::sentence(&self.stays).map(|stays| format!(" {stays}")).unwrap_or_default();
         let original = counted(draft.summary.original_tokens.into(), "token");
         let what = if extract::extract(&draft.sources, u32::MAX, &|text| self.count(text)).is_empty() {
@@ -235,9 +235,10 @@ impl Job {
         } else {
             "let the model write the summary"
         };
-        Failure::user(what)
-            .kept("Nothing was changed.")
-            .todo(format!("Summarize up to a later turn, or {by_model}: `pleach compress {to} model`."))
+        Failure::user(what).kept("Nothing was changed.").todo(format!(
+            "Summarize up to a later turn, or {by_model}: `pleach compress {} model`.",
+            draft.summary.turns.1
+        ))
     }
 
     /// Reads the messages of the sources. Secrets are masked before anything else sees the text.
@@ -307,7 +308,7 @@ impl Job {
         runs: &mut Vec<RunCard>,
     ) -> Result<(String, CallEnd), Failure> {
         let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
-        let title = format!("turns {}–{}, to summarize", number(chunk.first()), number(chunk.last()));
+        let title = format!("{}, to summarize", turns_in_words((number(chunk.first()), number(chunk.last()))));
         let prompt = Prompt {
             what: "summary",
             policy: "summarise",

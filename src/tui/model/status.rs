@@ -18,6 +18,11 @@ pub const MOVED: &str = "moved";
 /// Topic: a tool call waits for approval.
 pub const ASKING: &str = "asking";
 
+/// A text with its commands as they are typed inside the program.
+pub fn in_program(text: &str) -> String {
+    slashed(text)
+}
+
 /// How long it takes to read one byte of a notice, in milliseconds.
 const READING_MS: u64 = 50;
 

@@ -200,11 +200,15 @@ fn branch_changed(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
         session.unread.insert(id);
     }
     let other = session.find(id).is_some_and(|old| old.summaries != branch.summaries);
-    let left = id == session.current && branch.archived && session.find(id).is_some_and(|old| !old.archived);
+    let archived = branch.archived && session.find(id).is_some_and(|old| !old.archived);
+    let left = archived && id == session.current;
     let parent = branch.parent;
     session.put_branch(branch);
     if left {
         leave(model, parent, out);
+    }
+    if archived {
+        branches::move_unsent(model, id, out);
     }
     model.refresh();
     if other {

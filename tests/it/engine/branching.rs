@@ -416,10 +416,13 @@ fn undoing_a_race_never_strands_later_turns() {
     client.say(raced[1], "on with the winner");
     let before = names(&mut client);
     let Answer::Done(sentence) = client.must(Request::Session(SessionRequest::Undo)) else { panic!("a sentence") };
-    assert!(sentence.contains("main has later messages ("), "{sentence}");
+    assert!(sentence.contains("because main has later messages: kept"), "{sentence}");
     assert!(sentence.contains("with the settings of the race (mode Heavy) and archived"), "{sentence}");
     // The exclusion was made on the branch that the race archived: undoing it there would change nothing to see.
-    assert!(sentence.starts_with("Not undone: ") && sentence.contains("its branch is archived"), "{sentence}");
+    assert!(
+        sentence.starts_with("Not undone because ") && sentence.contains("because its branch is archived: "),
+        "{sentence}"
+    );
     assert_eq!(names(&mut client), before);
     assert_eq!(client.open().current, raced[1]);
 }
@@ -444,7 +447,7 @@ fn undo_passes_over_an_edit_with_later_messages() {
     client.turn(main, &draft("another question", DraftKind::Edit(first)));
     client.say(main, "and on with it");
     let sentence = done(&mut client, SessionRequest::Undo);
-    assert!(sentence.starts_with("Not undone: main has later messages (edited"), "{sentence}");
+    assert!(sentence.starts_with("Not undone because main has later messages: edited"), "{sentence}");
     assert!(sentence.contains("h in the messages shows the earlier version, 1 of 2"), "{sentence}");
     assert!(sentence.contains("Undone instead: set the budget"), "{sentence}");
     assert_eq!(branch(&client.open(), main).overrides.budget, None);
@@ -501,7 +504,7 @@ fn redo_passes_over_an_edit_that_later_messages_replaced() {
     client.must(Request::Session(SessionRequest::Undo));
     client.say(main, "and on with it");
     let sentence = done(&mut client, SessionRequest::Redo);
-    assert!(sentence.starts_with("Not redone: main has later messages (edited"), "{sentence}");
+    assert!(sentence.starts_with("Not redone because main has later messages: edited"), "{sentence}");
     assert!(sentence.contains("Redone instead: set the budget"), "{sentence}");
     assert_eq!(branch(&client.open(), main).overrides.budget, Some(9_000));
 }
@@ -516,8 +519,22 @@ fn undo_skips_a_race_that_goes_on() {
     let raced = race(&mut client, main, Limits::default(), "which is better?");
     client.say(raced[0], "on with the first");
     let sentence = done(&mut client, SessionRequest::Undo);
-    assert!(sentence.contains("race-1 has later messages (started a race"), "{sentence}");
+    assert!(sentence.contains("because race-1 has later messages: started a race"), "{sentence}");
     assert!(raced.iter().all(|arm| !branch(&client.open(), *arm).archived));
+}
+
+/// Undoing a race archives its answers and says so; redo restores them and says where the person is.
+#[test]
+fn an_undone_race_says_that_its_answers_are_archived() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question before");
+    race(&mut client, main, Limits::default(), "which is better?");
+    let sentence = done(&mut client, SessionRequest::Undo);
+    let archived = "The messages on race-1 and race-2 are archived with them; the session tree shows them.";
+    assert_eq!(sentence, format!("Undone: started a race of 2. {archived} U redoes it."));
+    assert_eq!(done(&mut client, SessionRequest::Redo), "Redone: started a race of 2. You are on main.");
 }
 
 /// Undoing a fork closes its branch with its messages, and redo brings both back.
@@ -535,9 +552,12 @@ fn undone_fork_returns_with_its_messages() {
         "Undone: forked side. The messages on side are archived with it; the session tree shows them. U redoes it."
     );
     assert!(branch(&client.open(), side).archived);
-    client.must(Request::Session(SessionRequest::Redo));
+    let sentence = done(&mut client, SessionRequest::Redo);
     let view = client.open();
     assert_eq!((branch(&view, side).archived, branch(&view, side).head), (false, head));
+    let here = &branch(&view, view.current).name;
+    assert_eq!(sentence, format!("Redone: forked side. You are on {here}."));
+    assert_ne!(here, "side");
 }
 
 #[test]
@@ -551,7 +571,7 @@ fn redo_never_archives_a_branch_with_later_messages() {
     client.must(Request::Session(SessionRequest::Undo));
     client.say(side, "try");
     let sentence = done(&mut client, SessionRequest::Redo);
-    assert_eq!(sentence, "Not redone: side has later messages (archived side). There is nothing else to redo.");
+    assert_eq!(sentence, "Not redone because side has later messages: archived side. There is nothing else to redo.");
     assert!(!branch(&client.open(), side).archived);
 }
 

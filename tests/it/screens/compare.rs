@@ -77,6 +77,20 @@ fn branches_side_by_side_and_picking() {
 }
 
 /// A notice has rows of its own, so that no heading shows through it.
+/// A branch without messages has no common message with another, and does not diverge from it.
+#[test]
+fn an_empty_branch_is_compared() {
+    let mut stage = fixture::opened();
+    stage.type_text("/compare retry").press("enter");
+    let mut empty = compared("x");
+    (empty.ancestor, empty.plans) = (None, None);
+    empty.sides[1].turns.clear();
+    stage.reply(|r| matches!(r, Request::Branch(BranchRequest::Compare { .. })), BranchAnswer::Compared(empty));
+    let screen = stage.screen(140, 35);
+    assert!(screen.contains("retry has no messages yet.") && screen.contains("No messages."), "{screen}");
+    assert!(!screen.contains("in common") && !screen.contains("diverge"), "{screen}");
+}
+
 #[test]
 fn a_notice_covers_no_part_of_the_comparison() {
     for size in [(80, 24), (120, 35), (200, 50)] {

@@ -174,7 +174,7 @@ fn nothing_runs_before_approval_and_undo_restores_the_file() {
     assert_eq!(setup.files.of("a").as_deref(), Some("one\n"));
     setup.files.files.lock().unwrap().insert("a".into(), "by hand\n".into());
     let Answer::Done(sentence) = setup.client.must(Request::Session(SessionRequest::Undo)) else { panic!() };
-    assert!(sentence.starts_with("Not undone: ") && sentence.contains("changed since"), "{sentence}");
+    assert!(sentence.starts_with("Not undone because ") && sentence.contains("changed since"), "{sentence}");
     assert!(sentence.contains("Undone instead: set the budget"), "what came before can be undone: {sentence}");
     assert_eq!(setup.files.of("a").as_deref(), Some("by hand\n"), "the changed file is left alone");
 }

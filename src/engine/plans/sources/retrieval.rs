@@ -373,6 +373,6 @@ fn excluded_rows(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> 
 pub(crate) fn nothing(reason: Reason, among: usize) -> OmittedItem {
     let messages = if among == 1 { "message" } else { "messages" };
     let (atom, title) = (search_atom(), format!("search of {among} older {messages}"));
-    let remedy = ("search-anyway", "searches them for this request");
+    let remedy = ("search-anyway", "searches older messages for this request");
     OmittedItem::new(atom, RowKind::Search, &title, 0, reason, remedy)
 }

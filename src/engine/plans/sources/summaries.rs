@@ -9,6 +9,7 @@ use crate::domain::conversation::{Atom, Branch, Lane, Mark, NodeHead, Role, Slot
 use crate::domain::planning::{CoveredTurn, Form, Gap, Mode, OmittedItem, RowKind};
 use crate::domain::planning::{Reason, Warning};
 use crate::domain::summary::accepted::MAX_SINCE;
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{
     MessagesSince, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState, SummaryUse,
 };
@@ -246,12 +247,12 @@ pub(crate) fn all_texts(summary: &Summary) -> impl Iterator<Item = String> + '_ 
 
 /// Returns the title of a summary in lists. A summary of a path without lanes is no lane's.
 pub(crate) fn title(summary: &Summary) -> String {
-    let (from, to) = summary.turns;
+    let turns = turns_in_words(summary.turns);
     let kind = match summary.kind {
         SummaryKind::Lane if summary.lane.is_empty() => String::new(),
         kind => format!("{} ", kind.name()),
     };
-    format!("{kind}summary of turns {from}–{to} ({})", summary.source.name())
+    format!("{kind}summary of {turns} ({})", summary.source.name())
 }
 
 /// Returns the row of a summary that is not offered.

@@ -120,6 +120,15 @@ pub fn continued(line: &str, recent: &RecentCommands) -> Option<usize> {
     first.name.get(..typed.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(typed)).then_some(0)
 }
 
+/// The completion that Enter takes in place of the line: the one that a person chose, or the first one if it begins with
+/// the line, which is no command. None if Enter takes the line.
+pub fn taken(line: &str, choice: Option<usize>, recent: &RecentCommands) -> Option<&'static Row> {
+    let first = continued(line, recent);
+    let is_incomplete = || read::read(line).is_err();
+    let at = choice.filter(|at| Some(*at) != first).or(first.filter(|_| is_incomplete()))?;
+    choices(line, recent).get(at).copied()
+}
+
 /// All commands, each once.
 pub fn commands() -> &'static [Row] {
     table::rows()

@@ -149,9 +149,7 @@ pub(crate) fn complete(model: &mut Model) -> bool {
 fn command_line(model: &mut Model) -> Option<SlashLine> {
     let line = model.composer.first_line().to_owned();
     let error = read::read(&line).err();
-    let first = slash::continued(&line, &model.input.recent_commands);
-    let chosen = model.composer.choice.filter(|at| Some(*at) != first).or(first.filter(|_| error.is_some()));
-    let chosen = chosen.and_then(|at| slash::choices(&line, &model.input.recent_commands).get(at).copied());
+    let chosen = slash::taken(&line, model.composer.choice, &model.input.recent_commands);
     if let (None, Some(error), None) = (chosen, error, slash::known(&line)) {
         model.composer.close_list();
         model.status.say(Severity::Trouble, error, model.now);

@@ -1,11 +1,13 @@
 //! Updates of branches and their settings: switching, renaming, archiving, mode, model, and budget.
 //! Not for: marks on messages (`acts`).
 
+use super::{composing, queueing};
 use crate::domain::base::BranchId;
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::{Branch, Overrides};
 use crate::engine::api::BranchRequest;
 use crate::tui::model::pending::SessionPending;
+use crate::tui::model::status::MOVED;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::update::prelude::*;
 
@@ -38,6 +40,29 @@ pub(crate) fn switch_to(model: &mut Model, branch: Branch, with_draft: bool) {
     model.panel.select(id);
     model.conversation.follow();
     model.plan.hurry(model.now);
+}
+
+/// Moves the unsent text of a branch that was archived into the composer if that is empty, otherwise into the history, and
+/// says so. Does nothing while the archived branch is current, because no other branch is open.
+pub(crate) fn move_unsent(model: &mut Model, archived: BranchId, out: &mut Vec<Cmd>) {
+    let Some(name) = model.session.as_ref().and_then(|session| session.find(archived)).map(|b| b.name.clone()) else {
+        return;
+    };
+    let text = composing::unsent(model, archived, &model.composer.unsent_on(archived));
+    if model.is_current(archived) || text.trim().is_empty() {
+        return;
+    }
+    while model.queue.unqueue_last(archived).is_some() {}
+    let place = if model.composer.adopt(archived, &text) {
+        "is in the composer".to_owned()
+    } else {
+        let key = model.keys.key_in(Action::HistoryUp, When::Composer);
+        format!("is in the history; {key} in an empty composer restores it")
+    };
+    let moved = model.status.take(MOVED).map_or_else(String::new, |moved| format!("{moved} "));
+    model.status.report(MOVED, format!("{moved}The unsent message of {name} {place}."), model.now);
+    model.plan.touch(model.now);
+    queueing::save_unsent(model, archived, out);
 }
 
 /// Applies a person's choice of settings to the current branch. A choice that equals what is stored takes precedence

@@ -199,8 +199,8 @@ pub(crate) fn take(model: &mut Model) {
     }
 }
 
-/// Saves the unsent text of a branch that is not current, after its queue changed.
-fn save_unsent(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
+/// Saves the unsent text of a branch that is not current, after it changed.
+pub(crate) fn save_unsent(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
     if model.branch().is_some_and(|here| here.id != branch) && !model.facts.demo {
         let text = composing::unsent(model, branch, &model.composer.unsent_on(branch));
         if !model.composer.is_saved(branch, &text) {

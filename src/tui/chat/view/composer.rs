@@ -174,9 +174,7 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
         (Focus::Composer, _) if view.model.popup.as_ref().is_some_and(|popup| popup.selected().is_some()) => {
             &[(A::Send, "accept"), (A::Leave, "close the list"), (A::Help, "help")]
         }
-        (Focus::Composer, _) if view.model.composer.listing() && !listed(view).is_empty() => {
-            &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")]
-        }
+        (Focus::Composer, _) if view.model.composer.listing() && !listed(view).is_empty() => list_hints(view),
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::NextRequest, "request"), (A::Help, "help")]
         }
@@ -225,6 +223,16 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             (A::Leave, "type"),
         ],
         (Focus::Tools | Focus::Context, _) => &[(A::Open, "open"), (A::NextPane, "next pane"), (A::Leave, "type")],
+    }
+}
+
+/// The actions hinted while completions are listed. Enter completes a command that has arguments, and runs any other.
+fn list_hints(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
+    use Action as A;
+    let composer = &view.model.composer;
+    match slash::taken(composer.first_line(), composer.choice, &view.model.input.recent_commands) {
+        Some(row) if !row.words.is_empty() => &[(A::Send, "complete"), (A::Leave, "close the list"), (A::Help, "help")],
+        _ => &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")],
     }
 }
 

@@ -420,7 +420,7 @@ impl BlockBuilder<'_> {
         block.own(tools::running_output(&view, live, cache, width));
         if let Some(retry) = &live.retry {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
-            let why = retry.why.trim_end_matches('.');
+            let why = crate::domain::base::plain_text::capitalized(retry.why.trim_end_matches('.'));
             let key = view.key(Action::Leave);
             let text = format!("{why}. Attempt {} starts in {seconds} s; {key} stops.", retry.attempt);
             block.own(TextRows::plain(&text, width, Ink::Warn));

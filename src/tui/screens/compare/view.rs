@@ -3,7 +3,7 @@
 //! ```text
 //! ┌ main and retry ────────────────────────────────────┐
 //! │ They diverge after turn 3: Why does login fail …   │
-//! │ last calls 1,204 → 1,310 tokens (estimated) · mode …      │
+//! │ Last calls: 1,204 → 1,310 tokens (estimated) · mode …      │
 //! │ ▸ main             │   retry                       │   below 100 columns one above the other
 //! │ 2 turns · 3 calls …│ 1 turn · 1 call …             │
 //! │ turn 4 user        │ turn 4 user                   │
@@ -104,7 +104,7 @@ fn head(view: &ViewContext<'_>, compared: &Comparison, room: usize) -> Vec<Line>
     let glyphs = &view.theme.glyphs;
     let ancestor = match &compared.ancestor {
         Some(at) => Line::of(Ink::Text, &format!("They diverge after turn {}: ", at.turn)).with(Ink::Dim, &at.title),
-        None => Line::of(Ink::Text, "They have no messages in common."),
+        None => Line::of(Ink::Text, &without_ancestor(compared)),
     };
     let without: Vec<&str> =
         compared.sides.iter().filter(|side| side.last.is_none()).map(|side| side.name.as_str()).collect();
@@ -113,7 +113,7 @@ fn head(view: &ViewContext<'_>, compared: &Comparison, room: usize) -> Vec<Line>
     if let Some(diff) = &compared.plans {
         let number = |n: u32| text::number(u64::from(n));
         let (old, new) = (number(diff.before.tokens), number(diff.after.tokens));
-        plans = format!("last calls {old} and {new} tokens (estimated)");
+        plans = format!("Last calls: {old} and {new} tokens (estimated)");
         for setting in &diff.settings {
             let [before, after] = without_versions(&setting.shown[0], &setting.shown[1]);
             let _ = write!(plans, " {} {} {before} and {after}", glyphs.dot, setting.name);
@@ -126,6 +126,17 @@ fn head(view: &ViewContext<'_>, compared: &Comparison, room: usize) -> Vec<Line>
     }
     rows.insert(0, ancestor.fit(room, glyphs.ellipsis));
     rows
+}
+
+/// Why two branches have no common message.
+fn without_ancestor(compared: &Comparison) -> String {
+    let empty: Vec<&str> =
+        compared.sides.iter().filter(|side| side.turns.is_empty()).map(|side| side.name.as_str()).collect();
+    match empty.as_slice() {
+        [] => "They have no messages in common.".to_owned(),
+        [name] => format!("{name} has no messages yet."),
+        _ => "The branches have no messages yet.".to_owned(),
+    }
 }
 
 /// Two values of a setting without the versions of policies (`layered v1`), unless only the versions differ.
@@ -174,7 +185,8 @@ fn column(
     paint::lines(view.theme, &rows, area, buf);
     let above = u16::try_from(above).unwrap_or(0);
     let body = Rect { y: area.y + above, height: area.height - above, ..area };
-    let (rows, first) = turns(view, screen, side, at, room);
+    let diverges = compared.ancestor.is_some();
+    let (rows, first) = turns(view, screen, (side, at, diverges), room);
     let scroll = screen.scroll[at].min(rows.len().saturating_sub(1));
     paint::colored_lines(view.theme, rows.iter().skip(scroll), cache, body, buf);
     if focus && scroll == 0 && first && !body.is_empty() {
@@ -183,10 +195,17 @@ fn column(
 }
 
 /// The turns of a side from the cursor on, and whether there are any.
-fn turns(view: &ViewContext<'_>, screen: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
+fn turns(
+    view: &ViewContext<'_>,
+    screen: &CompareView,
+    (side, at, diverges): (&Side, usize, bool),
+    room: usize,
+) -> (Vec<Line>, bool) {
     let mut rows = Vec::new();
     if side.turns.is_empty() {
-        return (TextRows::plain("No turns of its own: the branch ends where the two diverge.", room, Ink::Dim), false);
+        let text =
+            if diverges { "No turns of its own: the branch ends where the two diverge." } else { "No messages." };
+        return (TextRows::plain(text, room, Ink::Dim), false);
     }
     for (place, turn) in side.turns.iter().enumerate().skip(screen.cursor[at]) {
         let taken = if screen.taken[at].contains(&place) { view.theme.glyphs.pin } else { " " };

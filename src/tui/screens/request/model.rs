@@ -9,7 +9,7 @@ use crate::domain::base::{Hash, NodeId, RunId};
 use crate::domain::call::UnusedItem;
 use crate::domain::conversation::Atom;
 use crate::domain::planning::row_counts::{RowCounts, is_blank};
-use crate::domain::planning::{Blocked, ContextPlan, ItemHistory, Row, RowKind, Section, StateRequestOutcome, Verdict};
+use crate::domain::planning::{Blocked, ContextPlan, ItemHistory, Row, Section, StateRequestOutcome, Verdict};
 use crate::domain::tool::ToolCost;
 use crate::tui::model::list::ListCursor;
 use crate::tui::model::typed_line::TypedLine;
@@ -34,6 +34,8 @@ pub enum Entry {
     Suggested(usize),
     /// Separator before the rows that are left out, with the number and tokens of their items (see [`RowCounts::out`]).
     Excluded(u64, u64),
+    /// Separator before the request for a state block.
+    NotAsked,
     /// The request for a state block, if it is not made and has no row in the plan.
     StateRequest,
     /// Heading of rows of one kind or with one reason, with their number and tokens.
@@ -57,6 +59,7 @@ impl Entry {
             | Self::Framing(_)
             | Self::Suggested(_)
             | Self::Excluded(..)
+            | Self::NotAsked
             | Self::StateRequest
             | Self::Group(..) => None,
         }
@@ -226,12 +229,13 @@ impl RequestScreen {
         }
         let mut out = of(|verdict| matches!(verdict, Verdict::Out { .. }));
         out.retain(|at| self.counts.cards_of(&rows[*at]) == 0);
-        let unasked = self.lists_state_request();
-        if unasked || !out.is_empty() {
+        if self.lists_state_request() {
+            entries.extend([Entry::NotAsked, Entry::StateRequest]);
+        }
+        if !out.is_empty() {
             let count = out.iter().map(|at| self.counts.left_out(&rows[*at])).sum();
             let tokens = out.iter().map(|at| self.counts.tokens_out(&rows[*at])).sum();
             entries.push(Entry::Excluded(count, tokens));
-            entries.extend(unasked.then_some(Entry::StateRequest));
             self.push_rows(rows, &self.counts.out_under_their_turns(rows, &out), entries);
         }
     }
@@ -294,7 +298,7 @@ impl RequestScreen {
         let list = ListCursor::new(&mut self.cursor, entries.len()).with_details(&mut self.detail_scroll);
         list.only(|at| match entries[at] {
             E::Row(_) | E::Item(..) | E::RangeTurn(..) | E::Tools(_) | E::Tool(_) | E::StateRequest => true,
-            E::Section(..) | E::Framing(_) | E::Suggested(_) | E::Excluded(..) | E::Group(..) => false,
+            E::Section(..) | E::Framing(_) | E::Suggested(_) | E::NotAsked | E::Excluded(..) | E::Group(..) => false,
         })
     }
 
@@ -375,23 +379,7 @@ pub(super) fn is_question(row: &Row) -> bool {
 
 /// Why a row cannot be marked, or None if it can.
 pub(crate) fn fixed(row: &Row) -> Option<&'static str> {
-    use RowKind as K;
-    match row.kind {
-        _ if row.pin.is_some() => None,
-        K::Range => Some("This row represents many turns: open it and select turns one by one."),
-        _ if is_question(row) => Some("Your message is always included."),
-        K::Text | K::State | K::Summary | K::Quote | K::Part | K::Search | K::Request => Some(SETTINGS_CONTROL),
-        K::Turn
-        | K::Card
-        | K::Preamble
-        | K::Message
-        | K::Note
-        | K::Memory
-        | K::Rules
-        | K::Skills
-        | K::Module
-        | K::Code => None,
-    }
+    row.unmarkable().map(|row| row.why)
 }
 
 /// The purpose of a request of this screen.

@@ -281,10 +281,8 @@ fn budget(view: &ViewContext<'_>, budget: &Budget, room: usize) -> Line {
     if budget.results > 0 {
         rest.push(part(3, format!(", {} for this turn's results", size(budget.results))));
     }
-    if budget.cap.is_some() {
-        let key = |action| view.key_in(action, When::Overlay);
-        rest.push(part(4, format!("; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp))));
-    }
+    let key = |action| view.key_in(action, When::Overlay);
+    rest.push(part(4, format!("; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp))));
     let wide = part(0, format!("{name} {shown} of this model's {window} context"));
     let needed = wide.1.width() + rest.iter().map(|(_, part)| part.width()).sum::<usize>();
     let first = if needed <= room { wide } else { part(0, format!("{name} {shown} of {window}")) };
@@ -315,12 +313,10 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
             Entry::Excluded(count, tokens) => {
                 let all = overlay.counts.out;
                 let of = if count < all { format!(" of {}", text::number(all)) } else { String::new() };
-                let words = match count {
-                    0 => "Left out".to_owned(),
-                    _ => format!("Left out {}{of}, {}", text::number(count), text::short_tokens(tokens)),
-                };
+                let words = format!("Left out {}{of}, {}", text::number(count), text::short_tokens(tokens));
                 border(view, &words, place, buf);
             }
+            Entry::NotAsked => border(view, "Not asked for", place, buf),
             Entry::StateRequest => view_state_request::line(view, overlay, place, buf),
             Entry::Group(heading, count, tokens) => {
                 let label = Line::of(Ink::Heading, &heading.title()).with(Ink::Dim, &format!(" {count}"));

@@ -37,6 +37,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         rows.extend(view_sent::about_row(overlay, row, room));
     } else {
         rows.extend(remedy(view, overlay, row, room));
+        rows.extend(change(row, room));
     }
     rows.extend(unused(overlay, row, room));
     if overlay.selection.is_empty() {
@@ -197,6 +198,16 @@ fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
         rows.extend(TextRows::plain(&words, room, Ink::Text));
     }
     rows
+}
+
+/// What changes an included row on which marks have no effect.
+fn change(row: &Row, room: usize) -> Vec<Line> {
+    let Some(found) = row.unmarkable().filter(|_| row.included()) else { return Vec::new() };
+    TextRows::plain(
+        crate::tui::model::status::in_program(&format!("{} {}", found.why, found.change)).trim_end(),
+        room,
+        Ink::Text,
+    )
 }
 
 /// Whether no request would fit after the previewed action of the row under the cursor.

@@ -4,6 +4,7 @@
 use super::model::{DraftScreen, Item, Part, SummaryList, SummaryPending};
 use super::update_effect;
 use crate::domain::base::{BranchId, Failure};
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{SummaryAuthor, SummaryCard, SummaryDraft, SummaryKind, SummarySource, SummaryState};
 use crate::engine::api::{Answer, Request, SummaryAct, SummaryAnswer};
 use crate::tui::screens::question::model::{Act, Question};
@@ -309,8 +310,8 @@ pub(crate) fn toggle_sources(screen: &mut DraftScreen) {
 /// Handles Enter in the list: shows the whole text of the selected summary.
 pub(crate) fn read(model: &mut Model, _out: &mut Vec<Cmd>) {
     let Some(card) = model.layers.top::<SummaryList>().and_then(SummaryList::selected) else { return };
-    let (from, to) = card.summary.turns;
+    let turns = turns_in_words(card.summary.turns);
     let gone = "The text was deleted with a message.";
     let text = card.summary.text.clone().unwrap_or_else(|| gone.to_owned());
-    model.layers.push(Reader::new(format!("Summary of turns {from}–{to}"), text, false));
+    model.layers.push(Reader::new(format!("Summary of {turns}"), text, false));
 }

@@ -13,6 +13,7 @@ use super::model::{DraftScreen, Item, Part};
 use super::model_effect::describe_effect;
 use crate::domain::base::Hash;
 use crate::domain::conversation::Role;
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{KeepReason, SourceTurn, Summary, SummaryAuthor, SummaryDraft, SummarySource};
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
@@ -109,8 +110,7 @@ fn areas(screen: &DraftScreen, inside: Rect, facts: u16) -> Areas {
 
 fn title(screen: &DraftScreen) -> Line {
     let Some(draft) = &screen.draft else { return Line::of(Ink::Heading, "Writing a summary") };
-    let (from, to) = draft.summary.turns;
-    Line::of(Ink::Heading, &format!("Summary of turns {from}–{to}: a draft"))
+    Line::of(Ink::Heading, &format!("Summary of {}: a draft", turns_in_words(draft.summary.turns)))
 }
 
 fn hints(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
@@ -153,7 +153,7 @@ fn progress(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Vec<L
 
 /// Describes the progress: `Summarizing turns 1–7: gpt-4.1-mini: part 2 of 3, 120 tokens (estimated) so far.`
 fn making_words(view: &ViewContext<'_>, making: &super::model::PendingSummary) -> String {
-    let (from, to) = making.turns;
+    let turns = turns_in_words(making.turns);
     let by = match (making.by, view.model.session.as_ref().and_then(|session| session.settings())) {
         (SummaryAuthor::Model, Some(settings)) => settings.model.name.clone(),
         (SummaryAuthor::Model, None) => "the model".to_owned(),
@@ -165,7 +165,7 @@ fn making_words(view: &ViewContext<'_>, making: &super::model::PendingSummary) -
         0 => String::new(),
         n => format!("{} {} tokens (estimated) so far", if of > 1 { "," } else { ":" }, text::number(u64::from(n))),
     };
-    format!("Summarizing turns {from}–{to}: {by}{part}{tokens}.")
+    format!("Summarizing {turns}: {by}{part}{tokens}.")
 }
 
 /// The figures of the draft, its author and cause, and its warnings.

@@ -6,6 +6,7 @@ use super::view::{tokens_words, writer};
 use crate::domain::conversation::Lane;
 use crate::domain::conversation::lane_use;
 use crate::domain::planning::{Row, RowKind};
+use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{SummaryCard, SummaryState};
 use crate::tui::view::prelude::*;
 
@@ -48,11 +49,11 @@ pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, b
 }
 
 fn one(view: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer) {
-    let (from, to) = card.summary.turns;
+    let turns = turns_in_words(card.summary.turns);
     let sign = if card.included { view.theme.glyphs.branch } else { view.theme.glyphs.other };
     let depth = if card.active { "" } else { view.theme.glyphs.corner };
     let ink = if card.included { Ink::Text } else { Ink::Dim };
-    let mut label = Line::of(ink, &format!("{depth}{sign} turns {from}–{to}"));
+    let mut label = Line::of(ink, &format!("{depth}{sign} {turns}"));
     label.push(Ink::Dim, &format!("  {}", card.summary.source.phrase()));
     if let Some(state) = card.state.phrase() {
         label.push(Ink::Warn, &format!("  {state}"));
@@ -109,9 +110,9 @@ fn detail(view: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
 
 /// The summary's row in the displayed plan, found by the end of its title.
 fn row_of<'a>(view: &'a ViewContext<'_>, card: &SummaryCard) -> Option<&'a Row> {
-    let ((from, to), author) = (card.summary.turns, card.summary.source.name());
+    let (turns, author) = (turns_in_words(card.summary.turns), card.summary.source.name());
     let plan = view.model.plan.plan(view.model.branch()?.id)?;
-    let title = format!("summary of turns {from}–{to} ({author})");
+    let title = format!("summary of {turns} ({author})");
     plan.rows.iter().find(|row| row.kind == RowKind::Summary && row.title.ends_with(&title))
 }
 

@@ -205,3 +205,66 @@ fn archiving_the_current_branch_names_the_new_one() {
     let text = "Archived main. You are now on retry-with-trace (gpt-4.1-mini). Ctrl+X u undoes it.";
     assert!(screen.contains(text) && !screen.contains("more notice"), "{screen}");
 }
+
+/// A fork with an unsent message, whose undo archives it.
+fn undone_fork(stage: &mut Stage) {
+    stage.type_text("precious words").press("tab f f");
+    let fork = Branch { parent: Some(MAIN), ..fixture::branch(fixture::third(), "main-2", None, Some(MAIN)) };
+    let fork = Branch { head: Some(node_id(6)), ..fork };
+    stage.reply(
+        |r| matches!(r, Request::Branch(BranchRequest::Fork { .. })),
+        BranchAnswer::Branch(Box::new(fork.clone())),
+    );
+    assert_eq!(stage.model.composer.first_line(), "precious words");
+    stage.wait(2_000);
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(Branch { archived: true, ..fork }))));
+}
+
+#[test]
+fn the_unsent_message_of_an_undone_fork_returns_to_the_composer() {
+    let mut stage = fixture::opened();
+    undone_fork(&mut stage);
+    assert!(stage.model.is_current(MAIN));
+    assert_eq!(stage.model.composer.first_line(), "precious words");
+    let screen = stage.screen(160, 35);
+    assert!(screen.contains("You are now on main"), "{screen}");
+    assert!(screen.contains("The unsent message of main-2 is in the composer."), "{screen}");
+    stage.wait(2_000);
+    let kept = requests(&stage, |request| match request {
+        Request::Branch(BranchRequest::KeepDraft { branch, text }) => Some((*branch, text.to_string())),
+        _ => None,
+    });
+    assert!(kept.contains(&(fixture::third(), String::new())), "{kept:?}");
+    assert_eq!(kept.last().unwrap(), &(MAIN, "precious words".to_owned()));
+}
+
+/// The branch that opens, or the current one if another is archived, has its own draft: the message of the archived
+/// branch goes to the history.
+#[test]
+fn the_unsent_message_of_an_archived_branch_goes_to_the_history_if_the_composer_is_not_empty() {
+    let mut stage = fixture::opened();
+    stage.type_text("precious words");
+    let retry = stage.model.session.as_ref().unwrap().find(RETRY).unwrap().clone();
+    let main = stage.model.branch().unwrap().clone();
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(retry.clone()))));
+    branches_switch(&mut stage, RETRY);
+    stage.type_text("own draft");
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(Branch { archived: true, ..main }))));
+    assert!(stage.model.is_current(RETRY));
+    assert_eq!(stage.model.composer.first_line(), "own draft");
+    let screen = stage.screen(160, 35);
+    let text =
+        format!("The unsent message of main is in the history; {} in an empty composer restores it.", "\u{2191}");
+    assert!(screen.contains(&text), "{screen}");
+    stage.press("ctrl-u");
+    assert!(stage.model.composer.recall(true));
+    assert_eq!(stage.model.composer.first_line(), "precious words");
+}
+
+/// Switches to a branch with the panel of branches.
+fn branches_switch(stage: &mut Stage, branch: BranchId) {
+    stage.model.panel.select(branch);
+    stage.model.focus = Focus::Branches;
+    stage.press("enter");
+    assert!(stage.model.is_current(branch));
+}

@@ -22,6 +22,20 @@ fn commands() {
     pictures("commands", &mut stage);
 }
 
+/// Enter completes a command that has arguments and runs any other; the line of keys says which.
+#[test]
+fn the_keys_say_whether_enter_completes_or_runs() {
+    for (line, completes) in [("/bud", true), ("/budget", false), ("/undo", false), ("/un", false)] {
+        let mut stage = fixture::opened();
+        let screen = stage.type_text(line).screen(120, 35);
+        let keys = screen.lines().last().unwrap();
+        assert_eq!(keys.contains("Enter complete"), completes, "{line}: {keys}");
+        assert_eq!(keys.contains("Enter run"), !completes, "{line}: {keys}");
+        stage.press("enter");
+        assert_eq!(stage.model.composer.first_line().ends_with(' '), completes, "{line}");
+    }
+}
+
 #[test]
 fn lane_is_set_and_shown_in_the_title() {
     let mut stage = fixture::opened();

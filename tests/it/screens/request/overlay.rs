@@ -279,6 +279,56 @@ fn the_budget_says_whose_it_is_and_what_the_answer_keeps() {
     }
 }
 
+/// Without a cap, which the policy `window` has no need of, the keys set one.
+#[test]
+fn the_keys_of_a_budget_without_a_cap_are_named() {
+    let mut stage = fixture::opened();
+    let mut other = plan();
+    other.id = Hash::of(b"another plan");
+    other.budget = Budget::compute(33_000, None, None, None);
+    let generation = stage.model.plan.generation;
+    stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(other) });
+    let screen = stage.press("ctrl-o").screen(160, 40);
+    assert!(screen.contains("; [ ] change it"), "{screen}");
+}
+
+/// The pane of a row on which marks have no effect says what changes the row, before any key is pressed.
+#[test]
+fn the_pane_says_what_changes_a_row_of_the_program() {
+    let mut plan = plan();
+    plan.id = Hash::of(b"another plan");
+    let asks = Reason::StateRequested { older: false, has_state: None, optional: Some(true) };
+    let mut state = fixture::row(b"state", Section::State, 58, "state v1", Reason::CurrentState);
+    state.kind = RowKind::State;
+    let asked = fixture::row(b"asks", Section::Guidelines, 49, "request for a state block", asks);
+    let question = plan.rows.iter().position(|row| row.section() == Some(Section::UserMessage)).unwrap();
+    plan.rows.splice(question..question, [asked, state]);
+    let mut stage = fixture::opened();
+    let generation = stage.model.plan.generation;
+    stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(plan) });
+    stage.press("ctrl-o home");
+    for (title, words) in [
+        ("", "`/config path` names the files of the settings."),
+        ("request for a state block", "state_block = \"auto\" in the settings asks once turns are left out"),
+        ("request for a state block", "state_block is optional, so every request asks."),
+        ("state v1", "`/state edit TEXT` changes it."),
+        ("type here", "Edit or clear it in the composer."),
+    ] {
+        let found = (0..40).any(|_| {
+            let selected = overlay(&stage).selected().is_some_and(|(row, _)| row.title.contains(title));
+            if !selected {
+                stage.press("j");
+            }
+            selected
+        });
+        let screen = stage.screen(200, 50);
+        assert!(found, "{title} in {screen}");
+        let pane = screen.lines().filter_map(|line| Some(line.rsplit_once('\u{2502}')?.1.trim()));
+        let pane = pane.collect::<Vec<_>>().join(" ");
+        assert!(pane.contains(words), "{words} in {pane}");
+    }
+}
+
 #[test]
 fn items_that_are_included_once_are_not_called_leases() {
     let mut stage = fixture::opened();
@@ -309,7 +359,7 @@ fn several_rows_are_selected_and_changed_in_one_step() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o");
     stage.press("space");
-    assert!(stage.screen(120, 35).contains("The settings control this text"), "instructions cannot be marked");
+    assert!(stage.screen(120, 35).contains("This row is a text of the settings"), "instructions cannot be marked");
     stage.press("j j space space");
     let rows = plan().rows;
     let two: Vec<ItemName> = [rows[2].atom, rows[3].atom].map(ItemName::Atom).into();

@@ -51,13 +51,18 @@ fn a_request_that_is_not_needed_at_two_sizes() {
     picture("state-request", (80, 24), &mut stage);
 }
 
-/// The line is no item: it counts for nothing, and a plan without items that are left out has it too.
+/// The line is no item: it counts for nothing, and it has a heading of its own.
 #[test]
 fn the_line_is_listed_without_counting() {
     let screen = stage(NOT_NEEDED, true).screen(120, 35);
     assert!(screen.contains("1 left out") && screen.contains("Left out 1, ") && screen.contains(TITLE), "{screen}");
     let screen = stage(NOT_NEEDED, false).screen(120, 35);
-    assert!(screen.contains("0 left out") && screen.contains(" Left out \u{2500}"), "{screen}");
+    assert!(
+        screen.contains("0 left out") && !screen.contains(" Left out "),
+        "no row is under such a heading: {screen}"
+    );
+    let above = screen.lines().take_while(|line| !line.contains(TITLE)).last().unwrap();
+    assert!(above.contains(" Not asked for \u{2500}"), "{screen}");
     assert!(screen.contains(TITLE) && screen.contains("auto: not needed yet    212"), "{screen}");
     for outcome in [Outcome::Asked, Outcome::NoRoom] {
         let screen = stage(outcome, true).screen(120, 35);

@@ -143,6 +143,21 @@ impl Composer {
         goes
     }
 
+    /// Inserts the unsent text of another branch, which loses its draft, if the composer is empty, or else adds the text
+    /// to the history. Returns whether the text is in the composer.
+    pub fn adopt(&mut self, from: BranchId, text: &Arc<str>) -> bool {
+        self.drafts.remove(&from);
+        let free = self.is_empty() && self.kind == DraftKind::Message;
+        if free {
+            self.clear();
+            self.insert_stored(text);
+        } else {
+            self.history.remember(text);
+            self.cleared.push(text.clone());
+        }
+        free
+    }
+
     /// The text that leaving would lose, as it is saved: the draft, and the changed text of an edited message.
     pub fn unsent(&mut self) -> Arc<str> {
         if self.history.is_shown() {
