@@ -125,7 +125,7 @@ fn read(run: &mut Run<'_, '_>, count: usize) -> Result<(), Stop> {
     }
     run.io.say(&format!("{} of {} messages.", nodes.len(), path.len()));
     for node in nodes {
-        run.io.say(&plain_words::message(node));
+        run.io.quote(&plain_words::message(node));
     }
     Ok(())
 }

@@ -25,7 +25,6 @@ use crate::engine::api::{
 use crate::tui::chat::model::slash::SlashLine;
 use crate::tui::model::panels::Shape;
 use crate::tui::model::pending::SessionPending;
-use crate::tui::screens::question::model::Act;
 use crate::tui::screens::race::model::{RacePending, RaceQuestion};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
@@ -45,6 +44,8 @@ enum Way {
     Print,
     /// It runs after the person has confirmed this question.
     Confirm(String),
+    /// It deletes the session with this name, if there is one, after the person has confirmed it.
+    DeleteSession(String),
     /// A race of these settings.
     Race(Vec<Overrides>, RaceQuestion),
     /// It is refused for this reason.
@@ -60,22 +61,21 @@ pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     run(model, &SlashLine::new(line), out);
 }
 
+/// Topic of the notice about an earlier name.
+const EARLIER_NAME: &str = "earlier name";
+
 /// Runs a slash command, or says why it is refused.
 pub(crate) fn run(model: &mut Model, line: &SlashLine, out: &mut Vec<Cmd>) {
     model.input.recent_commands.remember(&line.shown);
+    for notice in read::earlier_names(&line.words) {
+        model.status.report(EARLIER_NAME, notice, model.now);
+    }
     match read::read_words(&line.words) {
         Ok(Typed::Action(action)) => actions::run(model, action, None, out),
         Ok(Typed::Help(text)) => model.layers.push(Reader::new(&line.shown, text, true)),
         Ok(Typed::Command(args)) => command(model, line, &args, out),
-        Err(text) => refuse(model, &text),
+        Err(text) => printed::refuse(model, &text),
     }
-}
-
-/// Reports why a line was refused, and the key that brings the line back.
-fn refuse(model: &mut Model, text: &str) {
-    let back = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
-    let stop = if text.ends_with(['.', '?']) { "" } else { "." };
-    model.status.say(Severity::Trouble, format!("{text}{stop} {back} restores the line."), model.now);
 }
 
 fn command(model: &mut Model, line: &SlashLine, args: &Args, out: &mut Vec<Cmd>) {
@@ -95,14 +95,14 @@ fn command(model: &mut Model, line: &SlashLine, args: &Args, out: &mut Vec<Cmd>)
         }
         Way::Run(action) => actions::run(model, action, None, out),
         Way::Print if line.words.iter().any(|word| word == "-") => {
-            refuse(model, "A single - means standard input, which only the command line has.");
+            printed::refuse(model, "A single - means standard input, which only the command line has.");
         }
         Way::Print => printed::print(model, &line.shown, args.clone(), out),
-        Way::Refused(text) => refuse(model, &text),
-        Way::Confirm(title) => {
-            let delete = Act::Command(format!("{} --yes", line.shown));
-            let choices = [('n', "no, keep it", Act::Close), ('y', "yes, delete it permanently", delete)];
-            questions::open(model, &title, vec!["You can't undo this.".to_owned()], choices);
+        Way::Refused(text) => printed::refuse(model, &text),
+        Way::Confirm(title) => questions::deletion(model, &title, &line.shown),
+        Way::DeleteSession(name) => {
+            let pending = SessionPending::Delete { name, line: line.shown.clone() };
+            send(model, SessionRequest::List, pending, out);
         }
     }
 }
@@ -150,7 +150,12 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Session(command) => session(model, command, out),
         Command::Compress(wanted) => compress(model, wanted, out),
         Command::Summary(SummariesCommand::List) => Way::Run(Action::SummaryList),
-        Command::Summary(SummariesCommand::Draft(DraftCommand::Draft)) => Way::Run(Action::Draft),
+        // Without a draft, the command says which command drafts one; the key drafts one.
+        Command::Summary(SummariesCommand::Draft(DraftCommand::Draft))
+            if screens::summaries::update::has_draft(model) =>
+        {
+            Way::Run(Action::Draft)
+        }
         Command::Plans(Plans::List) => Way::Run(Action::Calls),
         Command::Traces(Traces { command: Some(TracesCommand::Again { .. }), .. }) => {
             refused("Run a call again from the list of tool calls, which /traces opens.")
@@ -314,7 +319,6 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
     match command {
         SettingCommand::Model { .. } => screens::picker::update::models(model, out),
         SettingCommand::Policy { .. } => return Way::Run(Action::Policies),
-        SettingCommand::Layout { .. } => panels::next_shape(model, out),
         SettingCommand::Focus { .. } => focus::show(model),
         SettingCommand::Lane { .. } => screens::picker::update_lanes::open(model, out),
         SettingCommand::Summaries { .. } => {
@@ -331,6 +335,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         SettingCommand::Mode { .. }
         | SettingCommand::Profile { .. }
         | SettingCommand::Budget { .. }
+        | SettingCommand::Layout { .. }
         | SettingCommand::Personality { .. } => return Way::Print,
     }
     Way::Done
@@ -475,7 +480,7 @@ fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> W
             return Way::Done;
         }
         SessionCommand::Delete { session, yes: false, .. } => {
-            return Way::Confirm(format!("Permanently delete the session {session} and all its messages?"));
+            return Way::DeleteSession(session.clone());
         }
         SessionCommand::Delete { .. } | SessionCommand::Rename { .. } | SessionCommand::Retitle { .. } => {
             return Way::Print;
