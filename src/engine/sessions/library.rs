@@ -308,7 +308,7 @@ fn record(session: &Session, node: Node) -> Record {
     let tag = session.tags.get(&head.key);
     Record {
         label: tag.map(|tag| tag.label.clone()).unwrap_or_default(),
-        favourite: tag.is_some_and(|tag| tag.favourite),
+        favorite: tag.is_some_and(|tag| tag.favorite),
         id: public_id(&head),
         parent,
         role: head.role,

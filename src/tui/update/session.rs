@@ -111,7 +111,7 @@ pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) 
         questions::report_imported_instructions(model);
     }
     for sentence in &view.recovered {
-        model.status.say(Severity::Trouble, sentence.clone(), model.now);
+        model.status.say(Severity::Warning, sentence.clone(), model.now);
     }
     if model.engine.findings.is_empty() && view.nodes.is_empty() && !model.facts.first_start {
         send(model, ProgramRequest::Doctor, ProgramPending::Doctor, out);

@@ -16,7 +16,7 @@ const NOTICE: usize = 200;
 pub(crate) fn refuse(model: &mut Model, text: &str) {
     let back = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
     let stop = if text.ends_with(['.', '?']) { "" } else { "." };
-    model.status.say(Severity::Trouble, format!("{text}{stop} {back} restores the line."), model.now);
+    model.status.say(Severity::Warning, format!("{text}{stop} {back} restores the line."), model.now);
 }
 
 /// Runs a command with the command line's own code, on the current session and branch.
@@ -76,6 +76,6 @@ pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
         }
     } else {
         let text = if err.is_empty() { out } else { err };
-        model.status.say(Severity::Trouble, text.lines().collect::<Vec<_>>().join(" "), model.now);
+        model.status.say(Severity::Warning, text.lines().collect::<Vec<_>>().join(" "), model.now);
     }
 }

@@ -100,7 +100,7 @@ pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &
         DraftKind::Edit(_) => None,
         DraftKind::Regenerate(_) | DraftKind::Continue(_) => {
             let text = format!("{} Try again when that answer is complete.", failure.what);
-            return model.status.say(Severity::Trouble, text, model.now);
+            return model.status.say(Severity::Warning, text, model.now);
         }
     };
     let words = vec![failure.what.clone(), "Your message is kept in the composer.".to_owned()];
