@@ -118,7 +118,7 @@ pub fn compose(options: &SearchOptions<'_>, hits: &[Hit], rules: &CardRules<'_>)
 }
 
 /// Returns the indices of the hits in the order in which they are tried: score per token, weighted by the tuning's
-/// size_penalty.
+/// `size_penalty`.
 fn ranked(options: &SearchOptions<'_>, hits: &[Hit]) -> Vec<usize> {
     let size_penalty =
         options.tuning.map_or_else(|| Tuning::of(&options.scope.shape).size_penalty, |tuning| tuning.size_penalty);

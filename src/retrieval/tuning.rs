@@ -28,7 +28,7 @@ pub struct Tuning {
     pub form: f32,
     /// Gain of a message from a time that the query names, in standard deviations.
     pub dated: f32,
-    /// How strongly cheap passages are preferred by admission: hits are tried by score / tokens^size_penalty.
+    /// How strongly cheap passages are preferred by admission: hits are tried by `score / tokens^size_penalty`.
     pub size_penalty: f32,
     /// Weight of the words learned from the best passages.
     pub feedback: f32,

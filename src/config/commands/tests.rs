@@ -204,7 +204,6 @@ fn short_names_expand_to_commands() {
         ("label 019a7c42 the fix", "message label 019a7c42 the fix"),
         ("label last try", "message label last try"),
         ("label 2", "message label 2"),
-        ("label 2 --json", "message label 2 --json"),
         ("label last", "message label last"),
         ("label 019a7c42", "message label 019a7c42"),
         ("label 2024", "message label last 2024"),

@@ -39,7 +39,7 @@ impl Core {
             Report::Ended { outcome, .. } => self.ended(branch, *outcome),
             Report::ToolStarted { index, .. } => self.tool_began(branch, index),
             Report::ToolNeedsDecision { index, effect, reply, .. } => {
-                self.decide_tool_call(branch, index, effect, reply)
+                self.decide_tool_call(branch, index, effect, reply);
             }
             Report::ToolOutput { index, text, .. } => {
                 self.emit(Event::Tool(ToolEvent::Output { branch, run, index, text }));
