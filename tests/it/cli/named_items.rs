@@ -151,7 +151,7 @@ fn every_row_of_the_plan_is_known_by_its_id() {
         home.ok(&["plans", "why", &id(row)]);
         let history = home.ok(&["plans", "why", &id(row)[..8]]);
         assert!(row["kind"] != "search" || history.starts_with("search of "), "{row}: {history}");
-        let wanted = match (row["kind"].as_str().unwrap(), row["section"].as_str().unwrap()) {
+        let wanted = match (row["kind"].as_str().unwrap(), row["section"].as_str().unwrap_or_default()) {
             ("text", "personality") => "This row is the personality; marks have no effect on it. `pleach personality",
             ("text", _) => "This row is a text of the settings; marks have no effect on it. `pleach config path`",
             ("state", _) => "This row is the state block; marks have no effect on it. `pleach state edit TEXT`",
