@@ -112,7 +112,7 @@ fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32], vectors: Opti
         for question in questions {
             let Some(talk) = talks.iter().find(|talk| talk.session == question.session) else { continue };
             let start = std::time::Instant::now();
-            let plain = Tuning { thrift: 0.0, ..Tuning::of(&talk.scope.shape) };
+            let plain = Tuning { size_penalty: 0.0, ..Tuning::of(&talk.scope.shape) };
             let tuning = (!own).then_some(&plain);
             let hits = method(talk, question);
             times.push(start.elapsed());

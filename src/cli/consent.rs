@@ -51,7 +51,7 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         run.io.say(&format!("{:<8} {:<6} {} on {on}", word(json!(scope)), word(json!(rule.verdict)), rule.tool));
     }
     if all.is_empty() {
-        run.io.note("no rules: reads run; everything else asks");
+        run.io.note("No rules: reads run; everything else asks.");
     }
     Ok(())
 }

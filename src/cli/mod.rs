@@ -79,10 +79,6 @@ pub fn run_on(
     finish(result, &mut run.io)
 }
 
-/// The earlier and the current name of a flag, and of a subcommand of `message`.
-const RENAMED_FLAG: (&str, &str) = ("--favourites", "--favorites");
-const RENAMED_SUBCOMMAND: (&str, &str) = ("favourite", "favorite");
-
 /// Makes the file size limit harmless and parses the command line. Prints requested help, usage errors, and the current
 /// name of a flag or command that was given by its earlier name.
 ///
@@ -91,11 +87,8 @@ const RENAMED_SUBCOMMAND: (&str, &str) = ("favourite", "favorite");
 pub fn parse() -> Result<Args, u8> {
     interrupt::ignore_file_limit();
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    let flag = Some(RENAMED_FLAG).filter(|(was, _)| words.iter().any(|word| word == was));
-    let renamed = |pair: &[std::ffi::OsString]| pair[0] == "message" && pair[1] == RENAMED_SUBCOMMAND.0;
-    let subcommand = Some(RENAMED_SUBCOMMAND).filter(|_| words.windows(2).any(renamed));
-    for (was, now) in flag.into_iter().chain(subcommand) {
-        let _ = writeln!(std::io::stderr(), "pleach: {was} is now {now}. The earlier name still works.");
+    for notice in read::earlier_names(words.get(1..).unwrap_or_default()) {
+        let _ = writeln!(std::io::stderr(), "pleach: {notice}");
     }
     read::parse(words.clone()).map_err(|error| {
         if !error.use_stderr() {

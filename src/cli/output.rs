@@ -90,8 +90,14 @@ impl Io<'_> {
         Io { out: &mut *self.out, err: &mut *self.err, input: &mut *self.input, ..*self }
     }
 
-    /// Prints a line of text.
+    /// Prints the program's own text, with commands named as they are typed here.
     pub fn say(&mut self, text: &str) {
+        let text = self.as_typed(text);
+        self.quote(&text);
+    }
+
+    /// Prints text of a conversation in a line of its own, unchanged except for characters that a terminal acts on.
+    pub fn quote(&mut self, text: &str) {
         // Write errors are reported once, at the end (see `Outlet`).
         let _ = writeln!(self.out, "{}", Safe::text(text));
     }

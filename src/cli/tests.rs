@@ -206,10 +206,11 @@ pub(crate) fn execute(line: &[&str], script: impl Fn(Ticket, &Request) -> Vec<Ev
     Harness::default().execute(line, script)
 }
 
-/// Answers every request as done.
+/// Answers every request as done, except requests for a list of sessions or backups.
 pub(crate) fn done(ticket: Ticket, request: &Request) -> Vec<Event> {
     match request {
         Request::Program(ProgramRequest::Backups(_)) => vec![answer(ticket, ProgramAnswer::Backups(Vec::new()))],
+        Request::Session(SessionRequest::List) => vec![answer(ticket, SessionAnswer::Sessions(vec![view().card]))],
         _ => vec![answer(ticket, Answer::Done(String::new()))],
     }
 }

@@ -97,9 +97,9 @@ pub enum ChangeReason {
     /// Its lease was renewed this many times.
     Renewed(u32),
     /// The cap is full and its activation is low, in thousandths.
-    OverCap(i32),
+    AboveLimit(i32),
     /// Two questions in a row had another subject.
-    MovedOn,
+    SubjectChanged,
 }
 
 impl ChangeReason {
@@ -111,10 +111,10 @@ impl ChangeReason {
             Self::Named { user: true } => "your message mentioned it".into(),
             Self::Named { user: false } => "the answer mentioned it".into(),
             Self::Renewed(times) => format!("mentioned again, renewal {times}"),
-            Self::OverCap(milli) => {
+            Self::AboveLimit(milli) => {
                 format!("the limit for leases is reached, and the activation of this item is {}", Milli(milli))
             }
-            Self::MovedOn => "the questions moved to another subject".into(),
+            Self::SubjectChanged => "the questions moved to another subject".into(),
         }
     }
 }
@@ -221,7 +221,7 @@ impl DecisionState<'_> {
                     self.step(at, ItemChange::Suggest, ChangeReason::Renewed(renewals + 1));
                 }
             } else if subject_changed(item, self.context) {
-                self.end(at, ChangeReason::MovedOn);
+                self.end(at, ChangeReason::SubjectChanged);
             }
         }
     }
@@ -285,7 +285,7 @@ impl DecisionState<'_> {
             ended += 1;
         }
         for other in idle.into_iter().take(ended) {
-            self.end(other, ChangeReason::OverCap(self.active[other]));
+            self.end(other, ChangeReason::AboveLimit(self.active[other]));
         }
         true
     }

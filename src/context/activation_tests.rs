@@ -195,7 +195,7 @@ proptest! {
         let fresh = made(ItemChange::Lease) + made(ItemChange::Ephemeral);
         prop_assert!(fresh == 0 || taken + old + fresh <= cap, "{taken} + {old} + {fresh} > {cap}");
         // No item is left out while there is room for it.
-        let swapped = steps.iter().any(|step| matches!(step.why, ChangeReason::OverCap(_)));
+        let swapped = steps.iter().any(|step| matches!(step.why, ChangeReason::AboveLimit(_)));
         for (at, item) in items.iter().enumerate() {
             let got = |to: ItemChange| steps.iter().any(|step| step.item == at && step.to == to);
             let now = item.seen.first().copied().unwrap_or_default();

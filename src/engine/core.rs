@@ -158,7 +158,7 @@ impl Core {
             rules.tools.retain(|tool| tool.name != skills::TOOL);
         }
         if let Some(code) = &mut rules.code {
-            code.sight = self.file_visibility(branch.id);
+            code.visibility = self.file_visibility(branch.id);
         }
         Ok(rules)
     }

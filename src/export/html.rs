@@ -109,7 +109,7 @@ impl Page<'_> {
         let _ = writeln!(self.text, "<h3>{number}. {}{name}</h3>", who(record));
         let mut about = about(record);
         about.extend(Some(record.label.clone()).filter(|label| !label.is_empty()));
-        about.extend(record.favourite.then(|| "★".to_owned()));
+        about.extend(record.favorite.then(|| "★".to_owned()));
         about.extend(self.heads.get(record.id.as_str()).into_iter().flatten().map(|name| format!("end of {name}")));
         if !about.is_empty() {
             let _ = writeln!(self.text, "<p class=\"about\">{}</p>", escaped(&about.join(" · ")));

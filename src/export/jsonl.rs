@@ -72,7 +72,7 @@ fn set(line: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>
 fn keep_extra(record: &Record, line: &mut Map<String, Value>) {
     let mut tag = Map::new();
     set(&mut tag, "label", Some(record.label.as_str()).filter(|label| !label.is_empty()));
-    set(&mut tag, "favourite", record.favourite.then_some(true));
+    set(&mut tag, "favourite", record.favorite.then_some(true));
     let mut extra = record.content.extra.clone();
     if !tag.is_empty() {
         match extra.get_or_insert_with(|| json!({})) {

@@ -16,7 +16,7 @@ fn record(id: &str, parent: Option<&str>, role: Role, parts: Vec<Part>) -> Recor
         hidden: false,
         model: None,
         label: String::new(),
-        favourite: false,
+        favorite: false,
     }
 }
 

@@ -56,7 +56,7 @@ impl Draft {
             hidden: true,
             model: None,
             label: String::new(),
-            favourite: false,
+            favorite: false,
         };
         Self {
             number,
@@ -159,7 +159,7 @@ fn fill(draft: &mut Draft, role: Role, object: &mut Object) -> Result<(), String
     if inside.is_some() && extra.as_ref().and_then(Value::as_object).is_some_and(Object::is_empty) {
         extra = None;
     }
-    (record.label, record.favourite) = inside.or(beside).unwrap_or_default();
+    (record.label, record.favorite) = inside.or(beside).unwrap_or_default();
     record.content = Content { parts, extra };
     Ok(())
 }

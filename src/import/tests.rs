@@ -412,21 +412,8 @@ fn transcript() -> impl Strategy<Value = Transcript> {
             for ((up, root, role, name, content), (end, at, lane, hidden, model), tag) in all {
                 let parent = (!root && !records.is_empty()).then(|| records[up.index(records.len())].id.clone());
                 let id = format!("n{} é\"", records.len());
-                let (label, favourite) = tag;
-                records.push(Record {
-                    id,
-                    parent,
-                    role,
-                    name,
-                    content,
-                    end,
-                    at,
-                    lane,
-                    hidden,
-                    model,
-                    label,
-                    favourite,
-                });
+                let (label, favorite) = tag;
+                records.push(Record { id, parent, role, name, content, end, at, lane, hidden, model, label, favorite });
             }
             let current = current.map(|at| records[at.index(records.len())].id.clone());
             let pointer =

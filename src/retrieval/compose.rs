@@ -118,13 +118,14 @@ pub fn compose(options: &SearchOptions<'_>, hits: &[Hit], rules: &CardRules<'_>)
 }
 
 /// Returns the indices of the hits in the order in which they are tried: score per token, weighted by the tuning's
-/// thrift.
+/// `size_penalty`.
 fn ranked(options: &SearchOptions<'_>, hits: &[Hit]) -> Vec<usize> {
-    let thrift = options.tuning.map_or_else(|| Tuning::of(&options.scope.shape).thrift, |tuning| tuning.thrift);
+    let size_penalty =
+        options.tuning.map_or_else(|| Tuning::of(&options.scope.shape).size_penalty, |tuning| tuning.size_penalty);
     let value = |hit: &Hit| {
         let known = options.index.known(options.scope.number(hit.position));
         let tokens = known.map_or(1.0, |known| f32::from(known.tokens) / f32::from(known.passages.max(1)));
-        if hit.score > 0.0 { hit.score / (tokens + 8.0).powf(thrift) } else { hit.score }
+        if hit.score > 0.0 { hit.score / (tokens + 8.0).powf(size_penalty) } else { hit.score }
     };
     let mut ranked: Vec<(usize, f32)> = hits.iter().map(value).enumerate().collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

@@ -28,8 +28,8 @@ pub struct Tuning {
     pub form: f32,
     /// Gain of a message from a time that the query names, in standard deviations.
     pub dated: f32,
-    /// How strongly cheap passages are preferred by admission: hits are tried by score / tokens^thrift.
-    pub thrift: f32,
+    /// How strongly cheap passages are preferred by admission: hits are tried by `score / tokens^size_penalty`.
+    pub size_penalty: f32,
     /// Weight of the words learned from the best passages.
     pub feedback: f32,
     /// Number of best passages that words are learned from.
@@ -60,7 +60,7 @@ impl Tuning {
             role: 0.75,
             form: 0.4,
             dated: 1.5,
-            thrift: mix(0.15, 0.25),
+            size_penalty: mix(0.15, 0.25),
             feedback: mix(0.3, 0.12),
             feedback_passages: 10,
             feedback_terms: 20,

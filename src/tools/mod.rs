@@ -88,12 +88,12 @@ impl RunTools for Workspace {
         self.effects.as_ref().map_or(0, |effects| effects.options.keep)
     }
 
-    fn files(&self, most: usize, sight: &FileVisibility) -> (Vec<String>, bool) {
-        files::attach::files(self, most, ToolVisibility::of_person(sight))
+    fn files(&self, most: usize, visibility: &FileVisibility) -> (Vec<String>, bool) {
+        files::attach::files(self, most, ToolVisibility::of_person(visibility))
     }
 
-    fn text(&self, path: &str, most: u64, sight: &FileVisibility) -> Result<String, String> {
-        files::attach::text(self, path, most, ToolVisibility::of_person(sight)).map_err(ToolFailure::reason)
+    fn text(&self, path: &str, most: u64, visibility: &FileVisibility) -> Result<String, String> {
+        files::attach::text(self, path, most, ToolVisibility::of_person(visibility)).map_err(ToolFailure::reason)
     }
 
     fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
@@ -106,8 +106,14 @@ impl RunTools for Workspace {
 
 impl Workspace {
     /// Runs a call that only reads, under the rules about which files may be shown.
-    fn run_reader(&self, name: &str, args: &str, sight: &FileVisibility, cancelled: &dyn Fn() -> bool) -> ToolOutcome {
-        let visibility = ToolVisibility { rules: sight, tool: name };
+    fn run_reader(
+        &self,
+        name: &str,
+        args: &str,
+        visibility: &FileVisibility,
+        cancelled: &dyn Fn() -> bool,
+    ) -> ToolOutcome {
+        let visibility = ToolVisibility { rules: visibility, tool: name };
         to_outcome(match name {
             _ if cancelled() => Err(ToolFailure::Cancelled),
             "read_file" => Args::parse(args).and_then(|args| files::read::run(self, &args, visibility, cancelled)),

@@ -380,7 +380,7 @@ proptest! {
 }
 
 /// Returns rules that deny what the bundled example denies, and that ask about one folder.
-fn sight() -> FileVisibility {
+fn visibility() -> FileVisibility {
     let rule = |tool: &str, on: &str, verdict| Rule { tool: tool.into(), on: Some(on.into()), verdict };
     FileVisibility::new([rule("*", ".env*", Verdict::Deny), rule("read_file", "asked/", Verdict::Ask)])
 }
@@ -395,9 +395,10 @@ fn no_tool_shows_a_denied_file() {
     symlink(".env", place.path("notes")).unwrap();
     symlink(".envs", place.path("folder")).unwrap();
     symlink("../asked", place.path("sub/deep")).unwrap();
-    let sight = sight();
-    let call =
-        |name: &str, args: serde_json::Value| place.space.run_reader(name, &args.to_string(), &sight, &|| false).output;
+    let visibility = visibility();
+    let call = |name: &str, args: serde_json::Value| {
+        place.space.run_reader(name, &args.to_string(), &visibility, &|| false).output
+    };
     for (name, args) in [
         ("search", json!({"pattern": "KEY"})),
         ("search", json!({"pattern": "KEY", "path": "sub"})),
@@ -424,7 +425,7 @@ fn no_tool_shows_a_denied_file() {
     assert_eq!(place.space.files(99, &own).0, ["asked/b", "src/a.rs"]);
     let text = |path: &str| place.space.text(path, 99, &own);
     assert!(text("notes").unwrap_err().contains("A rule prevents reading notes") && text("asked/b").is_ok());
-    let answered = sight.answered("read_file", &ToolEffect::Look { what: "asked/b".into() });
+    let answered = visibility.answered("read_file", &ToolEffect::Look { what: "asked/b".into() });
     let read = place.space.run_reader("read_file", r#"{"path": "sub/deep/b"}"#, &answered, &|| false).output;
     assert!(read.body.contains("hidden-text"), "the person approved this file");
     let none = call("run", json!({"line": "true"})).body;
@@ -437,9 +438,9 @@ fn folders_removed_during_a_walk_are_counted() {
     for folder in ["a", "b", "src"] {
         place.write(&format!("{folder}/x"), "");
     }
-    let sight = FileVisibility::default();
+    let visibility = FileVisibility::default();
     let mut walk =
-        files::walk::Walk::new(&place.space, Path::new(""), 3, files::visible::ToolVisibility::of_person(&sight))
+        files::walk::Walk::new(&place.space, Path::new(""), 3, files::visible::ToolVisibility::of_person(&visibility))
             .ok()
             .unwrap();
     for folder in ["a", "b"] {

@@ -234,7 +234,7 @@ impl Workbench {
 
     fn start(&mut self, setup: Setup, from: &Receiver<Msg>) -> io::Result<()> {
         for notice in setup.notices {
-            self.model.status.say(model::status::Severity::Trouble, notice, 0);
+            self.model.status.say(model::status::Severity::Warning, notice, 0);
         }
         shell::terminal::mouse(setup.screen.mouse)?;
         let cmds = update::start(&mut self.model, setup.session, setup.branch);

@@ -7,17 +7,14 @@ use crate::cli::client::expect_answer;
 use crate::cli::stop::Stop;
 use crate::cli::{Run, editor};
 use crate::config::commands::calls::DraftCommand;
-use crate::domain::base::{BranchId, Failure};
+use crate::domain::base::BranchId;
 use crate::domain::planning::{ContextPlan, PlanFigures, omitted_summary};
 use crate::domain::summary::SummaryDraft;
-use crate::domain::summary::draft::DRAFT_COMMANDS;
+use crate::domain::summary::draft::{DRAFT_COMMANDS, no_draft};
 use crate::domain::summary::turns_in_words;
 use crate::engine::api::{Draft, Planned, Request, SessionView, SummaryAct, SummaryAnswer};
 use serde_json::Value;
 use std::sync::Arc;
-
-const NO_DRAFT: &str = "No summary draft is waiting on this branch.";
-const TO_DRAFT: &str = "`pleach compress` prints a new draft; `pleach compress --accept` uses it.";
 
 /// Runs a command on the draft that waits.
 pub(super) fn run(run: &mut Run<'_, '_>, command: &DraftCommand) -> Result<(), Stop> {
@@ -54,7 +51,7 @@ fn show(run: &mut Run<'_, '_>, branch: BranchId) -> Result<(), Stop> {
         return run.io.value(&draft.as_deref().map_or(Value::Null, |draft| draft_shape(draft, false)));
     }
     let Some(draft) = draft else {
-        run.io.say(&format!("{NO_DRAFT} {TO_DRAFT}"));
+        run.io.say(&no_draft().to_string());
         return Ok(());
     };
     print_draft(run, &draft);
@@ -65,8 +62,7 @@ fn show(run: &mut Run<'_, '_>, branch: BranchId) -> Result<(), Stop> {
 
 /// Returns the draft that waits, or fails if there is none.
 fn required(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Arc<SummaryDraft>, Stop> {
-    let none = || Failure::user(NO_DRAFT).todo(TO_DRAFT);
-    Ok(waiting(run, branch)?.ok_or_else(none)?)
+    Ok(waiting(run, branch)?.ok_or_else(no_draft)?)
 }
 
 fn accept(run: &mut Run<'_, '_>, view: &SessionView, keep: &[String]) -> Result<(), Stop> {

@@ -99,8 +99,7 @@ pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again
     if let Some(cost) = solved.cost {
         text.push_str(&priced(&cost));
     }
-    let text = run.io.as_typed(text.trim_end()).into_owned();
-    run.io.say(&text);
+    run.io.say(text.trim_end());
     Ok(())
 }
 

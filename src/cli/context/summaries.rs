@@ -10,7 +10,7 @@ use crate::config::commands::calls::{Compress, SummariesCommand};
 use crate::domain::base::{BranchId, Failure};
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::Branch;
-use crate::domain::summary::draft::SALIENT;
+use crate::domain::summary::draft::{SALIENT, no_draft};
 use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{
     AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, MissingFact, Summary,
@@ -50,7 +50,7 @@ pub(super) fn request_draft(
     let stop = Request::Summary { branch, act: SummaryAct::Stop };
     match run.client.stoppable(Request::Summary { branch, act }, stop, &mut run.io)? {
         Answer::Summary(SummaryAnswer::Draft(Some(draft))) => Ok(draft),
-        Answer::Summary(SummaryAnswer::Draft(None)) => Err(Failure::user("No summary draft.").into()),
+        Answer::Summary(SummaryAnswer::Draft(None)) => Err(no_draft().into()),
         other => Err(unexpected(&other)),
     }
 }
@@ -71,7 +71,7 @@ pub(super) fn indexes(draft: &SummaryDraft, items: &[String]) -> Result<Vec<usiz
 
 pub(super) fn print_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
     let summary = &draft.summary;
-    run.io.say(summary.text.as_deref().unwrap_or_default());
+    run.io.quote(summary.text.as_deref().unwrap_or_default());
     run.io.say(&format!(
         "\n{} → {} tokens, {}; {} of {} checked facts covered",
         number(summary.original_tokens),
@@ -291,6 +291,6 @@ fn show(run: &mut Run<'_, '_>, cards: &[SummaryCard], id: Option<&str>) -> Resul
         return run.io.value(&card_shape(card));
     }
     let gone = "[text deleted, because a source message was deleted]";
-    run.io.say(card.summary.text.as_deref().unwrap_or(gone));
+    run.io.quote(card.summary.text.as_deref().unwrap_or(gone));
     Ok(())
 }

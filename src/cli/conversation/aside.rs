@@ -43,7 +43,7 @@ pub(crate) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Resu
             "error": over.failure.as_ref().map(ToString::to_string),
         }))?;
     } else {
-        run.io.say(words.trim_end());
+        run.io.quote(words.trim_end());
         let cost = over.cost_micro.map_or_else(String::new, |micro| format!(" Cost: {}.", money(micro)));
         let kept = kept.map_or_else(
             || "Side question not saved; the call counts as usage.".to_owned(),

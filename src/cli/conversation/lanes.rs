@@ -29,7 +29,13 @@ pub(super) fn show(run: &mut Run<'_, '_>, view: &SessionView, branch: &Branch) -
     let mut value = json!({ "lane": lane.text(), "key": lane.key(branch.session), "from": from, "branch": branch.id });
     value["window"] = window.into();
     let holds = if alone { "only this lane" } else { "all lanes" };
-    run.io.either(&value, &format!("{} (the window holds {holds})", lane.word()))
+    let place = if lane == Lane::Root { "the root lane".to_owned() } else { format!("lane {}", lane.word()) };
+    let back = if chosen { "; `pleach lane none` continues in the lane of the last message" } else { "" };
+    let text = format!(
+        "The next message of branch {} goes into {place} (the window holds {holds}). `pleach lane NAME` changes it{back}.",
+        branch.name
+    );
+    run.io.either(&value, &text)
 }
 
 pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {

@@ -28,8 +28,8 @@ pub(crate) fn message(run: &mut Run<'_, '_>, command: &MessageCommand) -> Result
         MessageCommand::Show { message } => show(run, message),
         MessageCommand::Read { count } => read(run, *count),
         MessageCommand::Label { message, name } => tags::label(run, message, name),
-        MessageCommand::Favourite { message, off } => tags::favourite(run, message, *off),
-        MessageCommand::Labels { words, favourites } => tags::list(run, words, *favourites),
+        MessageCommand::Favorite { message, off } => tags::favorite(run, message, *off),
+        MessageCommand::Labels { words, favorites } => tags::list(run, words, *favorites),
         MessageCommand::Remove { item, yes, backups } => remove(run, item, *yes, *backups),
     }
 }
@@ -125,7 +125,7 @@ fn read(run: &mut Run<'_, '_>, count: usize) -> Result<(), Stop> {
     }
     run.io.say(&format!("{} of {} messages.", nodes.len(), path.len()));
     for node in nodes {
-        run.io.say(&plain_words::message(node));
+        run.io.quote(&plain_words::message(node));
     }
     Ok(())
 }

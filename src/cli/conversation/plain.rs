@@ -166,6 +166,9 @@ fn send_message(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
 
 /// Runs a command, with the grammar of the command line.
 fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Result<Next, Stop> {
+    for notice in read::earlier_names(&read::split(line.trim_start_matches('/'))) {
+        run.io.note(&notice);
+    }
     match read::read(line).map_err(Stop::Usage)? {
         Typed::Action(action) => run_action(run, current, action, line),
         Typed::Help(text) => {

@@ -17,7 +17,7 @@ pub(crate) const GREETING: &str = "pleach, plain mode. Write a message and press
 /// Returns the help: all commands with their arguments and descriptions.
 pub(crate) fn help() -> String {
     let mut text = String::new();
-    for row in table::rows() {
+    for row in table::rows().iter().filter(|row| !table::SHELL_ONLY.contains(&row.name.as_str())) {
         let _ = writeln!(text, "{}  {}", row.usage(), row.sentence);
     }
     for alias in table::ALIASES {

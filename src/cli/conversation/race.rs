@@ -177,7 +177,7 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], variants: &[String],
                 let _ = writeln!(text, "! {sentence}\n");
             }
         }
-        run.io.say(text.trim_end());
+        run.io.quote(text.trim_end());
     }
     verdict(&entries)
 }
@@ -236,7 +236,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
             entry.failure.as_ref(),
         );
         let _ = write!(text, "Scratch branch: {}. {}", made.branch.name, CAUTION);
-        run.io.say(&text);
+        run.io.quote(&text);
     }
     verdict(&entries)
 }

@@ -10,7 +10,7 @@ use crate::cli::{editor, pick, shape};
 use crate::config::commands::conversation::{BranchCommand, SessionCommand, StateCommand};
 use crate::domain::base::secrets;
 use crate::domain::call::tokens::counted;
-use crate::domain::conversation::{SessionCard, StateVersion};
+use crate::domain::conversation::{SessionCard, StateVersion, resolve};
 use crate::engine::api::{BranchAnswer, BranchRequest, CallRequest, NameOrId, SessionAnswer, SessionRequest};
 use serde_json::{Value, json};
 
@@ -54,9 +54,10 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
             run.change(SessionRequest::Rename { session, title: None }, "Renamed.")
         }
         SessionCommand::Delete { session, yes, backups } => {
-            let question = format!("Permanently delete the session {session:?} and all its messages?");
-            run.io.require_yes(&question, *yes, "nothing was deleted")?;
-            let request = SessionRequest::Delete { session: Some(session.clone()) };
+            let cards = expect_answer!(run, Session(SessionAnswer::Sessions), SessionRequest::List);
+            let card = resolve::session(&cards, session)?;
+            run.io.require_yes(&resolve::deletion_question(card), *yes, "nothing was deleted")?;
+            let request = SessionRequest::Delete { session: Some(card.id.to_string()) };
             crate::cli::system::backups::after_removal(run, request, "Deleted.", *backups)
         }
     }

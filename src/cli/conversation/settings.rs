@@ -8,6 +8,7 @@ use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::setting::{LaneCommand, Setting, SettingCommand};
 use crate::domain::call::tokens::counted;
+use crate::domain::conversation::{Branch, Overrides};
 use crate::domain::planning::Mode;
 use crate::engine::api::{Answer, BranchRequest, Draft, Planned, ProgramAnswer, ProgramRequest, SessionView};
 use serde_json::{Value, json};
@@ -69,27 +70,25 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = pick::branch(&view, None)?;
     let (own, settings) = (&branch.overrides, &run.config.settings);
-    let named =
-        |own: &Option<String>, other: &str| own.clone().map_or_else(|| (json!(other), false), |own| (json!(own), true));
-    let (name, (value, is_own)) = match command {
-        SettingCommand::Mode { .. } => ("mode", (json!(own.mode.unwrap_or(settings.mode)), own.mode.is_some())),
+    let of = |is_own: bool| if is_own { Source::Branch } else { Source::Settings };
+    let named = |own: &Option<String>, other: &str| (json!(own.as_deref().unwrap_or(other)), of(own.is_some()));
+    let (name, (value, source)) = match command {
+        SettingCommand::Mode { .. } => ("mode", (json!(own.mode.unwrap_or(settings.mode)), of(own.mode.is_some()))),
         SettingCommand::Model { .. } => ("model", named(&own.model, &settings.model)),
         SettingCommand::Profile { .. } => ("profile", named(&own.profile, &settings.profile)),
         SettingCommand::Policy { .. } => ("policy", named(&own.policy, &settings.policy)),
         SettingCommand::Budget { .. } => {
-            ("budget", (json!(own.budget.unwrap_or(settings.budget)), own.budget.is_some()))
+            ("budget", (json!(own.budget.unwrap_or(settings.budget)), of(own.budget.is_some())))
         }
-        SettingCommand::Layout { .. } => ("layout", named(&own.layout, settings.layout.name())),
+        SettingCommand::Layout { .. } => ("layout", layout(run, own)),
         SettingCommand::Personality { .. } => ("personality", named(&own.personality, &settings.personality)),
         SettingCommand::Summaries { .. } => return summaries::overview(run, branch),
         SettingCommand::Lane { .. } => return lanes::show(run, &view, branch),
         SettingCommand::Focus { .. } => {
-            let shown = if own.focus.is_empty() { "none".to_owned() } else { own.focus.join(" ") };
-            return run.io.either(&json!({ "focus": own.focus, "branch": branch.id }), &shown);
+            return run.io.either(&json!({ "focus": own.focus, "branch": branch.id }), &focus(branch));
         }
     };
-    let from = if is_own { "branch" } else { "settings" };
-    let mut shape = json!({ "from": from, "branch": branch.id });
+    let mut shape = json!({ "from": source.name(), "branch": branch.id });
     let used = if matches!(name, "model" | "profile") && value == "" { in_use(run, &view) } else { None };
     let text = match used {
         Some((profile, model)) => {
@@ -97,15 +96,55 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
             let change = change_of(name, false);
             format!("Branch {} uses the {name} {used}, because no {name} is set. {change}", branch.name)
         }
-        None => sentence(&branch.name, name, &value, is_own),
+        None => sentence(&branch.name, name, &value, source),
     };
     shape[name] = value;
-    let text = run.io.as_typed(&text).into_owned();
     run.io.either(&shape, &text)
 }
 
+/// Returns the layout of the branch's requests, and where it comes from.
+fn layout(run: &Run<'_, '_>, own: &Overrides) -> (Value, Source) {
+    let settings = &run.config.settings;
+    let policy = run.config.policies.get(own.policy.as_ref().unwrap_or(&settings.policy));
+    match (&own.layout, settings.layout.named()) {
+        (Some(own), _) => (json!(own), Source::Branch),
+        (None, Some(layout)) => (json!(layout.name()), Source::Settings),
+        (None, None) => (json!(policy.map(|policy| policy.layout).unwrap_or_default().name()), Source::Policy),
+    }
+}
+
+/// Returns the code focus of a branch, and how to change it.
+fn focus(branch: &Branch) -> String {
+    let Branch { name, overrides, .. } = branch;
+    if overrides.focus.is_empty() {
+        return format!("Branch {name} has no code focus. `pleach focus PATH` sets it.");
+    }
+    let names = overrides.focus.join(", ");
+    format!(
+        "The code focus of branch {name} is {names}. `pleach focus PATH` changes it; `pleach focus none` removes it."
+    )
+}
+
+/// Where the value of a branch setting comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Branch,
+    Settings,
+    Policy,
+}
+
+impl Source {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Settings => "settings",
+            Self::Policy => "policy",
+        }
+    }
+}
+
 /// Returns what a setting of a branch is, where it comes from, and how to change it.
-fn sentence(branch: &str, name: &str, value: &Value, is_own: bool) -> String {
+fn sentence(branch: &str, name: &str, value: &Value, source: Source) -> String {
     let text = value.as_str().unwrap_or_default();
     let what = match name {
         "mode" => format!("Branch {branch} is in mode {}", Mode::from_name(text).unwrap_or_default().title()),
@@ -120,8 +159,12 @@ fn sentence(branch: &str, name: &str, value: &Value, is_own: bool) -> String {
         _ if text.is_empty() => format!("Branch {branch} has no {name}"),
         _ => format!("Branch {branch} uses the {name} {text}"),
     };
-    let from = if is_own { "set for this branch" } else { "from the settings" };
-    format!("{what} ({from}). {}", change_of(name, is_own))
+    let from = match source {
+        Source::Branch => "set for this branch",
+        Source::Settings => "from the settings",
+        Source::Policy => "from the policy",
+    };
+    format!("{what} ({from}). {}", change_of(name, source == Source::Branch))
 }
 
 /// Returns how to change a setting of a branch, and if it is the branch's own, how to restore the one from the settings.
@@ -151,30 +194,47 @@ mod tests {
     use super::*;
     use crate::cli::tests::{done, execute, id};
     use crate::domain::base::ids::BranchId;
-    use crate::domain::conversation::Overrides;
     use crate::engine::api::Request;
 
     #[test]
     fn a_setting_is_shown_as_a_sentence_with_its_source() {
         assert_eq!(
-            sentence("main", "budget", &json!(9_000), true),
+            sentence("main", "budget", &json!(9_000), Source::Branch),
             "The budget of branch main is 9,000 tokens (set for this branch). `pleach budget TOKENS` changes it; \
                 `pleach budget 0` restores the one from the settings."
         );
         assert_eq!(
-            sentence("main", "budget", &json!(0), false),
+            sentence("main", "budget", &json!(0), Source::Settings),
             "Branch main has no budget set: the policy and the model's context window determine it (from the settings). `pleach budget \
                 TOKENS` changes it."
         );
         assert_eq!(
-            sentence("alt", "mode", &json!(Mode::Light), false),
+            sentence("alt", "mode", &json!(Mode::Light), Source::Settings),
             "Branch alt is in mode Light (from the settings). `pleach mode off|light|heavy` changes it."
         );
         assert_eq!(
-            sentence("alt", "policy", &json!("window"), true),
+            sentence("alt", "policy", &json!("window"), Source::Branch),
             "Branch alt uses the policy window (set for this branch). `pleach policy NAME` changes it; `pleach policy \
                 none` restores the one from the settings."
         );
+    }
+
+    #[test]
+    fn a_setting_without_a_value_names_what_is_in_effect_and_how_to_change_it() {
+        for (command, wanted) in [
+            (
+                "layout",
+                "Branch main uses the layout cache_friendly (from the policy). `pleach layout classic|cache_friendly`",
+            ),
+            ("focus", "Branch main has no code focus. `pleach focus PATH` sets it."),
+            ("lane", "The next message of branch main goes into the root lane"),
+            ("lane", "`pleach lane NAME` changes it."),
+        ] {
+            let printed = execute(&[command], done);
+            assert!(printed.out.contains(wanted), "{command}: {}{}", printed.out, printed.err);
+        }
+        let layout = execute(&["layout", "--json"], done).json();
+        assert_eq!((layout["layout"].as_str(), layout["from"].as_str()), (Some("cache_friendly"), Some("policy")));
     }
 
     #[test]

@@ -15,8 +15,8 @@ pub(crate) fn label(run: &mut Run<'_, '_>, message: &str, name: &[String]) -> Re
 }
 
 /// `message favorite MESSAGE [--off]`.
-pub(crate) fn favourite(run: &mut Run<'_, '_>, message: &str, off: bool) -> Result<(), Stop> {
-    set_tag(run, message, TagAct::Favourite(Some(!off)), if off { "Star removed." } else { "Starred." })
+pub(crate) fn favorite(run: &mut Run<'_, '_>, message: &str, off: bool) -> Result<(), Stop> {
+    set_tag(run, message, TagAct::Favorite(Some(!off)), if off { "Star removed." } else { "Starred." })
 }
 
 fn set_tag(run: &mut Run<'_, '_>, message: &str, act: TagAct, done_text: &str) -> Result<(), Stop> {
@@ -26,10 +26,10 @@ fn set_tag(run: &mut Run<'_, '_>, message: &str, act: TagAct, done_text: &str) -
 }
 
 /// `message labels [WORDS]`: lists all matching labels of the session in the order of the messages.
-pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) -> Result<(), Stop> {
+pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favorites: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let tree = pick::tree(&view);
-    let wanted = TagFilter { favourite: favourites, ..TagFilter::read(&words.join(" ")) };
+    let wanted = TagFilter { favorite: favorites, ..TagFilter::read(&words.join(" ")) };
     let words_match = |slot: Slot, tag: &Tag| {
         let text = format!("{} {}", tag.label, tree.head(slot).preview).to_lowercase();
         text.contains(&wanted.words)
@@ -43,7 +43,7 @@ pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) ->
             "message_id": head.id,
             "external_id": head.external_id,
             "label": tag.label,
-            "favourite": tag.favourite,
+            "favourite": tag.favorite,
             "role": head.role.name(),
             "preview": head.preview,
             "branches": branches_with(&view, &tree, *slot),
@@ -58,7 +58,7 @@ pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) ->
     let enough = pick::id_length(&view);
     for (slot, tag) in &found {
         let head = tree.head(*slot);
-        let star = if tag.favourite { "★" } else { " " };
+        let star = if tag.favorite { "★" } else { " " };
         let id = pick::short(head.id, enough);
         let label = column(&tag.label, 24);
         run.io.say(format!("{id}  {star} {label}  {}", column(&head.preview, 60)).trim_end());

@@ -96,6 +96,14 @@ mod tests {
     use crate::engine::api::{BranchRequest, ProgramAnswer, SessionRequest};
 
     #[test]
+    fn a_session_that_does_not_exist_is_refused_before_a_question() {
+        let typed = Harness { input: "y\n", tty: true, ..Harness::default() };
+        let refused = typed.execute(&["session", "delete", "99"], done);
+        assert!(refused.code == 1 && refused.err.contains("There is no session \"99\"."), "{}", refused.err);
+        assert!(!refused.err.contains("[y/N]"), "{}", refused.err);
+    }
+
+    #[test]
     fn irreversible_commands_ask_for_confirmation() {
         for line in [&["message", "remove", "ext-1"][..], &["session", "delete", "work"][..]] {
             assert_eq!(execute(line, done).code, 2);

@@ -106,7 +106,7 @@ fn list(run: &mut Run<'_, '_>, view: &SessionView, args: &Traces) -> Result<(), 
         run.io.say(&line);
     }
     if chosen.is_empty() {
-        run.io.note("no tool calls found");
+        run.io.note("No tool calls found.");
     }
     Ok(())
 }

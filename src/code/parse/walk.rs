@@ -26,7 +26,7 @@ pub struct Bounds {
     /// Whether generated files are skipped.
     pub skip_generated: bool,
     /// A person's rules. Files that they deny are treated as missing.
-    pub sight: FileVisibility,
+    pub visibility: FileVisibility,
     /// The folder's path relative to the workspace. The rules' paths are relative to the workspace.
     pub beneath: PathBuf,
     /// The number of threads; 0 for the number of cores.
@@ -40,7 +40,7 @@ impl Default for Bounds {
             files: 200_000,
             symbols: 2_000_000,
             skip_generated: true,
-            sight: FileVisibility::default(),
+            visibility: FileVisibility::default(),
             beneath: PathBuf::new(),
             threads: 0,
         }
@@ -50,7 +50,7 @@ impl Default for Bounds {
 impl Bounds {
     /// Returns whether the rules allow reading a file.
     fn may_read(&self, path: &Path) -> bool {
-        self.sight.is_open() || self.sight.shows(READS, &self.beneath.join(path).to_string_lossy())
+        self.visibility.is_open() || self.visibility.shows(READS, &self.beneath.join(path).to_string_lossy())
     }
 }
 

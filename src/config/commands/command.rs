@@ -187,7 +187,8 @@ pub enum Command {
         command: Option<ProjectCommand>,
     },
     /// Write a module summary of a folder or file from its own documentation and code; without a path, list the module
-    /// summaries. In mode Heavy, requests contain them, marked as summaries.
+    /// summaries. In mode Heavy, requests contain them, marked as summaries. The short form of --by-model is
+    /// `module-summary PATH by model`.
     #[command(after_help = example("module-summary src/engine"))]
     ModuleSummary {
         /// The folder or file; `.` is the whole workspace.
@@ -203,7 +204,7 @@ pub enum Command {
         redo: bool,
     },
     /// Draft a summary of the older turns and print the facts it dropped; --accept uses the summary in place of the
-    /// turns.
+    /// turns. The short form is `compress [TURN] [model|extractive] [session]`.
     #[command(after_help = example("compress --up-to 12"))]
     Compress(Compress),
     /// List, print, or undo summaries of the branch, and accept, edit, or discard the waiting draft.
@@ -281,7 +282,8 @@ pub enum Command {
         #[arg(long)]
         keep_instructions: bool,
     },
-    /// Export a conversation.
+    /// Export a conversation. Without a file, the command prints it as JSON lines, and the workbench shows it as
+    /// Markdown.
     #[command(after_help = example("export talk.md"))]
     Export {
         /// Write to this file, in the format of its extension: `.md`, `.html`, `.json`, `.jsonl`, or `.bundle`. Only you can

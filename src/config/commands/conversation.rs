@@ -186,7 +186,7 @@ pub enum MessageCommand {
     },
     /// Star a message (undoable).
     #[command(name = "favorite", alias = "favourite", after_help = example("message favorite 3"))]
-    Favourite {
+    Favorite {
         /// The message.
         message: String,
         /// Remove the star.
@@ -200,7 +200,7 @@ pub enum MessageCommand {
         words: Vec<String>,
         /// Only starred messages.
         #[arg(long = "favorites", alias = "favourites")]
-        favourites: bool,
+        favorites: bool,
     },
     /// Delete a turn. This cannot be undone.
     #[command(after_help = example("message remove 12 --yes"))]

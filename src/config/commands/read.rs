@@ -8,7 +8,7 @@ use super::system::ProgramCommand;
 use super::table::{self, ACTIONS_AS_COMMANDS, ALIASES, Alias, BARE_NAMES, Row, UNLISTED};
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::MemoryKind;
-use crate::domain::conversation::resolve::LAST;
+use crate::domain::conversation::resolve::{LAST, SHORTEST_ID};
 use crate::domain::planning::{VariantError, variant};
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -132,6 +132,27 @@ pub fn missing_arguments(name: &str) -> Option<String> {
     Some(usage_error("/", &[name.to_owned()], &words, Some(&error)))
 }
 
+/// The earlier and the current name of a flag.
+const RENAMED_FLAG: (&str, &str) = ("--favourites", "--favorites");
+
+/// Returns a sentence about each name from an earlier version among the words of a line, with its current name.
+pub fn earlier_names<W: AsRef<std::ffi::OsStr>>(words: &[W]) -> Vec<String> {
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    let command = alias_at(&words[command_start(&words)..], UNLISTED).map(|alias| (alias.name, alias.means));
+    let flag = Some(RENAMED_FLAG).filter(|(was, _)| words.iter().any(|word| word == was));
+    let names = command.into_iter().chain(flag);
+    names.map(|(was, now)| format!("{was} is now {now}. The earlier name still works.")).collect()
+}
+
+/// Returns the short name that the words start with.
+fn alias_at<'a>(words: &[OsString], aliases: impl IntoIterator<Item = &'a Alias>) -> Option<&'a Alias> {
+    let starts = |alias: &&Alias| {
+        let (mut name, mut typed) = (alias.name.split(' '), words.iter());
+        name.all(|part| typed.next().is_some_and(|word| word == part))
+    };
+    aliases.into_iter().find(starts)
+}
+
 /// Splits a line into words as a shell does: text in quotes at the start of a word is one word. An apostrophe inside a
 /// word is part of the word.
 pub fn split(line: &str) -> Vec<String> {
@@ -162,13 +183,8 @@ fn split_at_quote(text: &str, quote: char) -> Option<(&str, &str)> {
 fn expand(words: &[OsString]) -> Vec<OsString> {
     let words = &with_help_last(words.to_vec())[..];
     let command_start = command_start(words);
-    let named = |alias: &&Alias| {
-        let mut name = alias.name.split(' ');
-        let mut typed = words[command_start..].iter();
-        name.all(|part| typed.next().is_some_and(|word| word == part))
-    };
     let (mut before, mut rest) = (words[..command_start].to_vec(), words[command_start..].to_vec());
-    if let Some(alias) = ALIASES.iter().chain(UNLISTED).find(named) {
+    if let Some(alias) = alias_at(&rest, ALIASES.iter().chain(UNLISTED)) {
         let own: Vec<OsString> = rest.split_off(alias.name.split(' ').count());
         let means = if alias.name == "label" && names_message(&own) { "message label" } else { alias.means };
         let means: Vec<OsString> = means.split(' ').map(OsString::from).collect();
@@ -188,15 +204,16 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
     before
 }
 
-/// Whether the words after `label` start with a message (a turn number, an id, or `last`) and a label follows.
+/// Whether the words after `label` start with a message: a turn number, an id, or `last`. A number of four or more digits
+/// is a message only if a label follows. Without words, the message is missing.
 fn names_message(words: &[OsString]) -> bool {
-    let [first, second, ..] = words else { return false };
-    let (first, is_flag) = (first.to_string_lossy(), second.to_string_lossy().starts_with("--"));
-    let is_number = first.bytes().all(|byte| byte.is_ascii_digit());
+    let Some(first) = words.first().map(|word| word.to_string_lossy()) else { return true };
+    let followed = words.get(1).is_some_and(|word| !word.to_string_lossy().starts_with("--"));
+    let is_number = first.bytes().all(|byte| byte.is_ascii_digit()) && (followed || first.len() < SHORTEST_ID);
     let is_id = first.len() >= 8
         && first.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
         && first.bytes().any(|byte| byte.is_ascii_digit());
-    !is_flag && !first.is_empty() && (is_number || is_id || first == LAST)
+    !first.is_empty() && (is_number || is_id || first == LAST)
 }
 
 /// Returns the index of the command's name, after the flags that every command accepts.

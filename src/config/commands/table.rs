@@ -150,10 +150,18 @@ pub const UNLISTED: &[Alias] = &[
     alias("summaries list", "summary list"),
     alias("summaries show", "summary show"),
     alias("summaries undo", "summary undo"),
+    alias("message favourite", "message favorite"),
 ];
 
+/// Commands whose output is for a shell. They are refused inside the running program.
+pub const SHELL_ONLY: [&str; 2] = ["completions", "man"];
+
 /// The arguments of commands that have a short form after a slash.
-const SHORT_WORDS: &[(&str, &str)] = &[("race", "[SETTING:VALUE…] TEXT…")];
+const SHORT_WORDS: &[(&str, &str)] = &[
+    ("race", "[SETTING:VALUE…] TEXT…"),
+    ("compress", "[TURN] [model|extractive] [session] [--keep ITEM…] [--accept]"),
+    ("module-summary", "[PATH] [by model]"),
+];
 
 /// Commands that a bare name stands for, if that name alone is not a command. Entries that stand for actions work only
 /// inside the program.

@@ -2,8 +2,8 @@
 //! Not for: what commands do.
 
 use super::args::Args;
-use super::read::{Typed, missing_arguments, parse, read, split, usage_on_command_line};
-use super::table::{ALIASES, BARE_NAMES, GROUPS, Row, UNLISTED, all, row_of, rows};
+use super::read::{Typed, earlier_names, missing_arguments, parse, read, split, usage_on_command_line};
+use super::table::{ALIASES, BARE_NAMES, GROUPS, Row, SHELL_ONLY, UNLISTED, all, row_of, rows};
 use crate::config::keys::actions::Action;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -28,9 +28,6 @@ fn parse_slash_line(line: &str) -> String {
         Ok(Typed::Help(text)) | Err(text) => text,
     }
 }
-
-/// Commands whose output is for a shell; they are refused inside the running program.
-const SHELL_ONLY: [&str; 2] = ["completions", "man"];
 
 #[test]
 fn every_example_means_the_same_on_the_command_line_and_after_a_slash() {
@@ -144,6 +141,10 @@ fn the_command_line_refuses_with_the_usage_of_the_slash_command() {
         global.contains("'--nope'") && global.ends_with("`pleach --help` lists all commands and flags."),
         "{global}"
     );
+    assert_eq!(
+        parse_command_line("label"),
+        "The argument MESSAGE is missing. Usage: pleach label [MESSAGE] [NAME…]. Example: pleach label 3 the fix"
+    );
     let flag = parse_command_line("--budget many plan hi");
     assert!(flag.contains("Usage: pleach plan [TEXT…]") && flag.contains("[--budget TOKENS]. Example"), "{flag}");
     assert!(parse_command_line("--budget 0").contains("Usage: pleach COMMAND [--budget TOKENS]."));
@@ -202,7 +203,11 @@ fn short_names_expand_to_commands() {
         ("label 2 the fix", "message label 2 the fix"),
         ("label 019a7c42 the fix", "message label 019a7c42 the fix"),
         ("label last try", "message label last try"),
-        ("label 2", "message label last 2"),
+        ("label 2", "message label 2"),
+        ("label last", "message label last"),
+        ("label 019a7c42", "message label 019a7c42"),
+        ("label 2024", "message label last 2024"),
+        ("message favourite 2", "message favorite 2"),
         ("label 3rd try", "message label last 3rd try"),
         ("remember The port is 8080.", "memory add fact The port is 8080."),
         ("remember preference: short answers", "memory add preference short answers"),
@@ -259,6 +264,32 @@ fn each_command_has_a_group() {
     }
     let lone = words.iter().find(|word| !rows().iter().any(|row| row.name.split(' ').next() == Some(word)));
     assert_eq!(lone, None);
+}
+
+#[test]
+fn an_earlier_name_gives_one_notice_with_the_current_one() {
+    for (line, wanted) in [
+        ("compaction off", "compaction is now summaries."),
+        ("-s work capsules", "capsules is now summary."),
+        ("capsule src --undo", "capsule is now module-summary."),
+        ("summaries undo", "summaries undo is now summary undo."),
+        ("message favourite 2", "message favourite is now message favorite."),
+        ("message labels --favourites", "--favourites is now --favorites."),
+    ] {
+        assert_eq!(earlier_names(&split(line)), [format!("{wanted} The earlier name still works.")], "{line}");
+    }
+    for line in ["summaries off", "summary list", "ask about the compaction", "window 3"] {
+        assert_eq!(earlier_names(&split(line)), Vec::<String>::new(), "{line}");
+    }
+}
+
+/// Short forms that clap does not know are in the help.
+#[test]
+fn short_forms_are_in_the_help() {
+    for (command, form) in [("compress", "[TURN] [model|extractive] [session]"), ("module-summary", "PATH by model")] {
+        assert!(row_of(command).unwrap().sentence.contains(form), "{command}");
+        assert!(parse_slash_line(&format!("{command} --help")).replace('\n', " ").contains(form), "{command}");
+    }
 }
 
 /// A wrong value after an earlier name is refused with the usage of the present one, and the earlier name is not listed.

@@ -72,7 +72,7 @@ actions! {
         RedoTyping free "redo-typing" "Redo typing in the composer.",
         SelectAll free "select-all" "Select the whole message; typing replaces the selection.",
         Label guarded "label-message" "Label the message, to find it later.",
-        Favourite guarded "favorite" "Star or unstar the message.",
+        Favorite guarded "favorite" "Star or unstar the message.",
         Labels free "labels" "List labeled and starred messages.",
         Interrupt free "interrupt" "Stop the answer; the text received so far is kept.",
         Clear free "clear-message" "Clear the message; an answer that is arriving stops first. Press twice to quit.",
@@ -265,7 +265,7 @@ const EARLIER_NAMES: &[(&str, Action)] = &[
     ("capsules", Action::SummaryList),
     ("clear", Action::Clear),
     ("edit-thing", Action::EditText),
-    ("favourite", Action::Favourite),
+    ("favourite", Action::Favorite),
     ("renew-thing", Action::RewriteModule),
     ("switch-thing", Action::ToggleRules),
 ];

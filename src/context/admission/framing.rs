@@ -67,7 +67,7 @@ fn framing(input: &PlanInput, items: impl Iterator<Item = (Section, RowKind)>) -
         }
     }
     let tokens = |place: &TextPlace| match place {
-        TextPlace::UserMessage if asks => input.labelled,
+        TextPlace::UserMessage if asks => input.labeled,
         TextPlace::Turns => 0,
         TextPlace::Instructions
         | TextPlace::BeforeTurns

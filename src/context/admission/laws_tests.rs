@@ -81,7 +81,7 @@ pub(in crate::context) fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32
         turns: turns.iter().enumerate().map(|(at, sizes)| turn(at, *sizes)).collect(),
         gaps: Vec::new(),
         open: TurnInput { messages: vec![open], ..turn(turns.len(), [0; 3]) },
-        labelled: 0,
+        labeled: 0,
         marks: Vec::new(),
         inactive_marks: Vec::new(),
         near: Vec::new(),

@@ -90,7 +90,7 @@ fn measure(input: &PlanInput, rows: &mut [Row]) -> (u32, u32) {
     if render::needs_label(rows, input.layout)
         && let Some(row) = rows.iter_mut().find(|row| is_open(row))
     {
-        row.tokens += input.labelled;
+        row.tokens += input.labeled;
     }
     let messages = render::skeleton(rows, input.layout, &input.shape.dialect);
     let sum = rows.iter().filter(|row| row.included()).map(|row| row.tokens).sum();
@@ -342,7 +342,7 @@ fn warnings(input: &PlanInput, plan: &ContextPlan) -> Vec<Warning> {
     if !input.inactive_marks.is_empty() {
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let replaced = number(input.inactive_marks.iter().filter(|mark| mark.replaced).count());
-        warnings.push(Warning::MarksAsleep { count: number(input.inactive_marks.len()), replaced });
+        warnings.push(Warning::MarksInactive { count: number(input.inactive_marks.len()), replaced });
     }
     warnings
 }

@@ -148,8 +148,8 @@ fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<Conten
     }
     for (index, item) in items.into_iter().enumerate() {
         let before = if question == Some(index) { changing.take() } else { None };
-        let labelled = before.is_some();
-        push_item(messages, item, before.unwrap_or_default(), labelled, dialect);
+        let labeled = before.is_some();
+        push_item(messages, item, before.unwrap_or_default(), labeled, dialect);
     }
     push(messages, "user", added(rows), dialect);
     let after = rows.iter().filter(|row| row.section() == Some(Section::UserMessage) && row.text.is_some());
@@ -239,7 +239,7 @@ fn push_item(
     messages: &mut Vec<WireMessage>,
     item: &Item,
     before: Vec<ContentPiece>,
-    labelled: bool,
+    labeled: bool,
     dialect: &Dialect,
 ) {
     if !sent(item.form) {
@@ -250,7 +250,7 @@ fn push_item(
         Role::Tool if !item.orphan => "tool",
         Role::Tool | Role::System | Role::User => "user",
     };
-    let state = WireState { orphan: item.orphan, joins: dialect.strict_alternation, labelled };
+    let state = WireState { orphan: item.orphan, joins: dialect.strict_alternation, labeled };
     let mut pieces = before;
     pieces.push(ContentPiece::Message { item: item.clone(), state });
     push(messages, role, pieces, dialect);

@@ -27,7 +27,7 @@ pub struct WireState {
     /// Whether messages may be joined, because roles must alternate.
     pub joins: bool,
     /// Whether blocks precede it in its message.
-    pub labelled: bool,
+    pub labeled: bool,
 }
 
 /// Returns the exact text of a message's content field (or of its piece of a joined field).
@@ -36,8 +36,8 @@ pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, state: Wi
     match role {
         Role::System => block("Instructions that came with an import", &text),
         Role::Tool if state.orphan => block("Tool result whose call is missing", &text),
-        Role::User if state.labelled && state.joins => format!("{MESSAGE_LABEL}{}", with_final_line_break(text)),
-        Role::User if state.labelled => format!("{MESSAGE_LABEL}{text}"),
+        Role::User if state.labeled && state.joins => format!("{MESSAGE_LABEL}{}", with_final_line_break(text)),
+        Role::User if state.labeled => format!("{MESSAGE_LABEL}{text}"),
         Role::User | Role::Assistant if state.joins && !text.is_empty() => joinable(&text),
         Role::User | Role::Assistant | Role::Tool => text,
     }

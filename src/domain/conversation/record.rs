@@ -44,7 +44,7 @@ pub struct Record {
     /// The name that a person gave the message; empty for none.
     pub label: String,
     /// Whether a person starred it.
-    pub favourite: bool,
+    pub favorite: bool,
 }
 
 impl Record {

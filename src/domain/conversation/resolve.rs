@@ -1,16 +1,16 @@
 //! Finds the message that a person names: by id, a prefix of its id, the id it was imported with, or the number of its
-//! turn; also ranges of turns, the call of a turn, and branches. Every command that takes one of them uses this.
-//! Not for: sessions, and items that are not messages (`engine::sessions::lookup`).
+//! turn; also ranges of turns, the call of a turn, branches, and sessions. Every command that takes one of them uses this.
+//! Not for: items that are not messages (`engine::sessions::lookup`).
 
-use super::branch::Branch;
+use super::branch::{Branch, SessionCard};
 use super::message::Role;
 use super::tree::{Slot, Tree};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 
-/// Minimum digits of a number that may be a prefix of an id; a shorter number is always the number of a turn.
-const SHORTEST_ID: usize = 4;
+/// Minimum length of a prefix of an id. A shorter number is always the number of a turn.
+pub const SHORTEST_ID: usize = 4;
 
 /// The word that names the branch's last message.
 pub const LAST: &str = "last";
@@ -152,6 +152,55 @@ pub fn branch<'a>(branches: &'a [Branch], text: &str) -> Result<&'a Branch, Fail
         [] => Err(no_branch(text)),
         many => Err(Failure::user(format!("{} branches match {text:?}.", many.len())).todo("Use the id of a branch.")),
     }
+}
+
+/// Returns the session with this id or title, or with an unambiguous prefix of one.
+pub fn session<'a>(cards: &'a [SessionCard], text: &str) -> Result<&'a SessionCard, Failure> {
+    let none =
+        || Failure::user(format!("There is no session {text:?}.")).todo("`pleach session list` lists the sessions.");
+    let wanted = text.trim();
+    if wanted.is_empty() {
+        return Err(none());
+    }
+    pick(wanted, "session", cards, |card| (card.id.to_string(), card.title.clone()))?.ok_or_else(none)
+}
+
+/// Returns the question before a session is deleted.
+pub fn deletion_question(card: &SessionCard) -> String {
+    format!("Permanently delete the session {:?} and all its messages?", card.title)
+}
+
+/// A predicate on an id and a name.
+type Fits<'a> = dyn Fn(&(String, String)) -> bool + 'a;
+
+/// Returns the element that a text identifies: by id, by name, by a unique prefix of an id, or by a unique prefix of a
+/// name; `None` if there is none.
+pub fn pick<'a, T>(
+    text: &str,
+    what: &str,
+    all: &'a [T],
+    names: impl Fn(&T) -> (String, String),
+) -> Result<Option<&'a T>, Failure> {
+    let wanted = text.to_lowercase();
+    let rules: [&Fits<'_>; 4] = [
+        &|(id, _)| *id == wanted,
+        &|(_, name)| name == text,
+        &|(id, _)| wanted.len() >= SHORTEST_ID && id.starts_with(&wanted),
+        &|(_, name)| name.to_lowercase().starts_with(&wanted),
+    ];
+    for rule in rules {
+        let found: Vec<&T> = all.iter().filter(|one| rule(&names(one))).collect();
+        match found.as_slice() {
+            [] => {}
+            [one] => return Ok(Some(one)),
+            more => {
+                let some: Vec<String> = more.iter().take(4).map(|one| names(one).0).collect();
+                return Err(Failure::user(format!("{text:?} matches {} {what}s: {} …", more.len(), some.join(", ")))
+                    .todo("Type more of the id."));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the failure for a name that no branch of the session has.

@@ -16,19 +16,19 @@ pub struct Tag {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
     /// Whether it is starred.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub favourite: bool,
+    #[serde(rename = "favourite", default, skip_serializing_if = "std::ops::Not::not")]
+    pub favorite: bool,
 }
 
 impl Tag {
     /// Creates an empty tag.
     pub fn new(node: Hash) -> Self {
-        Self { node, label: String::new(), favourite: false }
+        Self { node, label: String::new(), favorite: false }
     }
 
     /// Returns whether the tag has neither name nor star.
     pub fn is_empty(&self) -> bool {
-        self.label.is_empty() && !self.favourite
+        self.label.is_empty() && !self.favorite
     }
 }
 
@@ -45,7 +45,7 @@ pub struct TagFilter {
     /// Parts of names, in lower case; an empty one matches any name.
     pub labels: Vec<String>,
     /// Whether only starred messages match.
-    pub favourite: bool,
+    pub favorite: bool,
     /// Words in lower case, separated by single spaces.
     pub words: String,
 }
@@ -60,7 +60,7 @@ impl TagFilter {
             if let Some(label) = lower.strip_prefix("label:") {
                 parsed.labels.push(label.to_owned());
             } else if lower == "fav" {
-                parsed.favourite = true;
+                parsed.favorite = true;
             } else {
                 words.push(lower);
             }
@@ -71,26 +71,26 @@ impl TagFilter {
 
     /// Returns whether the filter has no conditions.
     pub fn is_empty(&self) -> bool {
-        self.labels.is_empty() && !self.favourite && self.words.is_empty()
+        self.labels.is_empty() && !self.favorite && self.words.is_empty()
     }
 
     /// Returns whether the filter has conditions on names or stars.
     pub fn tagged(&self) -> bool {
-        self.favourite || !self.labels.is_empty()
+        self.favorite || !self.labels.is_empty()
     }
 
     /// Returns true only if everything that matches this filter also matches `before`. May return false even then.
     pub fn narrows(&self, before: &Self) -> bool {
         let labels = self.labels.len() >= before.labels.len()
             && before.labels.iter().zip(&self.labels).all(|(before, now)| now.contains(before.as_str()));
-        labels && (self.favourite || !before.favourite) && self.words.contains(&before.words)
+        labels && (self.favorite || !before.favorite) && self.words.contains(&before.words)
     }
 
     /// Returns whether a message with this tag matches the conditions on names and stars. Ignores `words`.
     pub fn matches(&self, tag: Option<&Tag>) -> bool {
         let label = tag.map(|tag| tag.label.to_lowercase()).unwrap_or_default();
         let named = |wanted: &String| !label.is_empty() && label.contains(wanted.as_str());
-        self.labels.iter().all(named) && (!self.favourite || tag.is_some_and(|tag| tag.favourite))
+        self.labels.iter().all(named) && (!self.favorite || tag.is_some_and(|tag| tag.favorite))
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn filters_are_read() {
         let wanted = TagFilter::read(" label:Draft  why FAV it ");
-        assert_eq!((wanted.labels.as_slice(), wanted.favourite), (["draft".to_owned()].as_slice(), true));
+        assert_eq!((wanted.labels.as_slice(), wanted.favorite), (["draft".to_owned()].as_slice(), true));
         assert_eq!(wanted.words, "why it");
         assert!(TagFilter::read("  ").is_empty());
         assert_eq!(clean("  a\tname \u{1b}[31m of\nlines "), "a name [31m of lines");
@@ -114,10 +114,10 @@ mod tests {
         fn narrower_filters_find_no_more(
             filter in "(label:)?[a-c]{0,3}( fav)?( [a-c]{1,2})?", more in "[a-c ]{0,3}|( fav)|( label:a)",
             other in "(label:)?[a-c]{0,3}( fav)?",
-            label in "[a-c]{0,4}", favourite: bool, text in "[a-c ]{0,8}"
+            label in "[a-c]{0,4}", favorite: bool, text in "[a-c ]{0,8}"
         ) {
             let (before, now) = (TagFilter::read(&filter), TagFilter::read(&format!("{filter}{more}")));
-            let tag = Tag { node: Hash::default(), label, favourite };
+            let tag = Tag { node: Hash::default(), label, favorite };
             let hit = |wanted: &TagFilter| wanted.matches(Some(&tag)) && text.contains(&wanted.words);
             for now in [&now, &TagFilter::read(&other)] {
                 prop_assert!(!now.narrows(&before) || !hit(now) || hit(&before));

@@ -56,7 +56,8 @@ pub enum Warning {
         count: u32,
     },
     /// Marks are inactive because their messages are not on the path.
-    MarksAsleep {
+    #[serde(rename = "marks_asleep")]
+    MarksInactive {
         /// Number of them.
         count: u32,
         /// Number of those whose messages have another version on the path.
@@ -160,7 +161,7 @@ impl Warning {
             }
             Self::ToolsShortened { count: 1 } => "1 tool result is shortened to make room.".into(),
             Self::ToolsShortened { count } => format!("{count} tool results are shortened to make room."),
-            Self::MarksAsleep { count, replaced } => inactive(*count, *replaced),
+            Self::MarksInactive { count, replaced } => inactive(*count, *replaced),
             Self::DecisionLeftOut { title, tokens, why } => {
                 let (title, tokens) = (start_of(title), in_tokens(*tokens));
                 format!("Left out although you marked it: {title} ({tokens}). {why}")

@@ -452,10 +452,11 @@ pub struct PlanInput {
     pub turns: Vec<TurnInput>,
     /// Turns that are only counted.
     pub gaps: Vec<Gap>,
-    /// The open turn. Its last user message also has a labeled form; see `labelled`.
+    /// The open turn. Its last user message also has a labeled form; see `labeled`.
     pub open: TurnInput,
     /// Extra tokens of the label that the open turn's user message gets if blocks precede it in the same message.
-    pub labelled: u32,
+    #[serde(rename = "labelled")]
+    pub labeled: u32,
     /// Marks on the path and on notes.
     pub marks: Vec<Mark>,
     pub inactive_marks: Vec<InactiveMark>,

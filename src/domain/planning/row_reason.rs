@@ -2,8 +2,9 @@
 //! have no effect on a row.
 //! Not for: a reason's sentence (`reason`) or its label (`reason_facts`).
 
-use super::plan::{Form, Reason, Row, RowKind};
+use super::plan::{Form, Row, RowKind};
 use super::policy::Section;
+use super::reason::Reason;
 use super::state_request::STATE_BLOCK_SETTING;
 use crate::domain::conversation::message::Role;
 
@@ -83,7 +84,7 @@ impl Row {
         let (why, change) = match self.kind {
             _ if self.pin.is_some() => return None,
             _ if self.section() == Some(Section::UserMessage) => {
-                ("Your message can't be left out.", "Edit or clear it in the composer.")
+                ("Your message is always included.", "Change its text instead.")
             }
             RowKind::Text if matches!(self.reason, Reason::StateRequested { .. }) => {
                 ("This row is the request for a state block; marks have no effect on it.", STATE_BLOCK_SETTING)

@@ -4,6 +4,7 @@
 
 use super::accepted::{KeptSentence, Summary, SummaryState};
 use super::turns_in_words;
+use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::base::named_enum::named_enum;
@@ -294,6 +295,12 @@ impl SummaryDraft {
 /// The commands that decide on a draft, as sentences of the command line.
 pub const DRAFT_COMMANDS: &str = "`pleach summary draft` shows it, `pleach summary accept` uses it, and `pleach summary \
     discard` discards it.";
+
+/// Returns the failure for a command on the waiting draft if none is waiting.
+pub fn no_draft() -> Failure {
+    Failure::user("No summary draft is waiting on this branch.")
+        .todo("`pleach compress` prints a new draft; `pleach compress --accept` uses it.")
+}
 
 /// An accepted summary, as displayed in lists.
 #[derive(Clone, PartialEq, Eq, Debug)]

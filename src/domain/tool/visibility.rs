@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn all_tools_get_the_same_answer_for_a_file() {
-        let sight = FileVisibility::new([
+        let visibility = FileVisibility::new([
             rule("*", Some("*.md"), Verdict::Allow),
             rule("*", Some("notes"), Verdict::Ask),
             rule("read_file", Some("keys/*"), Verdict::Deny),
@@ -150,12 +150,16 @@ mod tests {
             ("search", "notes/a.md", true, false),
             ("search", "src/a.rs", true, false),
         ] {
-            assert_eq!((sight.shows(tool, path), sight.denies(tool, path).is_some()), (shown, denied), "{tool} {path}");
+            assert_eq!(
+                (visibility.shows(tool, path), visibility.denies(tool, path).is_some()),
+                (shown, denied),
+                "{tool} {path}"
+            );
         }
         let effect = ToolEffect::Look { what: "notes".into() };
-        assert!(sight.answered("search", &effect).shows("search", "notes/a"), "the person said yes to it");
-        assert!(!sight.answered("search", &effect).shows("search", ".env"));
-        assert_eq!(sight.denied(), ["keys/*", ".env*"]);
+        assert!(visibility.answered("search", &effect).shows("search", "notes/a"), "the person said yes to it");
+        assert!(!visibility.answered("search", &effect).shows("search", ".env"));
+        assert_eq!(visibility.denied(), ["keys/*", ".env*"]);
         assert!(FileVisibility::new([rule("*", None, Verdict::Allow), rule(READS, None, Verdict::Deny)]).is_open());
     }
 }

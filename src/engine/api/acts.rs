@@ -92,7 +92,7 @@ pub enum TagAct {
     /// Set this label; an empty one removes it.
     Label(String),
     /// Set or remove the star; `None` toggles it.
-    Favourite(Option<bool>),
+    Favorite(Option<bool>),
 }
 
 /// An act on a branch's tasks.

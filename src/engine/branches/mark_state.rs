@@ -183,9 +183,13 @@ pub(crate) fn noted(
     }
     let refused = match crate::engine::plans::snapshot::anchor_key(atom) {
         Some(key) if session.tree.by_key(key).is_some() => return Ok(None),
-        Some(_) => Failure::user("Your message can't be left out.").todo("Edit or clear it in the composer."),
+        Some(_) => Failure::user("Your message is always included.").todo("Change its text instead."),
         None if matches!(atom, Atom::Range { .. }) => {
             Failure::user("This row represents many turns.").todo("Open it and select a turn.")
+        }
+        None if *atom == Atom::code_search() => {
+            Failure::user("This row is the search of the code; marks have no effect on it.")
+                .todo("Mark the code that it found; `pleach focus PATH` focuses it on a file, folder, or symbol.")
         }
         None => row.and_then(Row::unmarkable).map_or_else(
             || {

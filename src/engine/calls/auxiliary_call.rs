@@ -202,7 +202,7 @@ impl AuxiliaryCall {
             turns: Vec::new(),
             gaps: Vec::new(),
             open,
-            labelled: 0,
+            labeled: 0,
             marks: Vec::new(),
             inactive_marks: Vec::new(),
             summaries: Vec::new(),

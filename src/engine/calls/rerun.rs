@@ -48,14 +48,15 @@ impl Core {
         let view = Rerun { branch, of: of.id(), state: RerunState::Runs, trace, change: None };
         let before = result_of(&self.store, &of);
         let runner = self.runner(branch);
-        let sight = self.file_visibility(branch);
+        let visibility = self.file_visibility(branch);
         let (inbox, store, trace) = (self.inbox.clone(), self.store.clone(), view.trace.clone());
         let ended = |done, millis| Inbox::Turn(TurnReport::Rerun(Box::new(RerunEvent::Ended(done, millis))));
         let work = move |cancel: &CancelToken| {
             let host = SideCall { inbox: Mutex::new(inbox), id: trace.id(), store, session };
             let mut began = Instant::now();
             let (runner, host) = (runner.as_deref(), &host);
-            let call = SingleCall { name: &trace.name, args: &trace.args, runner, cancel, host, sight: &sight };
+            let call =
+                SingleCall { name: &trace.name, args: &trace.args, runner, cancel, host, visibility: &visibility };
             let done = Box::new(call.run(&mut began));
             let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             ended(done, millis)
@@ -79,8 +80,8 @@ impl Core {
         let rerun = self.turns.rerun.as_ref().filter(|rerun| !rerun.cancel.is_canceled());
         let Some(branch) = rerun.map(|rerun| rerun.view.branch) else { return };
         let rules = self.all_rules(branch);
-        let sight = visibility_of(&rules);
-        let effect = with_rule_warning(effect, &sight);
+        let visibility = visibility_of(&rules);
+        let effect = with_rule_warning(effect, &visibility);
         let Some(rerun) = &mut self.turns.rerun else { return };
         let trace = &mut rerun.view.trace;
         trace.more.protection = protection(&effect);
@@ -91,7 +92,7 @@ impl Core {
         match decide_by_rules(&rules, asking) {
             Ok((consent, rule)) => {
                 trace.word = rule.or_else(|| trace.word.take());
-                let _ = reply.send(CallDecision { consent, by_person: false, sight });
+                let _ = reply.send(CallDecision { consent, by_person: false, visibility });
             }
             Err(asking) => {
                 rerun.view.state = RerunState::Asks(asking);
@@ -114,12 +115,12 @@ impl Core {
         });
         let (branch, asking) = asked.ok_or_else(no_longer_waits)?;
         let kept = self.add_rule_for(&asking, always)?;
-        let sight = self.file_visibility(branch).answered(&asking.tool, &asking.effect);
+        let visibility = self.file_visibility(branch).answered(&asking.tool, &asking.effect);
         if let Some(rerun) = &mut self.turns.rerun {
             rerun.view.trace.word = Some("you".into());
             rerun.view.state = RerunState::Runs;
             if let Some(reply) = rerun.reply.take() {
-                let _ = reply.send(CallDecision { consent, by_person: true, sight });
+                let _ = reply.send(CallDecision { consent, by_person: true, visibility });
             }
             let view = Box::new(rerun.view.clone());
             self.emit(Event::Tool(ToolEvent::Rerun(view)));

@@ -280,15 +280,15 @@ impl Worker {
         }
         let lately = |at: Option<Instant>, limit: Duration| at.is_some_and(|at| at.elapsed() < limit);
         let long = |loaded: &LoadedWorkspace| WHOLE.max(loaded.long * RARER);
-        let sight = self.workspace.sight();
+        let visibility = self.workspace.visibility();
         let (fresh, whole) = self.with(|loaded| {
-            let same = loaded.sight == sight;
+            let same = loaded.visibility == visibility;
             (same && lately(loaded.seen, FRESH), !(same && lately(loaded.surveyed, long(loaded))))
         })?;
         if !now && fresh {
             return Ok(());
         }
-        let bounds = Bounds { sight, ..Bounds::default() };
+        let bounds = Bounds { visibility, ..Bounds::default() };
         let mut round = self
             .with(|loaded| {
                 let glanced = (!now && !whole)
@@ -344,7 +344,7 @@ impl Worker {
             match folders {
                 Some(folders) => {
                     (loaded.folders, loaded.surveyed, loaded.long) = (folders, Some(begun), took);
-                    loaded.sight = bounds.sight.clone();
+                    loaded.visibility = bounds.visibility.clone();
                 }
                 None if idle => loaded.short = took,
                 None => {}

@@ -47,7 +47,7 @@ pub(crate) struct LoadedWorkspace {
     pub(crate) seen: Option<Instant>,
     pub(crate) surveyed: Option<Instant>,
     /// The rules about files that applied when it was read.
-    pub(crate) sight: FileVisibility,
+    pub(crate) visibility: FileVisibility,
     pub(crate) took: Duration,
     /// The duration of the last check of known files and of the last check of the whole folder.
     pub(crate) short: Duration,
@@ -95,7 +95,7 @@ struct State {
     /// The denials of each session's rules; under `None` the denials of the folder and the settings.
     denied: BTreeMap<Option<SessionId>, Vec<Rule>>,
     /// All denials together.
-    sight: FileVisibility,
+    visibility: FileVisibility,
     /// When the folder could not be read; no check is requested for a while after that.
     failed: Option<Instant>,
 }
@@ -229,18 +229,18 @@ impl CodeWorkspace {
         let mut state = self.state();
         if state.denied.get(&session) != Some(&rules) {
             state.denied.insert(session, rules);
-            let sight = FileVisibility::denying(state.denied.values().flatten().cloned());
-            if sight != state.sight {
-                state.sight = sight;
+            let visibility = FileVisibility::denying(state.denied.values().flatten().cloned());
+            if visibility != state.visibility {
+                state.visibility = visibility;
                 state.maps.clear();
             }
         }
-        state.sight.clone()
+        state.visibility.clone()
     }
 
     /// Returns all denials together.
-    pub(crate) fn sight(&self) -> FileVisibility {
-        self.state().sight.clone()
+    pub(crate) fn visibility(&self) -> FileVisibility {
+        self.state().visibility.clone()
     }
 
     /// Reads the program's own workspace; `None` if it is not loaded, is being changed, or was read under other rules.
@@ -251,7 +251,7 @@ impl CodeWorkspace {
             Err(TryLockError::WouldBlock) => return None,
         };
         let current = |loaded: &&LoadedWorkspace| {
-            loaded.seen.is_some() && loaded.root == self.own() && loaded.sight == self.sight()
+            loaded.seen.is_some() && loaded.root == self.own() && loaded.visibility == self.visibility()
         };
         loaded.as_ref().filter(current).map(with)
     }
@@ -300,7 +300,7 @@ impl CodeWorkspace {
             let of = source_digest(loaded, Some(&map));
             changed |= self.kept(request).is_none_or(|old| *old != map);
             let mut state = self.state();
-            if state.sight != loaded.sight {
+            if state.visibility != loaded.visibility {
                 continue;
             }
             state.maps.retain(|made| made.request != request);

@@ -56,12 +56,12 @@ impl<'a> InputAssembly<'a> {
     pub(crate) fn build(mut self) -> Result<BuiltInput, Failure> {
         let mut turns: Vec<TurnInput> =
             self.snapshot.turns.iter().map(|turn| self.turn(turn)).collect::<Result<_, Failure>>()?;
-        let (mut open, labelled) = self.open()?;
+        let (mut open, labeled) = self.open()?;
         super::facts::fill_facts(self.builder, self.snapshot, &mut turns, (&mut open, self.question))?;
         let blocks = self.blocks()?;
         let covered = self.covered()?;
         let inactive_marks = self.inactive_marks();
-        Ok(self.finish(turns, open, labelled, (blocks, covered), inactive_marks))
+        Ok(self.finish(turns, open, labeled, (blocks, covered), inactive_marks))
     }
 
     fn encoding(&self) -> Encoding {
@@ -109,7 +109,7 @@ impl<'a> InputAssembly<'a> {
             if render_forms::plain(&content).is_empty() && message.bar != Some(SendBarrier::Removed) {
                 message.bar = Some(SendBarrier::Empty);
             }
-            let wire_state = WireState { orphan: true, joins: self.joins(), labelled: false };
+            let wire_state = WireState { orphan: true, joins: self.joins(), labeled: false };
             let text = |form| render_forms::wire_text(message.key, message.role, &content, form, wire_state);
             message.tokens = self.builder.count(self.encoding(), &text(Form::Full));
             message.placeholder = self.builder.count(self.encoding(), &text(Form::Placeholder));
@@ -202,9 +202,9 @@ impl<'a> InputAssembly<'a> {
             Some(content) => content.clone(),
             None => self.builder.content(key, node)?.unwrap_or_default(),
         };
-        let wire_state = WireState { labelled: true, joins: self.joins(), orphan: false };
-        let labelled = render_forms::wire_text(key, Role::User, &content, Form::Full, wire_state);
-        let tokens = self.builder.count(self.encoding(), &labelled);
+        let wire_state = WireState { labeled: true, joins: self.joins(), orphan: false };
+        let labeled = render_forms::wire_text(key, Role::User, &content, Form::Full, wire_state);
+        let tokens = self.builder.count(self.encoding(), &labeled);
         Ok((open, tokens.saturating_sub(plain)))
     }
 
@@ -413,7 +413,7 @@ impl<'a> InputAssembly<'a> {
         mut self,
         turns: Vec<TurnInput>,
         open: TurnInput,
-        labelled: u32,
+        labeled: u32,
         (blocks, covered): (Vec<Block>, Vec<CoveredTurn>),
         inactive_marks: Vec<InactiveMark>,
     ) -> BuiltInput {
@@ -444,7 +444,7 @@ impl<'a> InputAssembly<'a> {
             turns,
             gaps: self.snapshot.gaps.clone(),
             open,
-            labelled,
+            labeled,
             marks: self.snapshot.marks.clone(),
             inactive_marks,
             summaries: self.summaries,

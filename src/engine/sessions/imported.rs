@@ -292,7 +292,7 @@ impl SessionImport {
                 None => &mut self.roots,
             };
             let ord = std::mem::replace(siblings, *siblings + 1);
-            let tag = Tag { node: key, label: record.label.clone(), favourite: record.favourite };
+            let tag = Tag { node: key, label: record.label.clone(), favorite: record.favorite };
             if !tag.is_empty() && !known.tagged(session, key)? && !tags.iter().any(|other: &Tag| other.node == key) {
                 tags.push(tag);
             }

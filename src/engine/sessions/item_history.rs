@@ -99,6 +99,7 @@ pub(crate) fn section_title(store: &Store, session: SessionId, atom: &Atom) -> R
 fn section_titles(store: &Store, session: SessionId, memories: &[Memory]) -> Result<HashMap<Atom, String>, Failure> {
     let mut titles: HashMap<Atom, String> =
         memories.iter().map(|memory| (memory.atom(), memory.text.clone())).collect();
+    titles.insert(Atom::code_search(), "search of the code".to_owned());
     for op in store.ops(session)? {
         for change in op.changes {
             let Change::Mark { before, after, .. } = change else { continue };

@@ -1,7 +1,7 @@
 //! Sessions as a library: create, open, rename, delete, search, import, export.
 //! Not for: the content of a session.
 
-use super::session::{Session, cleared_key, cleared_texts, draft_key, earlier_cleared_key, state_at};
+use super::session::{Session, cleared_key, cleared_texts, draft_key, earlier_cleared_key, state_at, undoable};
 use crate::domain::base::damage::deleted_text_sentence;
 use crate::domain::base::{BackupAct, BranchId, Failure, FailureKind, Hash, NodeId, SessionId};
 use crate::domain::conversation::message::PRIORITY;
@@ -118,10 +118,11 @@ impl Core {
             return Err(Failure::user("A session needs a title."));
         }
         let change = Change::Title { before: card.title.clone(), after: title.clone() };
-        let operation = self.setup.operation(id, format!("renamed the session to {title}"), vec![change]);
+        let what = format!("renamed the session {:?} to {title:?}", card.title);
+        let operation = self.setup.operation(id, what.clone(), vec![change]);
         self.store.write(vec![Write::SetTitle { session: id, title: title.clone() }, operation])?;
         self.show_title(card, title);
-        Ok(Answer::Done("Renamed.".into()))
+        Ok(undoable(&what))
     }
 
     /// Deletes a session permanently.
@@ -307,7 +308,7 @@ fn record(session: &Session, node: Node) -> Record {
     let tag = session.tags.get(&head.key);
     Record {
         label: tag.map(|tag| tag.label.clone()).unwrap_or_default(),
-        favourite: tag.is_some_and(|tag| tag.favourite),
+        favorite: tag.is_some_and(|tag| tag.favorite),
         id: public_id(&head),
         parent,
         role: head.role,

@@ -3,7 +3,7 @@
 
 use super::session::Session;
 use crate::domain::base::{BranchId, Failure, SessionId};
-use crate::domain::conversation::{Atom, Branch, Memory, SessionCard, Slot, resolve, tree};
+use crate::domain::conversation::{Atom, Branch, Memory, Slot, resolve, tree};
 use crate::engine::core::Core;
 use crate::engine::plans::labels::{atom_of, search_atom};
 use crate::store::Store;
@@ -31,7 +31,7 @@ impl Core {
         let session = self.sessions.of_branch(branch.id)?;
         let drawn = self.plans.drawn.get(&branch.id).into_iter().flat_map(|drawn| &drawn.solved.plan.rows);
         let mut known: BTreeSet<Atom> = branch.marks.iter().map(|mark| mark.target).collect();
-        known.insert(search_atom());
+        known.extend([search_atom(), Atom::code_search()]);
         known.extend(drawn.map(|row| row.atom));
         known.extend(self.store.memories(Some(session.card.id))?.iter().map(Memory::atom));
         let path = session.path(branch);
@@ -71,7 +71,7 @@ pub(crate) fn no_item(text: &str, failure: Failure) -> Failure {
 /// Returns the named branch of a session or, without a name, its last used branch.
 pub(crate) fn named_branch(session: &Session, named: Option<&str>) -> Result<BranchId, Failure> {
     let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(session.current) };
-    pick(text, "branch", &session.branches, |branch: &Branch| (branch.id.to_string(), branch.name.clone()))?
+    resolve::pick(text, "branch", &session.branches, |branch: &Branch| (branch.id.to_string(), branch.name.clone()))?
         .map(|branch| branch.id)
         .ok_or_else(|| resolve::no_branch(text))
 }
@@ -84,43 +84,5 @@ pub(crate) fn named_session(store: &Store, named: Option<&str>) -> Result<Option
             None => store.sessions()?.first().map(|card| card.id),
         });
     };
-    let cards = store.sessions()?;
-    pick(text, "session", &cards, |card: &SessionCard| (card.id.to_string(), card.title.clone()))?
-        .map(|card| Some(card.id))
-        .ok_or_else(|| {
-            Failure::user(format!("There is no session {text:?}.")).todo("`pleach session list` lists the sessions.")
-        })
-}
-
-/// A predicate on an id and a name.
-type Fits<'a> = dyn Fn(&(String, String)) -> bool + 'a;
-
-/// Returns the element that a text identifies: by id, by name, by a unique prefix of an id, or by a unique prefix of a
-/// name; `None` if there is none.
-fn pick<'a, T>(
-    text: &str,
-    what: &str,
-    all: &'a [T],
-    names: impl Fn(&T) -> (String, String),
-) -> Result<Option<&'a T>, Failure> {
-    let wanted = text.to_lowercase();
-    let rules: [&Fits<'_>; 4] = [
-        &|(id, _)| *id == wanted,
-        &|(_, name)| name == text,
-        &|(id, _)| wanted.len() >= SHORTEST && id.starts_with(&wanted),
-        &|(_, name)| name.to_lowercase().starts_with(&wanted),
-    ];
-    for rule in rules {
-        let found: Vec<&T> = all.iter().filter(|one| rule(&names(one))).collect();
-        match found.as_slice() {
-            [] => {}
-            [one] => return Ok(Some(one)),
-            more => {
-                let some: Vec<String> = more.iter().take(4).map(|one| names(one).0).collect();
-                return Err(Failure::user(format!("{text:?} matches {} {what}s: {} …", more.len(), some.join(", ")))
-                    .todo("Type more of the id."));
-            }
-        }
-    }
-    Ok(None)
+    resolve::session(&store.sessions()?, text).map(|card| Some(card.id))
 }

@@ -31,9 +31,9 @@ impl Core {
                 after.label = clean(name);
                 if after.label.is_empty() { "removed the label of" } else { "labeled" }
             }
-            TagAct::Favourite(wished) => {
-                after.favourite = wished.unwrap_or(!after.favourite);
-                if after.favourite { "starred" } else { "removed the star of" }
+            TagAct::Favorite(wished) => {
+                after.favorite = wished.unwrap_or(!after.favorite);
+                if after.favorite { "starred" } else { "removed the star of" }
             }
         };
         let what = format!("{did} {}", self.item_in_words(&branch, &Atom::Message { node }, None));

@@ -111,7 +111,7 @@ pub(crate) fn rules(
         code: (settings.code.enabled && trusted).then(|| CodeRules {
             settings: settings.code,
             focus: branch.overrides.focus.clone(),
-            sight: FileVisibility::default(),
+            visibility: FileVisibility::default(),
         }),
         auto_summaries: policy.auto_summaries.under(layers.iter().find_map(|o| o.auto_summaries)),
         profile,

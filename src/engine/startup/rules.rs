@@ -76,5 +76,5 @@ pub(crate) struct CodeRules {
     /// The files, folders, and symbols that the search is limited to.
     pub(crate) focus: Vec<String>,
     /// The person's rules about files that may be read.
-    pub(crate) sight: FileVisibility,
+    pub(crate) visibility: FileVisibility,
 }

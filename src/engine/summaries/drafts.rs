@@ -11,6 +11,7 @@ use super::writer::Job;
 use crate::context::summary::{keep, sources};
 use crate::domain::base::{BranchId, Failure, FailureKind};
 use crate::domain::call::Backend;
+use crate::domain::summary::draft::no_draft;
 use crate::domain::summary::turns_in_words;
 use crate::domain::summary::{KeptSentence, SourceTurn, SummaryAuthor, SummaryDraft, SummaryKind, SummarySource};
 use crate::engine::api::{Answer, Event, SummaryAct, SummaryAnswer, SummaryEvent, Ticket};
@@ -281,7 +282,7 @@ impl Core {
             ((summary.lane.clone(), summary.tip().unwrap_or_default()), drafted.stored.then_some(summary.id))
         });
         if !self.drop_draft(id) {
-            return Err(Failure::user("There is no summary draft."));
+            return Err(no_draft());
         }
         let (waiting, stored) = waiting.unzip();
         if let (Ok(branch), Some((lane, tip))) = (self.sessions.branch(id), waiting.or(making)) {

@@ -62,6 +62,6 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 /// Returns the bounds of a walk through a folder, under the person's rules for paths of the workspace.
-pub(crate) fn bounds(sight: FileVisibility, beneath: PathBuf) -> Bounds {
-    Bounds { files: 20_000, sight, beneath, ..Bounds::default() }
+pub(crate) fn bounds(visibility: FileVisibility, beneath: PathBuf) -> Bounds {
+    Bounds { files: 20_000, visibility, beneath, ..Bounds::default() }
 }

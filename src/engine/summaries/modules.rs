@@ -284,7 +284,7 @@ fn make(
     path: &Path,
     now: i64,
     cancel: &CancelToken,
-    (progress, sight): (&ProgressReporter, &FileVisibility),
+    (progress, visibility): (&ProgressReporter, &FileVisibility),
 ) -> Result<ModuleCard, Failure> {
     let shown = shown(path);
     let whole = root.join(path).canonicalize();
@@ -300,7 +300,7 @@ fn make(
     };
     let mut index = Index::default();
     let inner = folder.strip_prefix(root).unwrap_or(Path::new(""));
-    let bounds = bounds(sight.clone(), inner.to_owned());
+    let bounds = bounds(visibility.clone(), inner.to_owned());
     renew(&mut index, &folder, &bounds, &cancel.0, &mut |_| {}, &mut |read| progress.report_reading(read))
         .map_err(|error| Failure::user(format!("{error}.")))?;
     let made = module_summary::summary(&index, &WorkspaceFiles(&folder), &shown, only.as_deref());

@@ -65,12 +65,12 @@ impl<T: LookupTools> RunTools for WithAdded<T> {
         self.inner.keeps()
     }
 
-    fn files(&self, most: usize, sight: &FileVisibility) -> (Vec<String>, bool) {
-        self.inner.files(most, sight)
+    fn files(&self, most: usize, visibility: &FileVisibility) -> (Vec<String>, bool) {
+        self.inner.files(most, visibility)
     }
 
-    fn text(&self, path: &str, most: u64, sight: &FileVisibility) -> Result<String, String> {
-        self.inner.text(path, most, sight)
+    fn text(&self, path: &str, most: u64, visibility: &FileVisibility) -> Result<String, String> {
+        self.inner.text(path, most, visibility)
     }
 
     fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {

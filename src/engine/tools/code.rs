@@ -160,7 +160,7 @@ impl CodeTools {
 
     /// Whether a person's rule denies reading a file.
     fn withheld(&self, path: &str) -> bool {
-        !self.rules.sight.shows(READS, path)
+        !self.rules.visibility.shows(READS, path)
     }
 
     fn find(&self, args: &Find, loaded: &LoadedWorkspace) -> String {

@@ -52,15 +52,15 @@ pub(crate) struct FileNames(pub(crate) Arc<Mutex<Names>>);
 
 impl FileNames {
     /// Returns the names and whether there are more. Old names are read again; one thread reads while others wait.
-    pub(crate) fn names(&self, tools: &dyn RunTools, sight: &FileVisibility) -> (Arc<Vec<String>>, bool) {
+    pub(crate) fn names(&self, tools: &dyn RunTools, visibility: &FileVisibility) -> (Arc<Vec<String>>, bool) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = held.as_ref().filter(|(at, under, ..)| at.elapsed() < FRESH && under == sight);
+        let fresh = held.as_ref().filter(|(at, under, ..)| at.elapsed() < FRESH && under == visibility);
         if let Some((_, _, names, more)) = fresh {
             return (names.clone(), *more);
         }
-        let (names, more) = tools.files(MOST, sight);
+        let (names, more) = tools.files(MOST, visibility);
         let names = Arc::new(names);
-        *held = Some((Instant::now(), sight.clone(), names.clone(), more));
+        *held = Some((Instant::now(), visibility.clone(), names.clone(), more));
         (names, more)
     }
 }

@@ -125,9 +125,9 @@ impl Core {
             }
             Report::Ended { run, outcome } => self.aside_ended(run, *outcome),
             // A side question runs no tools.
-            Report::ToolWants { .. }
-            | Report::ToolBegan { .. }
-            | Report::ToolSaid { .. }
+            Report::ToolNeedsDecision { .. }
+            | Report::ToolStarted { .. }
+            | Report::ToolOutput { .. }
             | Report::ToolEnded { .. } => {}
         }
     }

@@ -38,8 +38,8 @@ impl Core {
         reply: Sender<CallDecision>,
     ) {
         let rules = self.all_rules(branch);
-        let sight = visibility_of(&rules);
-        let effect = with_rule_warning(effect, &sight);
+        let visibility = visibility_of(&rules);
+        let effect = with_rule_warning(effect, &visibility);
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let Some(trace) = live.traces.get_mut(index) else { return };
         trace.more.protection = protection(&effect);
@@ -48,7 +48,7 @@ impl Core {
         match decide_by_rules(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words;
-                let _ = reply.send(CallDecision { consent, by_person: false, sight });
+                let _ = reply.send(CallDecision { consent, by_person: false, visibility });
             }
             Err(asking) => {
                 live.asks = Some(WaitingCall { asking: asking.clone(), reply });
@@ -74,8 +74,8 @@ impl Core {
             trace.word = Some(if consent == Consent::Unasked { "nobody" } else { "you" }.into());
         }
         if let Some(waiting) = live.asks.take() {
-            let sight = self.file_visibility(branch).answered(&asking.tool, &asking.effect);
-            let _ = waiting.reply.send(CallDecision { consent, by_person: true, sight });
+            let visibility = self.file_visibility(branch).answered(&asking.tool, &asking.effect);
+            let _ = waiting.reply.send(CallDecision { consent, by_person: true, visibility });
         }
         self.emit(Event::Tool(ToolEvent::Approval { branch, pending: None }));
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
@@ -254,8 +254,8 @@ fn revert_file(
 /// none. These results are messages that the person sees in every plan, so they stay and are sent until a person
 /// excludes them.
 fn remaining_results(sessions: &Sessions, store: &Store, rule: &Rule) -> Result<Option<String>, Failure> {
-    let sight = FileVisibility::new([rule.clone()]);
-    if rule.verdict != Verdict::Deny || sight.is_open() {
+    let visibility = FileVisibility::new([rule.clone()]);
+    if rule.verdict != Verdict::Deny || visibility.is_open() {
         return Ok(None);
     }
     let session = sessions.current()?;
@@ -273,7 +273,7 @@ fn remaining_results(sessions: &Sessions, store: &Store, rule: &Rule) -> Result<
         let mut files = files(trace);
         let lines = trace.node.and_then(|id| found.get(&id)).into_iter().flat_map(|text| text.lines());
         files.extend(lines.filter_map(|line| Some(line.split_once(':')?.0.to_owned())));
-        files.retain(|path| sight.denies(&trace.name, path).is_some());
+        files.retain(|path| visibility.denies(&trace.name, path).is_some());
         count += usize::from(!files.is_empty());
         denied.extend(files);
     }
@@ -328,9 +328,9 @@ pub(crate) fn visibility_of(rules: &[(RuleScope, Rule)]) -> FileVisibility {
 }
 
 /// Adds to a command a warning about denials that cannot be enforced, because the sandbox does not know the rules.
-pub(crate) fn with_rule_warning(effect: ToolEffect, sight: &FileVisibility) -> ToolEffect {
+pub(crate) fn with_rule_warning(effect: ToolEffect, visibility: &FileVisibility) -> ToolEffect {
     let ToolEffect::Run(mut command) = effect else { return effect };
-    let denied: Vec<String> = sight.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
+    let denied: Vec<String> = visibility.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
     if denied.is_empty() {
         return ToolEffect::Run(command);
     }

@@ -26,9 +26,9 @@ impl Core {
         let run = match &report {
             Report::Deltas { run, .. }
             | Report::Ended { run, .. }
-            | Report::ToolBegan { run, .. }
-            | Report::ToolWants { run, .. }
-            | Report::ToolSaid { run, .. }
+            | Report::ToolStarted { run, .. }
+            | Report::ToolNeedsDecision { run, .. }
+            | Report::ToolOutput { run, .. }
             | Report::ToolEnded { run, .. } => *run,
         };
         if self.turns.live.get(&branch).is_none_or(|live| live.card.id != run) {
@@ -37,9 +37,11 @@ impl Core {
         match report {
             Report::Deltas { deltas, tokens, .. } => self.deltas(branch, run, deltas, tokens),
             Report::Ended { outcome, .. } => self.ended(branch, *outcome),
-            Report::ToolBegan { index, .. } => self.tool_began(branch, index),
-            Report::ToolWants { index, effect, reply, .. } => self.decide_tool_call(branch, index, effect, reply),
-            Report::ToolSaid { index, text, .. } => {
+            Report::ToolStarted { index, .. } => self.tool_began(branch, index),
+            Report::ToolNeedsDecision { index, effect, reply, .. } => {
+                self.decide_tool_call(branch, index, effect, reply);
+            }
+            Report::ToolOutput { index, text, .. } => {
                 self.emit(Event::Tool(ToolEvent::Output { branch, run, index, text }));
             }
             Report::ToolEnded { index, done, millis, .. } => self.tool_ended(branch, index, *done, millis),
@@ -208,7 +210,7 @@ impl Core {
         let now = self.setup.now();
         let turn = self.turns.live.get(&branch).and_then(|live| live.card.user);
         let turn = turn.and_then(|user| self.sessions.of_branch(branch).ok()?.tree.get(user).map(|head| head.key));
-        let (runner, sight, report) = (self.runner(branch), self.file_visibility(branch), self.reporter(branch));
+        let (runner, visibility, report) = (self.runner(branch), self.file_visibility(branch), self.reporter(branch));
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let ids: Vec<String> = live.state.arrived.with_calls().calls().map(|(id, _, _)| id.to_owned()).collect();
         let traces = calls.iter().map(|(index, name, args)| ToolTrace {
@@ -228,7 +230,7 @@ impl Core {
             ids,
             session: live.session,
             store: self.store.clone(),
-            sight,
+            visibility,
         };
         live.cancel = episode.start(&self.jobs, report);
     }

@@ -27,11 +27,11 @@ pub(crate) enum Report {
     /// The call ended.
     Ended { run: RunId, outcome: Box<Outcome> },
     /// A tool call began.
-    ToolBegan { run: RunId, index: usize },
+    ToolStarted { run: RunId, index: usize },
     /// A call was parsed and waits for a decision.
-    ToolWants { run: RunId, index: usize, effect: ToolEffect, reply: Sender<CallDecision> },
+    ToolNeedsDecision { run: RunId, index: usize, effect: ToolEffect, reply: Sender<CallDecision> },
     /// A tool produced output.
-    ToolSaid { run: RunId, index: usize, text: String },
+    ToolOutput { run: RunId, index: usize, text: String },
     /// A tool call ended.
     ToolEnded { run: RunId, index: usize, done: Box<ToolOutcome>, millis: u64 },
 }

@@ -29,7 +29,7 @@ pub(crate) struct CallDecision {
     /// Whether a person decided, not a rule.
     pub(crate) by_person: bool,
     /// The rules about files at the time of the decision.
-    pub(crate) sight: FileVisibility,
+    pub(crate) visibility: FileVisibility,
 }
 
 /// The calls of one answer.
@@ -42,7 +42,7 @@ pub(crate) struct AnswerCalls {
     pub(crate) session: SessionId,
     pub(crate) store: Store,
     /// The rules about files when the answer ended.
-    pub(crate) sight: FileVisibility,
+    pub(crate) visibility: FileVisibility,
 }
 
 impl AnswerCalls {
@@ -61,11 +61,11 @@ impl AnswerCalls {
         };
         let work = move |cancel: &CancelToken| {
             for (index, name, args) in &self.calls {
-                report(Report::ToolBegan { run: self.run, index: *index });
+                report(Report::ToolStarted { run: self.run, index: *index });
                 let mut began = Instant::now();
                 let host = RequestedCall { episode: &self, index: *index, report: &report };
-                let (runner, sight) = (self.runner.as_deref(), &self.sight);
-                let call = SingleCall { name, args, runner, cancel, host: &host, sight };
+                let (runner, visibility) = (self.runner.as_deref(), &self.visibility);
+                let call = SingleCall { name, args, runner, cancel, host: &host, visibility };
                 let done = Box::new(call.run(&mut began));
                 let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                 report(Report::ToolEnded { run: self.run, index: *index, done, millis });
@@ -103,13 +103,13 @@ pub(crate) struct SingleCall<'a> {
     pub(crate) runner: Option<&'a Runner>,
     pub(crate) cancel: &'a CancelToken,
     pub(crate) host: &'a dyn CallHost,
-    pub(crate) sight: &'a FileVisibility,
+    pub(crate) visibility: &'a FileVisibility,
 }
 
 /// A running call with the rules about files at the time of the decision.
 struct ActiveCall<'a> {
     one: &'a SingleCall<'a>,
-    sight: FileVisibility,
+    visibility: FileVisibility,
 }
 
 impl SingleCall<'_> {
@@ -142,7 +142,7 @@ impl SingleCall<'_> {
         let decision = self.await_decision(&effect);
         // The time that a person needs to decide is not part of the call's duration.
         *began = Instant::now();
-        let (hunks, sight) = match decision {
+        let (hunks, visibility) = match decision {
             None => return outcome(ToolStatus::Cancelled, format!("{CANCELED} {STOPPED_WAITING}")),
             Some(CallDecision { consent: Consent::Unasked, .. }) => {
                 return outcome(
@@ -155,9 +155,9 @@ impl SingleCall<'_> {
                 let what = if by_person { DENIED_BY_PERSON } else { "[refused] Nothing was done." };
                 return outcome(ToolStatus::Refused, format!("{what}{why}"));
             }
-            Some(CallDecision { consent: Consent::Yes { hunks }, sight, .. }) => (hunks, sight),
+            Some(CallDecision { consent: Consent::Yes { hunks }, visibility, .. }) => (hunks, visibility),
         };
-        let working = ActiveCall { one: self, sight };
+        let working = ActiveCall { one: self, visibility };
         let running = AssertUnwindSafe(|| match kept {
             None => tools.carry_out(self.name, args, &effect, &hunks, &working),
             Some(id) => match self.host.stored_result(id) {
@@ -172,7 +172,7 @@ impl SingleCall<'_> {
 
     /// Returns the path that the arguments name, if a rule denies it.
     fn denied_path<'v>(&self, read: &'v serde_json::Value) -> Option<&'v str> {
-        read["path"].as_str().filter(|path| self.sight.denies(self.name, path).is_some())
+        read["path"].as_str().filter(|path| self.visibility.denies(self.name, path).is_some())
     }
 
     /// Waits for a decision; `None` if a person stopped the call.
@@ -195,7 +195,7 @@ impl ToolObserver for ActiveCall<'_> {
     }
 
     fn file_visibility(&self) -> FileVisibility {
-        self.sight.clone()
+        self.visibility.clone()
     }
 
     fn on_output(&self, text: &str) {
@@ -216,11 +216,11 @@ struct RequestedCall<'a> {
 
 impl CallHost for RequestedCall<'_> {
     fn request_decision(&self, effect: ToolEffect, reply: Sender<CallDecision>) {
-        (self.report)(Report::ToolWants { run: self.episode.run, index: self.index, effect, reply });
+        (self.report)(Report::ToolNeedsDecision { run: self.episode.run, index: self.index, effect, reply });
     }
 
     fn on_output(&self, text: &str) {
-        (self.report)(Report::ToolSaid { run: self.episode.run, index: self.index, text: text.to_owned() });
+        (self.report)(Report::ToolOutput { run: self.episode.run, index: self.index, text: text.to_owned() });
     }
 
     fn id(&self) -> String {

@@ -72,7 +72,7 @@ fn record(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<Record> {
         hidden: row.get(10)?,
         model: row.get(9)?,
         label: String::new(),
-        favourite: false,
+        favorite: false,
     })
 }
 

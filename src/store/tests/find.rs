@@ -61,9 +61,9 @@ fn names_of_messages() {
     let store = place.open();
     let sample = sample_session(&store, ["one", "two", "three"]);
     let tags = [("Bee Dance", false), ("", true), ("wasps", false)];
-    for (named, (label, favourite)) in sample.nodes.iter().zip(tags) {
+    for (named, (label, favorite)) in sample.nodes.iter().zip(tags) {
         let node = named.head.key;
-        let tag = Some(Tag { node, label: label.into(), favourite });
+        let tag = Some(Tag { node, label: label.into(), favorite });
         store.write(vec![Write::PutTag { session: sample.session, node, expect: None, tag }]).unwrap();
     }
     assert_eq!(found(&store, "label:bee"), ["one"]);

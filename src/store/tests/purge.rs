@@ -288,7 +288,7 @@ fn operations_forget_exactly_the_removed_text() {
     let session = sample.session;
     let [removed, kept] = [0, 1].map(|at| sample.nodes[at].head.key);
     let tag = |node: Hash, label: &str| {
-        let after = Some(Tag { node, label: label.into(), favourite: true });
+        let after = Some(Tag { node, label: label.into(), favorite: true });
         Change::Tag { session, node, before: None, after }
     };
     let title = |before: &str, after: &str| Change::Title { before: before.into(), after: after.into() };

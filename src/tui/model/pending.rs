@@ -91,6 +91,13 @@ pub enum SessionPending {
     Fork(Option<Draft>),
     /// To switch to another branch.
     Switch,
+    /// To find the session with this name, which the line deletes.
+    Delete {
+        /// The name, or the beginning of an id.
+        name: String,
+        /// The line.
+        line: String,
+    },
 }
 
 /// The purpose of a request about the program.

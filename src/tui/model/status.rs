@@ -32,7 +32,7 @@ pub enum Severity {
     /// A notice for information. It expires after enough time to read it, after four seconds at the earliest.
     Notice,
     /// A failure, which stays longer than a notice.
-    Trouble,
+    Warning,
     /// A message that stays until the user dismisses it.
     Alarm,
 }
@@ -99,7 +99,7 @@ impl Status {
 
     /// Removes failures that were seen, because something newer succeeded.
     pub fn drop_seen(&mut self) {
-        self.messages.retain(|message| message.severity != Severity::Trouble || !message.seen);
+        self.messages.retain(|message| message.severity != Severity::Warning || !message.seen);
     }
 
     /// Removes the message on a topic and returns its text.
@@ -120,7 +120,7 @@ impl Status {
         let text = slashed(text);
         let rest = match severity {
             Severity::Notice => Some((text.len() as u64 * READING_MS).max(4_000)),
-            Severity::Trouble => Some(20_000),
+            Severity::Warning => Some(20_000),
             Severity::Alarm => None,
         };
         self.messages.retain(|message| message.text != text);
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn commands_are_named_as_they_are_typed_here() {
         let mut status = Status::default();
-        status.say(Severity::Trouble, "There is no turn 99; `pleach message list` shows the turns.", 0);
+        status.say(Severity::Warning, "There is no turn 99; `pleach message list` shows the turns.", 0);
         let shown = |status: &Status| status.shown().map(|message| message.text.clone());
         assert_eq!(shown(&status).as_deref(), Some("There is no turn 99; `/message list` shows the turns."));
         status.retract("There is no turn 99; `pleach message list` shows the turns.");
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(shown(&status).as_deref(), Some("Enter lists the tools."));
         status.follow([list, reader], list);
         assert_eq!(shown(&status), None);
-        status.say(Severity::Trouble, "refused", 0);
+        status.say(Severity::Warning, "refused", 0);
         status.follow([list, list], list);
         status.follow([list, None], list);
         assert_eq!(shown(&status).as_deref(), Some("refused"));
@@ -245,7 +245,7 @@ mod tests {
         let shown = |status: &Status| status.shown().map(|message| message.text.clone());
         let failed = || {
             let mut status = Status::default();
-            status.say(Severity::Trouble, "refused", 0);
+            status.say(Severity::Warning, "refused", 0);
             status.follow([none, none], none);
             status
         };
@@ -261,7 +261,7 @@ mod tests {
         status.mark_seen();
         status.follow([none, editor], none);
         assert_eq!(shown(&status), None, "it is not about the screen that opened");
-        status.say(Severity::Trouble, "not saved", 0);
+        status.say(Severity::Warning, "not saved", 0);
         status.follow([editor, editor], none);
         assert!(status.began_on(TypeId::of::<u8>()) && !status.began_on(TypeId::of::<u16>()));
     }
@@ -276,10 +276,10 @@ mod tests {
         assert_eq!(texts(&status), ["indexing", "Unpinned."]);
         status.say(Severity::Alarm, "first", 2);
         status.say(Severity::Alarm, "second", 2);
-        status.say(Severity::Trouble, "refused", 2);
-        status.say(Severity::Trouble, " ", 2);
+        status.say(Severity::Warning, "refused", 2);
+        status.say(Severity::Warning, " ", 2);
         assert_eq!((status.more(), texts(&status).len()), (4, 5), "alarms stay until they are read");
-        status.say(Severity::Trouble, "refused again", 3);
+        status.say(Severity::Warning, "refused again", 3);
         assert_eq!(texts(&status).last().map(String::as_str), Some("refused again"));
         assert_eq!(status.more(), 4);
     }

@@ -97,11 +97,11 @@ pub trait Screen: Any + Debug {
 
     /// Height at the bottom of the terminal if the screen is drawn there instead of the composer, with the conversation
     /// visible above; None otherwise.
-    fn foot(&self, _view: &ViewContext<'_>, _cache: &mut Cache, _area: Rect) -> Option<u16> {
+    fn footer(&self, _view: &ViewContext<'_>, _cache: &mut Cache, _area: Rect) -> Option<u16> {
         None
     }
 
-    /// Whether the foot is at the bottom of the conversation if the conversation has room, so that the composer and the
+    /// Whether the footer is at the bottom of the conversation if the conversation has room, so that the composer and the
     /// sidebars stay visible.
     fn above_composer(&self) -> bool {
         false

@@ -9,7 +9,7 @@ use std::any::{Any, TypeId};
 
 /// A screen at the bottom of the terminal or of the conversation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Foot {
+pub(crate) struct Footer {
     /// Index of the screen.
     pub(crate) at: usize,
     /// Where the screen is drawn.
@@ -134,19 +134,19 @@ impl Stack {
     }
 
     /// The topmost screen that is drawn at the bottom of the terminal or of the conversation.
-    pub(crate) fn foot(
+    pub(crate) fn footer(
         &self,
         view: &ViewContext<'_>,
         cache: &mut Cache,
         area: Rect,
         conversation: Option<Rect>,
-    ) -> Option<Foot> {
+    ) -> Option<Footer> {
         (0..self.0.len()).rev().find_map(|at| {
             let pane = conversation.filter(|_| self.0[at].above_composer());
             let room = pane.unwrap_or(area);
-            let rows = self.0[at].foot(view, cache, room)?.min(room.height);
+            let rows = self.0[at].footer(view, cache, room)?.min(room.height);
             let place = Rect { y: room.bottom() - rows, height: rows, ..room };
-            Some(Foot { at, place, above_composer: pane.is_some() })
+            Some(Footer { at, place, above_composer: pane.is_some() })
         })
     }
 

@@ -53,7 +53,7 @@ impl Workbench {
             Ok(engine) => self.enter_tour(engine),
             Err(failure) => {
                 let now = self.model.now;
-                self.model.status.say(Severity::Trouble, format!("The tour can't be opened. {failure}"), now);
+                self.model.status.say(Severity::Warning, format!("The tour can't be opened. {failure}"), now);
                 Ok(())
             }
         }

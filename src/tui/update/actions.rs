@@ -100,7 +100,7 @@ fn message(model: &mut Model, action: MessageAction, trigger: Trigger, out: &mut
         A::CopyPart => copying::menu(model, out),
         A::Labels => tags::list(model),
         A::Label => tags::prompt(model),
-        A::Favourite => tags::favourite(model, out),
+        A::Favorite => tags::favorite(model, out),
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn send(
 
 /// Shows a failure in one sentence. Where a request was only not possible, the sentence informs and does not warn.
 pub(crate) fn show_failure(model: &mut Model, failure: &Failure) {
-    let severity = if failure.kind == FailureKind::User { Severity::Notice } else { Severity::Trouble };
+    let severity = if failure.kind == FailureKind::User { Severity::Notice } else { Severity::Warning };
     model.status.say(severity, capitalized(&failure.to_string()).into_owned(), model.now);
 }
 

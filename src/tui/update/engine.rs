@@ -264,7 +264,7 @@ fn run(model: &mut Model, card: RunCard, out: &mut Vec<Cmd>) {
     }
     // An answer shows the warning itself.
     if let Some(short) = card.short_read.filter(|_| card.uses.is_none() && card.answer.is_none()) {
-        model.status.say(Severity::Trouble, format!("{} {}", short.sentence(), short.todo()), model.now);
+        model.status.say(Severity::Warning, format!("{} {}", short.sentence(), short.todo()), model.now);
     }
     if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.session) {
         session.put_run(card);

@@ -118,7 +118,7 @@ pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>)
         send(model, ProgramRequest::Doctor, ProgramPending::Doctor, &mut out);
     }
     for problem in model.keys.problems().to_vec() {
-        model.status.say(Severity::Trouble, problem, model.now);
+        model.status.say(Severity::Warning, problem, model.now);
     }
     out
 }

@@ -3,9 +3,9 @@
 
 use super::effects::{send, show_answer};
 use crate::domain::base::Failure;
-use crate::domain::conversation::Branch;
+use crate::domain::conversation::{Branch, resolve};
 use crate::engine::api::{Answer, BranchAnswer, Draft, ProgramRequest, SessionAnswer, SessionView};
-use crate::tui::chat::update::{ask, branches, questions};
+use crate::tui::chat::update::{ask, branches, printed, questions};
 use crate::tui::model::pending::{ProgramPending, SessionPending};
 use crate::tui::model::session::Session;
 use crate::tui::screens::picker::model::Picker;
@@ -37,9 +37,20 @@ pub(super) fn answered(
                 model.refresh();
             }
         }
-        (SessionPending::Open | SessionPending::New | SessionPending::Fork(_) | SessionPending::Switch, result) => {
-            show_answer(model, result);
+        (SessionPending::Delete { name, line }, Ok(Answer::Session(SessionAnswer::Sessions(cards)))) => {
+            match resolve::session(&cards, &name) {
+                Ok(card) => questions::deletion(model, &resolve::deletion_question(card), &line),
+                Err(failure) => printed::refuse(model, &failure.to_string()),
+            }
         }
+        (
+            SessionPending::Open
+            | SessionPending::New
+            | SessionPending::Fork(_)
+            | SessionPending::Switch
+            | SessionPending::Delete { .. },
+            result,
+        ) => show_answer(model, result),
     }
 }
 
@@ -100,7 +111,7 @@ pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) 
         questions::report_imported_instructions(model);
     }
     for sentence in &view.recovered {
-        model.status.say(Severity::Trouble, sentence.clone(), model.now);
+        model.status.say(Severity::Warning, sentence.clone(), model.now);
     }
     if model.engine.findings.is_empty() && view.nodes.is_empty() && !model.facts.first_start {
         send(model, ProgramRequest::Doctor, ProgramPending::Doctor, out);

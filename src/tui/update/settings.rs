@@ -19,7 +19,7 @@ pub(super) fn config(model: &mut Model, msg: ConfigMsg, out: &mut Vec<Cmd>) {
         ConfigMsg::Changed => out.push(Cmd::File(FileCmd::Reload(false))),
         ConfigMsg::Reloaded(result) => reloaded(model, result, out),
         ConfigMsg::Written(Ok(text)) => model.status.report("theme", text, model.now),
-        ConfigMsg::Written(Err(text)) => model.status.say(Severity::Trouble, text, model.now),
+        ConfigMsg::Written(Err(text)) => model.status.say(Severity::Warning, text, model.now),
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) fn answered(model: &mut Model, pending: ProgramPending, result: Resul
             let is_page = model.session.as_ref().is_none_or(|session| session.tree.is_empty());
             let warns = pending == ProgramPending::TypedModel && !is_page;
             if let Some(text) = model.model_problem().filter(|_| warns) {
-                model.status.say(Severity::Trouble, text, model.now);
+                model.status.say(Severity::Warning, text, model.now);
             }
         }
         // The page says nothing about profiles that cannot be asked; the report on servers does.
@@ -157,7 +157,7 @@ fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, out: &mut Vec
         Ok(fresh) => *fresh,
         Err(why) => {
             let text = format!("{why} The previous settings are still in use.");
-            return model.status.say(Severity::Trouble, text, model.now);
+            return model.status.say(Severity::Warning, text, model.now);
         }
     };
     model.input.sequence.clear();
@@ -175,7 +175,7 @@ fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, out: &mut Vec
     }
     model.display.settings = fresh.screen;
     for problem in model.keys.problems().iter().cloned().chain(fresh.notes).collect::<Vec<_>>() {
-        model.status.say(Severity::Trouble, problem, model.now);
+        model.status.say(Severity::Warning, problem, model.now);
     }
     send(model, ProgramRequest::Reload, ProgramPending::Reload(fresh.asked), out);
 }

@@ -55,7 +55,7 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
     model.pointer.hits.borrow_mut().clear();
     let full = model.layers.full();
     let mut wanted = Vec::new();
-    let mut foot = None;
+    let mut footer = None;
     if full.is_none() {
         let rows = chat::view::composer::rows(model, area);
         let mut areas = layout::areas(model, area, rows);
@@ -64,13 +64,13 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
             area.height >= least.0 && pane.height >= least.1
         };
         let room = areas.conversation.filter(roomy);
-        foot = model.layers.foot(&ViewContext { theme, model }, cache, area, room);
-        match (&foot, areas.composer, &mut areas.conversation) {
-            (Some(foot), _, Some(pane)) if foot.above_composer => pane.height -= foot.place.height,
-            (Some(foot), Some(composer), _) => {
-                // The screen at the foot covers the composer.
+        footer = model.layers.footer(&ViewContext { theme, model }, cache, area, room);
+        match (&footer, areas.composer, &mut areas.conversation) {
+            (Some(footer), _, Some(pane)) if footer.above_composer => pane.height -= footer.place.height,
+            (Some(footer), Some(composer), _) => {
+                // The screen at the footer covers the composer.
                 let height = area.height + area.bottom() - composer.y;
-                let height = height.saturating_sub(foot.place.height).min(area.height);
+                let height = height.saturating_sub(footer.place.height).min(area.height);
                 areas = layout::areas(model, Rect { height, ..area }, rows);
             }
             (None, ..) | (Some(_), None, _) => {}
@@ -85,7 +85,7 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
     // The screens are taken out, so that each can be changed while the rest of the model is read.
     let mut screens = std::mem::take(&mut model.layers);
     for (at, screen) in screens.iter_mut().enumerate().skip(full.unwrap_or(0)) {
-        let area = foot.filter(|foot| foot.at == at).map_or(area, |foot| foot.place);
+        let area = footer.filter(|footer| footer.at == at).map_or(area, |footer| footer.place);
         let view = ViewContext { theme, model };
         wanted.extend(screen.view(&view, cache, area, buf));
         chat::view::notice::draw_over(&view, buf);

@@ -125,12 +125,12 @@ impl ViewContext<'_> {
     pub(crate) fn screen(&self, title: Line, keys: Line, area: Rect, buf: &mut Buffer) -> Rect {
         paint::clear(area, buf);
         let inside = paint::frame(self.theme, title, area, buf);
-        self.foot(keys, area, buf);
+        self.footer(keys, area, buf);
         inside
     }
 
     /// Draws a line of keys at the lower edge of an area.
-    pub(crate) fn foot(&self, keys: Line, area: Rect, buf: &mut Buffer) {
+    pub(crate) fn footer(&self, keys: Line, area: Rect, buf: &mut Buffer) {
         if area.height >= 2 {
             paint::caption(self.theme, keys, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
         }

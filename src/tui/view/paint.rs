@@ -119,7 +119,7 @@ pub(crate) fn typed(line: Line, typed: &TypedLine, room: usize) -> Line {
 
 /// Appends a message's star and name to a line.
 pub(crate) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
-    if tag.favourite {
+    if tag.favorite {
         line.push(Ink::Warn, &format!("{} ", theme.glyphs.star));
     }
     if !tag.label.is_empty() {

@@ -531,7 +531,8 @@ fn usage_errors_name_the_usage_and_an_example() {
         failed(&output, 2, &["pleach: ", "Usage: pleach ", "Example: pleach "]);
         assert!(output.out.is_empty() && output.err.trim_end().lines().count() == 1, "{line:?}: {}", output.err);
     }
-    failed(&home.run(&["message", "favourite", "9"]), 1, &["favourite is now favorite"]);
+    failed(&home.run(&["message", "favourite", "9"]), 1, &["message favourite is now message favorite"]);
+    failed(&home.run(&["session", "delete", "99"]), 1, &["There is no session \"99\"."]);
     let (help, version) = (home.run(&["pin", "--help"]), home.run(&["--version"]));
     assert_eq!((help.code, version.code), (0, 0));
     assert!(help.out.contains("--turns") && version.out.starts_with("pleach "), "{} {}", help.out, version.out);

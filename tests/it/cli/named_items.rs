@@ -140,18 +140,25 @@ fn every_row_of_the_plan_is_known_by_its_id() {
     let plan = home.json(&["plan"]);
     let rows: Vec<Value> =
         ["included", "excluded"].iter().flat_map(|list| plan[list].as_array().unwrap().clone()).collect();
+    let plan = home.json(&["plan", "Where is the login?", "--mode", "heavy"]);
+    let code = plan["excluded"].as_array().unwrap().iter().filter(|row| row["kind"] == "search").cloned();
+    let rows: Vec<Value> = rows.into_iter().chain(code).collect();
     let kinds: Vec<&str> = rows.iter().map(|row| row["kind"].as_str().unwrap()).collect();
-    for kind in ["text", "rules", "state", "turn"] {
+    for kind in ["text", "rules", "state", "turn", "search"] {
         assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
     }
     for row in &rows {
         home.ok(&["plans", "why", &id(row)]);
-        home.ok(&["plans", "why", &id(row)[..8]]);
-        let wanted = match (row["kind"].as_str().unwrap(), row["section"].as_str().unwrap()) {
+        let history = home.ok(&["plans", "why", &id(row)[..8]]);
+        assert!(row["kind"] != "search" || history.starts_with("search of "), "{row}: {history}");
+        let wanted = match (row["kind"].as_str().unwrap(), row["section"].as_str().unwrap_or_default()) {
             ("text", "personality") => "This row is the personality; marks have no effect on it. `pleach personality",
             ("text", _) => "This row is a text of the settings; marks have no effect on it. `pleach config path`",
             ("state", _) => "This row is the state block; marks have no effect on it. `pleach state edit TEXT`",
             ("rules", _) => "Pins and leases do not apply to rules",
+            ("search", _) if row["title"].as_str().unwrap().contains("code") => {
+                "This row is the search of the code; marks have no effect on it."
+            }
             _ => continue,
         };
         let refused = home.run(&["pin", &id(row)[..12]]).err;

@@ -93,6 +93,35 @@ fn help_inside_the_program_has_slashes_and_no_startup_flags() {
     assert!(home.ok(&["help", "mode"]).contains("--store"));
 }
 
+/// Commands in answers start with a slash, and text of the conversation is printed as it is.
+#[test]
+fn answers_name_commands_as_they_are_typed() {
+    let home = Home::new("");
+    home.ok(&["add", "user", "What does `pleach plan` print?"]);
+    for (line, wanted) in [
+        ("/summary list", "No summaries on this branch; `/compress` drafts one."),
+        ("/summary draft", "No summary draft is waiting on this branch. `/compress` prints a new draft;"),
+        ("/summary discard", "No summary draft is waiting on this branch. `/compress` prints a new draft;"),
+        ("/layout", "Branch main uses the layout cache_friendly (from the policy). `/layout classic|cache_friendly`"),
+        ("/focus", "Branch main has no code focus. `/focus PATH` sets it."),
+        ("/lane", "goes into the root lane (the window holds all lanes). `/lane NAME` changes it."),
+        ("/read", "What does `pleach plan` print?"),
+        ("/compaction", "compaction is now summaries. The earlier name still works."),
+        ("/label", "The argument MESSAGE is missing. Usage: /label [MESSAGE] [NAME…]."),
+        ("/session delete 99", "There is no session \"99\". `/session list` lists the sessions."),
+        ("/session rename Auth", "to \"Auth\". `/undo` undoes it."),
+        ("/rules", "No rules: reads run; everything else asks."),
+        ("/traces", "No tool calls found."),
+    ] {
+        let printed = lines(&home, &[line]);
+        let said = format!("{}{}", printed.out, printed.err);
+        assert!(said.contains(wanted), "{line}: {said}");
+        assert!(line == "/read" || !said.contains("`pleach "), "{line}: {said}");
+    }
+    let help = lines(&home, &["/help"]).out;
+    assert!(help.contains("\n/mode ") && !help.contains("\n/man ") && !help.contains("\n/completions "), "{help}");
+}
+
 #[test]
 fn an_unknown_theme_is_answered_alike() {
     let home = Home::new("");

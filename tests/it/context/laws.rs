@@ -950,7 +950,7 @@ fn assert_automatic_items_leave_first(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, .. } = solved;
     let automatic: u32 = plan.included().filter(|row| is_automatic(row)).map(|row| row.tokens).sum();
     // A lease may need a message of its own, or the label.
-    let slack = MESSAGE_FRAMING + input.labelled + joined(talk, plan);
+    let slack = MESSAGE_FRAMING + input.labeled + joined(talk, plan);
     let window: u32 = history(plan);
     // A retrieved message of a turn with a mark of its own: the turn's mark decides.
     let is_retrieved = |row: &Row| {
@@ -1176,7 +1176,7 @@ fn a_lease_is_left_out_only_for_what_a_person_decided() {
         let all = solve(&talk(500)).expect("it fits").input;
         let cards = all.turns.iter().filter_map(|turn| turn.card).map(|(_, tokens)| tokens + MESSAGE_FRAMING);
         // Levels reserve a share for the session.
-        let needed = alone.plan.est_total + cards.sum::<u32>() + 3 * MESSAGE_FRAMING + all.labelled;
+        let needed = alone.plan.est_total + cards.sum::<u32>() + 3 * MESSAGE_FRAMING + all.labeled;
         assert!(plans.iter().all(|(budget, is_sent)| *budget < needed || *is_sent), "{}: {plans:?}", policy.name);
         assert!(plans.iter().any(|(_, is_sent)| !is_sent), "{}: some budgets are too small", policy.name);
     }

@@ -470,7 +470,7 @@ fn marks_stay_with_the_version_that_was_marked() {
         let inactive = |client: &mut Client, draft: &Draft| {
             let plan = client.whole_plan(main, draft);
             let of =
-                |warning: &Warning| matches!(warning, Warning::MarksAsleep { .. } | Warning::DecisionLeftOut { .. });
+                |warning: &Warning| matches!(warning, Warning::MarksInactive { .. } | Warning::DecisionLeftOut { .. });
             plan.warnings.iter().filter(|warning| of(warning)).map(Warning::sentence).collect::<Vec<_>>()
         };
         let replaced = ["1 mark inactive: this branch has another version of its message.".to_owned()];
@@ -880,10 +880,10 @@ fn names_and_tags_are_undone_and_visible_in_another_window() {
     other.open();
     let from = other.seen.len();
     client.must(tag(TagAct::Label("  the\nplace ".into())));
-    client.must(tag(TagAct::Favourite(None)));
+    client.must(tag(TagAct::Favorite(None)));
     let found = client.open().tags.clone();
     assert_eq!(found.len(), 1);
-    assert_eq!((found[0].label.as_str(), found[0].favourite), ("the place", true));
+    assert_eq!((found[0].label.as_str(), found[0].favorite), ("the place", true));
     assert_eq!((plans(&mut client, main), plans(&mut client, side)), (before, ask_aside), "no plan contains it");
     let same = found.clone();
     other.wait(from, move |event| matches!(event, Event::Session(SessionEvent::Tags { tags, .. }) if *tags == same));
@@ -902,7 +902,7 @@ fn names_and_tags_are_undone_and_visible_in_another_window() {
     client.stop();
 
     let mut client = bench.start();
-    let label = |client: &mut Client| client.open().tags.first().map(|tag: &Tag| (tag.label.clone(), tag.favourite));
+    let label = |client: &mut Client| client.open().tags.first().map(|tag: &Tag| (tag.label.clone(), tag.favorite));
     let last = label(&mut client);
     client.must(Request::Session(SessionRequest::Undo));
     client.must(Request::Session(SessionRequest::Undo));
@@ -927,7 +927,7 @@ fn names_and_tags_survive_export_and_import() {
     client.must(Request::Branch(BranchRequest::Tag {
         branch: main,
         item: ItemName::TurnOf(node),
-        act: TagAct::Favourite(Some(true)),
+        act: TagAct::Favorite(Some(true)),
     }));
     let Answer::Session(SessionAnswer::Transcript(out)) =
         client.must(Request::Session(SessionRequest::Transcript { session: None, branch: None }))
@@ -941,7 +941,7 @@ fn names_and_tags_survive_export_and_import() {
     other.must(Request::Session(SessionRequest::Import { reading: reading.clone().incoming() }));
     let labels = |view: &SessionView| {
         let of = |tag: &Tag| view.nodes.iter().find(|node| node.key == tag.node).unwrap().preview.clone();
-        let mut snapshot: Vec<_> = view.tags.iter().map(|tag| (of(tag), tag.label.clone(), tag.favourite)).collect();
+        let mut snapshot: Vec<_> = view.tags.iter().map(|tag| (of(tag), tag.label.clone(), tag.favorite)).collect();
         snapshot.sort();
         snapshot
     };
@@ -1068,7 +1068,7 @@ fn step(client: &mut Client, dice: &mut Dice, only: Option<BranchId>) -> Option<
         5 => Request::Branch(BranchRequest::Tag {
             branch: here,
             item: ItemName::Message(node?),
-            act: TagAct::Favourite(None),
+            act: TagAct::Favorite(None),
         }),
         6 => Request::Branch(BranchRequest::Mark {
             branch: here,

@@ -307,7 +307,7 @@ fn a_typed_yes_says_which_key_approves() {
 fn a_long_notice_leaves_room_for_the_approval() {
     let long = "word ".repeat(90);
     let rows = |stage: &mut Stage| {
-        stage.model.status.say(Severity::Trouble, long.clone(), stage.model.now);
+        stage.model.status.say(Severity::Warning, long.clone(), stage.model.now);
         let screen = stage.screen(80, 24);
         screen.lines().filter(|line| line.contains("word word")).map(str::to_owned).collect::<Vec<_>>()
     };

@@ -288,7 +288,7 @@ pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
         ],
         anchor: None,
         retrieval_set_ids: Vec::new(),
-        warnings: vec![Warning::MarksAsleep { count: 1, replaced: 0 }],
+        warnings: vec![Warning::MarksInactive { count: 1, replaced: 0 }],
     }
 }
 

@@ -298,7 +298,7 @@ fn acceptance_says_its_effect_before_and_after() {
 fn the_list_says_why_a_summary_is_not_sent() {
     let mut stage = fixture::opened();
     plan_arrives(&mut stage, plan_with_summary(false));
-    stage.type_text("/capsules").press("enter");
+    stage.type_text("/summary").press("enter");
     let listed = |r: &Request| matches!(r, Request::Summary { act: SummaryAct::List, .. });
     let made = summary(BODY, SummarySource::Llm, Vec::new());
     let card = SummaryCard { included: true, summary: Arc::new(made), ..card(BODY, (1, 4), SummaryState::Fresh, 2) };
@@ -409,7 +409,7 @@ pub(super) fn card(text: &str, turns: (u32, u32), state: SummaryState, depth: u3
 #[test]
 fn summaries_are_listed_taken_back_and_made_again() {
     let mut stage = fixture::opened();
-    stage.type_text("/capsules").press("enter");
+    stage.type_text("/summary").press("enter");
     let cards = vec![
         card("the newest\u{202e}", (1, 9), SummaryState::StaleSource, 2),
         card(BODY, (1, 6), SummaryState::Fresh, 1),

@@ -372,7 +372,7 @@ impl InputBuilder<'_> {
             always_asks: talk.state_request.is_some() && talk.always_asks,
             turns,
             gaps: gaps.collect(),
-            labelled: self.labelled(&open),
+            labeled: self.labeled(&open),
             open,
             marks,
             inactive_marks: self.inactive_marks(),
@@ -514,7 +514,7 @@ impl InputBuilder<'_> {
 
     fn message(&mut self, key: Hash, talk_message: &TalkMessage, orphan: bool) -> MessageInput {
         let content = talk_message.content();
-        let state = WireState { orphan, joins: self.talk.dialect.strict_alternation, labelled: false };
+        let state = WireState { orphan, joins: self.talk.dialect.strict_alternation, labeled: false };
         let text = |form: Form| render_forms::wire_text(key, talk_message.role, &content, form, state);
         let stateful =
             talk_message.role == Role::Assistant && state::find(&render_forms::plain(&content), true).is_some();
@@ -552,7 +552,7 @@ impl InputBuilder<'_> {
         message
     }
 
-    fn labelled(&self, open: &TurnInput) -> u32 {
+    fn labeled(&self, open: &TurnInput) -> u32 {
         let brought = |key: Hash| self.talk.marks.iter().any(|mark| self.talk.mark(mark).includes_message(key));
         let able = |message: &&MessageInput| match message.bar {
             None => true,
@@ -562,7 +562,7 @@ impl InputBuilder<'_> {
         let Some(asks) = open.messages.iter().filter(able).rfind(|message| message.role == Role::User) else {
             return 0;
         };
-        let state = WireState { labelled: true, joins: self.talk.dialect.strict_alternation, orphan: false };
+        let state = WireState { labeled: true, joins: self.talk.dialect.strict_alternation, orphan: false };
         let content = &self.bag.contents[&asks.key];
         self.count(&render_forms::wire_text(asks.key, Role::User, content, Form::Full, state)) - asks.tokens
     }

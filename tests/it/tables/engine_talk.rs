@@ -197,9 +197,9 @@ fn branches_names_tasks_and_memories() {
         TagAct::Label("port".into()),
         TagAct::Label("pier".into()),
         TagAct::Label(" ".into()),
-        TagAct::Favourite(None),
-        TagAct::Favourite(Some(true)),
-        TagAct::Favourite(None),
+        TagAct::Favorite(None),
+        TagAct::Favorite(Some(true)),
+        TagAct::Favorite(None),
     ] {
         talk.ask(&format!("{act:?}"), tag(act.clone()));
     }

@@ -268,8 +268,8 @@ fn reading_tools_under_rules() {
     for rules in rules {
         let words: Vec<String> = rules.iter().map(Rule::to_text).collect();
         let _ = writeln!(place.out, "== {}", words.join("; "));
-        let sight = FileVisibility::new(rules.clone());
-        let watch = Watch(sight, false);
+        let visibility = FileVisibility::new(rules.clone());
+        let watch = Watch(visibility, false);
         for path in [".env", "notes.txt", "link", "src/a.rs", "folder/a.rs", "src/deep/b.rs", "folder/deep/c.md"] {
             place.call("read_file", &json!({ "path": path }), &[], &watch);
         }

@@ -153,7 +153,7 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
         }
         Gate::Pass(_) => choose::focused(index, rank::prefer_other_files(index, hits, &tuning), scope, &beside),
     };
-    hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| wanted.rules.sight.shows(READS, &file.shown)));
+    hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| wanted.rules.visibility.shows(READS, &file.shown)));
     // Symbols with a mark are included or left out by their mark.
     let decided = wanted.marks.iter().filter(|mark| mark.by != Actor::Engine);
     let marked: HashSet<Hash> = decided.filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();

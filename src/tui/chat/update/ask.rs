@@ -26,7 +26,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<SlashLine> 
             "Not sent: /{name} is a command, and a command is one line. Join the lines, or paste the text after \
                 /{name}. To send the text to the model, begin it with //."
         );
-        model.status.say(Severity::Trouble, text, model.now);
+        model.status.say(Severity::Warning, text, model.now);
         return None;
     }
     let draft = model.composer.draft();
@@ -152,7 +152,7 @@ fn command_line(model: &mut Model) -> Option<SlashLine> {
     let chosen = slash::taken(&line, model.composer.choice, &model.input.recent_commands);
     if let (None, Some(error), None) = (chosen, error, slash::known(&line)) {
         model.composer.close_list();
-        model.status.say(Severity::Trouble, error, model.now);
+        model.status.say(Severity::Warning, error, model.now);
         return None;
     }
     match chosen {
@@ -198,7 +198,7 @@ pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: R
             let key = model.keys.key_of(Action::Send).unwrap_or_default();
             let text =
                 format!("The plan changed before it was sent, so nothing was sent. Check it, then press {key} again.");
-            model.status.say(Severity::Trouble, text, model.now);
+            model.status.say(Severity::Warning, text, model.now);
         }
         FailureKind::Busy => questions::busy(model, branch, draft, &failure),
         FailureKind::Blocked => questions::blocked(model, branch, &failure),

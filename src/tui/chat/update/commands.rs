@@ -25,7 +25,6 @@ use crate::engine::api::{
 use crate::tui::chat::model::slash::SlashLine;
 use crate::tui::model::panels::Shape;
 use crate::tui::model::pending::SessionPending;
-use crate::tui::screens::question::model::Act;
 use crate::tui::screens::race::model::{RacePending, RaceQuestion};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
@@ -36,7 +35,7 @@ use crate::tui::update::{actions, panels, settings};
 type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
 
 /// How a command is run.
-enum Way {
+enum Execution {
     /// It is done, or was sent to the engine.
     Done,
     /// An action carries it out.
@@ -45,14 +44,16 @@ enum Way {
     Print,
     /// It runs after the person has confirmed this question.
     Confirm(String),
+    /// It deletes the session with this name, if there is one, after the person has confirmed it.
+    DeleteSession(String),
     /// A race of these settings.
     Race(Vec<Overrides>, RaceQuestion),
     /// It is refused for this reason.
     Refused(String),
 }
 
-fn refused(text: &str) -> Way {
-    Way::Refused(text.to_owned())
+fn refused(text: &str) -> Execution {
+    Execution::Refused(text.to_owned())
 }
 
 /// Runs a line that a screen built.
@@ -63,19 +64,15 @@ pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
 /// Runs a slash command, or says why it is refused.
 pub(crate) fn run(model: &mut Model, line: &SlashLine, out: &mut Vec<Cmd>) {
     model.input.recent_commands.remember(&line.shown);
+    for notice in read::earlier_names(&line.words) {
+        model.status.report("earlier name", notice, model.now);
+    }
     match read::read_words(&line.words) {
         Ok(Typed::Action(action)) => actions::run(model, action, None, out),
         Ok(Typed::Help(text)) => model.layers.push(Reader::new(&line.shown, text, true)),
         Ok(Typed::Command(args)) => command(model, line, &args, out),
-        Err(text) => refuse(model, &text),
+        Err(text) => printed::refuse(model, &text),
     }
-}
-
-/// Reports why a line was refused, and the key that brings the line back.
-fn refuse(model: &mut Model, text: &str) {
-    let back = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
-    let stop = if text.ends_with(['.', '?']) { "" } else { "." };
-    model.status.say(Severity::Trouble, format!("{text}{stop} {back} restores the line."), model.now);
 }
 
 fn command(model: &mut Model, line: &SlashLine, args: &Args, out: &mut Vec<Cmd>) {
@@ -88,27 +85,27 @@ fn command(model: &mut Model, line: &SlashLine, args: &Args, out: &mut Vec<Cmd>)
         let question = RaceQuestion { text: text.join(" ").into(), limits: (*limits).into() };
         return race::update_models::open(model, question, out);
     }
-    match way(model, command, args, out) {
-        Way::Done => {}
-        Way::Race(variants, question) => {
+    match execution(model, command, args, out) {
+        Execution::Done => {}
+        Execution::Race(variants, question) => {
             race::update::race(model, variants, question, line.full.as_str().into(), out);
         }
-        Way::Run(action) => actions::run(model, action, None, out),
-        Way::Print if line.words.iter().any(|word| word == "-") => {
-            refuse(model, "A single - means standard input, which only the command line has.");
+        Execution::Run(action) => actions::run(model, action, None, out),
+        Execution::Print if line.words.iter().any(|word| word == "-") => {
+            printed::refuse(model, "A single - means standard input, which only the command line has.");
         }
-        Way::Print => printed::print(model, &line.shown, args.clone(), out),
-        Way::Refused(text) => refuse(model, &text),
-        Way::Confirm(title) => {
-            let delete = Act::Command(format!("{} --yes", line.shown));
-            let choices = [('n', "no, keep it", Act::Close), ('y', "yes, delete it permanently", delete)];
-            questions::open(model, &title, vec!["You can't undo this.".to_owned()], choices);
+        Execution::Print => printed::print(model, &line.shown, args.clone(), out),
+        Execution::Refused(text) => printed::refuse(model, &text),
+        Execution::Confirm(title) => questions::deletion(model, &title, &line.shown),
+        Execution::DeleteSession(name) => {
+            let pending = SessionPending::Delete { name, line: line.shown.clone() };
+            send(model, SessionRequest::List, pending, out);
         }
     }
 }
 
 #[allow(clippy::too_many_lines, reason = "a table: one line or a few for each command")]
-fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) -> Way {
+fn execution(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) -> Execution {
     match command {
         Command::Ask { request: Some(_), .. } => {
             refused("--request works only on the command line; /edit-request edits the request here.")
@@ -123,12 +120,12 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         }
         Command::Aside { text, keep: false } => {
             screens::aside::update::ask(model, &text.join(" "), out);
-            Way::Done
+            Execution::Done
         }
         Command::Race { text, arm, limits } => race_of(text, arm, (*limits).into()),
         Command::Replay(
             Replay { dry_run: true, .. } | Replay { request: true, .. } | Replay { bundle: Some(_), .. },
-        ) => Way::Print,
+        ) => Execution::Print,
         Command::Replay(Replay { run, without, .. }) => {
             let call = (args.global.profile.clone(), args.global.model.clone());
             replay(model, run, without.clone(), call, out)
@@ -136,9 +133,9 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Plan { text, what_if: true, arm, edit: None, regenerate: None, .. }
             if text.is_empty() && arm.is_empty() =>
         {
-            Way::Run(Action::WhatIf)
+            Execution::Run(Action::WhatIf)
         }
-        Command::Plan { .. } if printed::has_screen(command, args) => Way::Run(Action::NextRequest),
+        Command::Plan { .. } if printed::has_screen(command, args) => Execution::Run(Action::NextRequest),
         Command::Mark(command) => mark(model, command, out),
         Command::Set(command) => setting(model, command, out),
         Command::Context(command) => context(model, command, out),
@@ -149,9 +146,13 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Branch(command) => branch(model, command, out),
         Command::Session(command) => session(model, command, out),
         Command::Compress(wanted) => compress(model, wanted, out),
-        Command::Summary(SummariesCommand::List) => Way::Run(Action::SummaryList),
-        Command::Summary(SummariesCommand::Draft(DraftCommand::Draft)) => Way::Run(Action::Draft),
-        Command::Plans(Plans::List) => Way::Run(Action::Calls),
+        Command::Summary(SummariesCommand::List) => Execution::Run(Action::SummaryList),
+        Command::Summary(SummariesCommand::Draft(DraftCommand::Draft))
+            if screens::summaries::update::has_draft(model) =>
+        {
+            Execution::Run(Action::Draft)
+        }
+        Command::Plans(Plans::List) => Execution::Run(Action::Calls),
         Command::Traces(Traces { command: Some(TracesCommand::Again { .. }), .. }) => {
             refused("Run a call again from the list of tool calls, which /traces opens.")
         }
@@ -162,30 +163,30 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
             filter: None,
             grouped: false,
             whole_session: false,
-        }) => Way::Run(Action::Traces),
-        Command::Stats { whole_session: false } => Way::Run(Action::Stats),
-        Command::Undo => Way::Run(Action::Undo),
-        Command::Redo => Way::Run(Action::Redo),
-        Command::Models if args.global.profile.is_none() => Way::Run(Action::Models),
+        }) => Execution::Run(Action::Traces),
+        Command::Stats { whole_session: false } => Execution::Run(Action::Stats),
+        Command::Undo => Execution::Run(Action::Undo),
+        Command::Redo => Execution::Run(Action::Redo),
+        Command::Models if args.global.profile.is_none() => Execution::Run(Action::Models),
         Command::Theme { name } => {
             settings::choose_theme(model, name.as_deref(), out);
-            Way::Done
+            Execution::Done
         }
-        Command::ModuleSummary { path: None, .. } => Way::Run(Action::Modules),
+        Command::ModuleSummary { path: None, .. } => Execution::Run(Action::Modules),
         Command::ModuleSummary { path: Some(path), by_model, undo: false, redo: false } => {
             let by = if *by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
             screens::summaries::update_modules::make(model, path, by, out);
-            Way::Done
+            Execution::Done
         }
-        Command::Mcp { command: None } => Way::Run(Action::Mcp),
-        Command::Rules { command: None } => Way::Run(Action::Rules),
-        Command::Project { command: None } => Way::Run(Action::Project),
-        Command::Trust { off: false, yes: false, config: false } => Way::Run(Action::Trust),
-        Command::Trust { off: false, yes: false, config: true } => Way::Run(Action::FolderSettings),
-        Command::Skill { name: None } => Way::Run(Action::Skills),
+        Command::Mcp { command: None } => Execution::Run(Action::Mcp),
+        Command::Rules { command: None } => Execution::Run(Action::Rules),
+        Command::Project { command: None } => Execution::Run(Action::Project),
+        Command::Trust { off: false, yes: false, config: false } => Execution::Run(Action::Trust),
+        Command::Trust { off: false, yes: false, config: true } => Execution::Run(Action::FolderSettings),
+        Command::Skill { name: None } => Execution::Run(Action::Skills),
         Command::Skill { name: Some(name) } => {
             screens::editor::update::use_skill(model, name, out);
-            Way::Done
+            Execution::Done
         }
         Command::Plan { .. }
         | Command::Plans(_)
@@ -208,13 +209,13 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         | Command::Models
         | Command::Doctor { .. }
         | Command::Backups { .. }
-        | Command::Program(_) => Way::Print,
+        | Command::Program(_) => Execution::Print,
     }
 }
 
 /// Sends a draft with this text.
-fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>) -> Way {
-    let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
+fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>) -> Execution {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return Execution::Done };
     let text = text.join(" ");
     if text.trim().is_empty() {
         return refused("The message is empty; nothing was sent. Give its text after the command.");
@@ -224,14 +225,14 @@ fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>
         model.conversation.follow();
         ask::ask(model, branch, draft, None, out);
     }
-    Way::Done
+    Execution::Done
 }
 
 /// Resolves a name to a message, preferring the path of the current branch.
-fn named(model: &Model, text: &str, find: Find) -> Result<NodeId, Way> {
-    let Some(session) = &model.session else { return Err(Way::Done) };
+fn named(model: &Model, text: &str, find: Find) -> Result<NodeId, Execution> {
+    let Some(session) = &model.session else { return Err(Execution::Done) };
     let found = find(&session.tree, &model.conversation.path, text);
-    let found = found.map_err(|failure| Way::Refused(failure.to_string()))?;
+    let found = found.map_err(|failure| Execution::Refused(failure.to_string()))?;
     Ok(session.tree.head(found).id)
 }
 
@@ -241,80 +242,79 @@ fn replay(
     without: Option<String>,
     (profile, name): (Option<String>, Option<String>),
     out: &mut Vec<Cmd>,
-) -> Way {
-    let Some(session) = &model.session else { return Way::Done };
+) -> Execution {
+    let Some(session) = &model.session else { return Execution::Done };
     let run = match resolve::call(&session.tree, &model.conversation.path, session.calls().into_iter(), run) {
         Ok(found) => found.map_or_else(|| run.to_owned(), |id| id.to_string()),
-        Err(failure) => return Way::Refused(failure.to_string()),
+        Err(failure) => return Execution::Refused(failure.to_string()),
     };
     let without = without.map(|text| ItemName::Named { text, message: false });
     send(model, CallRequest::Replay { run, profile, model: name, without }, RacePending::Replay, out);
-    Way::Done
+    Execution::Done
 }
 
-fn edited(model: &mut Model, message: &str, text: &[String], out: &mut Vec<Cmd>) -> Way {
+fn edited(model: &mut Model, message: &str, text: &[String], out: &mut Vec<Cmd>) -> Execution {
     match named(model, message, resolve::message) {
         Ok(node) => asked(model, text, DraftKind::Edit(node), out),
-        Err(way) => way,
+        Err(refused) => refused,
     }
 }
 
-fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Way {
+fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Execution {
     let node = match named(model, message, resolve::message) {
         Ok(node) => node,
-        Err(way) => return way,
+        Err(refused) => return refused,
     };
-    let Some(session) = &model.session else { return Way::Done };
+    let Some(session) = &model.session else { return Execution::Done };
     let mut above = std::iter::successors(session.tree.slot(node), |slot| session.tree.parent(*slot));
     match above.find(|slot| session.tree.head(*slot).role == Role::User).map(|slot| session.tree.head(slot).id) {
         Some(question) => {
             acts::regenerate_question(model, question, out);
-            Way::Done
+            Execution::Done
         }
         None => refused("There is no answer to regenerate: none of your messages is at or above this one."),
     }
 }
 
-fn race_of(text: &[String], variants: &[String], limits: Limits) -> Way {
+fn race_of(text: &[String], variants: &[String], limits: Limits) -> Execution {
     let variants: Vec<Overrides> = match variants.iter().map(|words| variant::read(words)).collect() {
         Ok(variants) => variants,
-        Err(error) => return Way::Refused(format!("{error}.")),
+        Err(error) => return Execution::Refused(format!("{error}.")),
     };
     if variants.len() < 2 || text.is_empty() {
         return refused(
             "/race needs two or more settings and then a message: /race mode:off mode:heavy Why does it fail?",
         );
     }
-    Way::Race(variants, RaceQuestion { text: text.join(" ").into(), limits })
+    Execution::Race(variants, RaceQuestion { text: text.join(" ").into(), limits })
 }
 
-fn mark(model: &mut Model, command: &MarkCommand, out: &mut Vec<Cmd>) -> Way {
-    let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
+fn mark(model: &mut Model, command: &MarkCommand, out: &mut Vec<Cmd>) -> Execution {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return Execution::Done };
     let (items, act) = marks(command);
     send(model, BranchRequest::Mark { branch, items, act }, Pending::Act, out);
-    Way::Done
+    Execution::Done
 }
 
-fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> Way {
+fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> Execution {
     if let SettingCommand::Layout { name: Some(name) } = command
         && let Some(shape) = Shape::from_name(name)
     {
         panels::shape(model, shape, out);
-        return Way::Done;
+        return Execution::Done;
     }
     if matches!(command, SettingCommand::Lane { command: Some(LaneCommand::List), .. }) {
         screens::picker::update_lanes::open(model, out);
-        return Way::Done;
+        return Execution::Done;
     }
     match command.change() {
-        Err(text) => return Way::Refused(text),
+        Err(text) => return Execution::Refused(text),
         Ok(Some(setting)) => return set(model, &setting, out),
         Ok(None) => {}
     }
     match command {
         SettingCommand::Model { .. } => screens::picker::update::models(model, out),
-        SettingCommand::Policy { .. } => return Way::Run(Action::Policies),
-        SettingCommand::Layout { .. } => panels::next_shape(model, out),
+        SettingCommand::Policy { .. } => return Execution::Run(Action::Policies),
         SettingCommand::Focus { .. } => focus::show(model),
         SettingCommand::Lane { .. } => screens::picker::update_lanes::open(model, out),
         SettingCommand::Summaries { .. } => {
@@ -326,107 +326,108 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
                 Some(AutoSummaryOverride::Auto) => "are used at once",
             };
             model.status.say(Severity::Notice, format!("Automatic summaries on this branch {how}."), model.now);
-            return Way::Run(Action::SummaryList);
+            return Execution::Run(Action::SummaryList);
         }
         SettingCommand::Mode { .. }
         | SettingCommand::Profile { .. }
         | SettingCommand::Budget { .. }
-        | SettingCommand::Personality { .. } => return Way::Print,
+        | SettingCommand::Layout { .. }
+        | SettingCommand::Personality { .. } => return Execution::Print,
     }
-    Way::Done
+    Execution::Done
 }
 
 /// Changes a setting of the current branch.
-fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
+fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Execution {
     let policies: Vec<&str> = model.facts.policies.iter().map(String::as_str).collect();
     if let Some(text) = setting.unknown_policy(&policies).filter(|_| !policies.is_empty()) {
-        return Way::Refused(text);
+        return Execution::Refused(text);
     }
     let known = model.session.iter().flat_map(|session| session.tree.heads()).map(|head| head.lane.as_str());
     let setting = setting.clone().among(known);
     branches::choose(model, |overrides| setting.apply(overrides), out);
     settings::check_typed_model(model, &setting, out);
-    Way::Done
+    Execution::Done
 }
 
-fn context(model: &mut Model, command: &ContextCommand, out: &mut Vec<Cmd>) -> Way {
+fn context(model: &mut Model, command: &ContextCommand, out: &mut Vec<Cmd>) -> Execution {
     match command {
         ContextCommand::Window { turns } => set(model, &Setting::Window(*turns), out),
-        ContextCommand::Show { .. } => Way::Print,
-        ContextCommand::Rebuild { by_model: false } => Way::Run(Action::RebuildState),
+        ContextCommand::Show { .. } => Execution::Print,
+        ContextCommand::Rebuild { by_model: false } => Execution::Run(Action::RebuildState),
         ContextCommand::Rebuild { by_model: true } => {
             state::rebuild(model, SummaryAuthor::Model, out);
-            Way::Done
+            Execution::Done
         }
     }
 }
 
-fn message(model: &mut Model, command: &MessageCommand, out: &mut Vec<Cmd>) -> Way {
+fn message(model: &mut Model, command: &MessageCommand, out: &mut Vec<Cmd>) -> Execution {
     match command {
         MessageCommand::Label { message, name } if message == resolve::LAST => {
             tags::named(model, &name.join(" "), out);
-            Way::Done
+            Execution::Done
         }
-        MessageCommand::Labels { words, favourites: false } if words.is_empty() => Way::Run(Action::Labels),
+        MessageCommand::Labels { words, favorites: false } if words.is_empty() => Execution::Run(Action::Labels),
         MessageCommand::Remove { item, yes: false, .. } => match named(model, item, resolve::message) {
-            Ok(_) => Way::Confirm(format!("Permanently delete {}?", resolve::turn_words(item))),
-            Err(way) => way,
+            Ok(_) => Execution::Confirm(format!("Permanently delete {}?", resolve::turn_words(item))),
+            Err(refused) => refused,
         },
         MessageCommand::List { .. }
         | MessageCommand::Show { .. }
         | MessageCommand::Read { .. }
         | MessageCommand::Label { .. }
-        | MessageCommand::Favourite { .. }
+        | MessageCommand::Favorite { .. }
         | MessageCommand::Labels { .. }
-        | MessageCommand::Remove { .. } => Way::Print,
+        | MessageCommand::Remove { .. } => Execution::Print,
     }
 }
 
-fn memory(model: &mut Model, command: &MemoryCommand, out: &mut Vec<Cmd>) -> Way {
+fn memory(model: &mut Model, command: &MemoryCommand, out: &mut Vec<Cmd>) -> Execution {
     match command {
-        MemoryCommand::List { within: Within { all: false, here: false } } => Way::Run(Action::Memories),
+        MemoryCommand::List { within: Within { all: false, here: false } } => Execution::Run(Action::Memories),
         MemoryCommand::Add { kind, text, within } => {
             screens::memories::update::add(model, *kind, text.join(" "), memory_scope(*within), out);
-            Way::Done
+            Execution::Done
         }
         MemoryCommand::List { .. }
         | MemoryCommand::Edit { .. }
         | MemoryCommand::Confirm { .. }
         | MemoryCommand::Dismiss { .. }
         | MemoryCommand::Delete { .. }
-        | MemoryCommand::Search { .. } => Way::Print,
+        | MemoryCommand::Search { .. } => Execution::Print,
     }
 }
 
-fn task(model: &mut Model, command: &TaskCommand, out: &mut Vec<Cmd>) -> Way {
+fn task(model: &mut Model, command: &TaskCommand, out: &mut Vec<Cmd>) -> Execution {
     let act = match command {
-        TaskCommand::List => return Way::Print,
+        TaskCommand::List => return Execution::Print,
         TaskCommand::Start { name } => TaskAct::Start(name.join(" ")),
         TaskCommand::Done { outcome } => TaskAct::Done(Some(outcome.join(" ")).filter(|words| !words.is_empty())),
     };
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         send(model, BranchRequest::Task { branch, act }, Pending::Act, out);
     }
-    Way::Done
+    Execution::Done
 }
 
-fn state(model: &mut Model, command: &StateCommand) -> Way {
+fn state(model: &mut Model, command: &StateCommand) -> Execution {
     match command {
-        StateCommand::Adopt => return Way::Run(Action::AdoptState),
-        StateCommand::Edit { text } if !text.is_empty() => return Way::Print,
+        StateCommand::Adopt => return Execution::Run(Action::AdoptState),
+        StateCommand::Edit { text } if !text.is_empty() => return Execution::Print,
         StateCommand::Show | StateCommand::Edit { .. } => state::edit(model),
     }
-    Way::Done
+    Execution::Done
 }
 
-fn branch(model: &mut Model, command: &BranchCommand, out: &mut Vec<Cmd>) -> Way {
+fn branch(model: &mut Model, command: &BranchCommand, out: &mut Vec<Cmd>) -> Execution {
     match command {
-        BranchCommand::List => Way::Run(Action::Branches),
+        BranchCommand::List => Execution::Run(Action::Branches),
         BranchCommand::Fork { name, at, stay: false } => fork(model, name.clone(), at.as_deref(), out),
         BranchCommand::Switch { branch } => switch(model, branch, out),
         BranchCommand::Compare { a, b: None } => {
             screens::compare::update::named(model, a, out);
-            Way::Done
+            Execution::Done
         }
         BranchCommand::Fork { .. }
         | BranchCommand::Rename { .. }
@@ -434,65 +435,65 @@ fn branch(model: &mut Model, command: &BranchCommand, out: &mut Vec<Cmd>) -> Way
         | BranchCommand::Pick { .. }
         | BranchCommand::Return { .. }
         | BranchCommand::Keep { .. }
-        | BranchCommand::Archive { .. } => Way::Print,
+        | BranchCommand::Archive { .. } => Execution::Print,
     }
 }
 
-fn fork(model: &mut Model, name: Option<String>, at: Option<&str>, out: &mut Vec<Cmd>) -> Way {
-    let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
+fn fork(model: &mut Model, name: Option<String>, at: Option<&str>, out: &mut Vec<Cmd>) -> Execution {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return Execution::Done };
     let at = match at.map(|text| named(model, text, resolve::end)).transpose() {
         Ok(at) => at,
-        Err(way) => return way,
+        Err(refused) => return refused,
     };
     if acts::nothing_to_fork(model, branch) {
-        return Way::Done;
+        return Execution::Done;
     }
     let request = BranchRequest::Fork { branch, at, name, switch: true };
     send(model, Request::Branch(request), SessionPending::Fork(None), out);
-    Way::Done
+    Execution::Done
 }
 
-fn switch(model: &mut Model, text: &str, out: &mut Vec<Cmd>) -> Way {
-    let Some(session) = &model.session else { return Way::Done };
+fn switch(model: &mut Model, text: &str, out: &mut Vec<Cmd>) -> Execution {
+    let Some(session) = &model.session else { return Execution::Done };
     match resolve::branch(&session.branches, text).map(|branch| branch.id) {
         Ok(id) => {
             branches::switch(model, id, out);
-            Way::Done
+            Execution::Done
         }
-        Err(failure) => Way::Refused(failure.to_string()),
+        Err(failure) => Execution::Refused(failure.to_string()),
     }
 }
 
-fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> Way {
+fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> Execution {
     let request = match command {
-        SessionCommand::List => return Way::Run(Action::Sessions),
+        SessionCommand::List => return Execution::Run(Action::Sessions),
         SessionCommand::New { title } => SessionRequest::New { title: title.join(" ") },
         SessionCommand::Switch { session } => {
             SessionRequest::Open { session: Some(session.clone()), branch: None, create: false }
         }
         SessionCommand::Search { words, limit: _ } => {
             screens::search::update::open(model, words.join(" "), out);
-            return Way::Done;
+            return Execution::Done;
         }
         SessionCommand::Delete { session, yes: false, .. } => {
-            return Way::Confirm(format!("Permanently delete the session {session} and all its messages?"));
+            return Execution::DeleteSession(session.clone());
         }
         SessionCommand::Delete { .. } | SessionCommand::Rename { .. } | SessionCommand::Retitle { .. } => {
-            return Way::Print;
+            return Execution::Print;
         }
     };
     let pending =
         if matches!(request, SessionRequest::New { .. }) { SessionPending::New } else { SessionPending::Open };
     send(model, Request::Session(request), pending, out);
-    Way::Done
+    Execution::Done
 }
 
-fn compress(model: &mut Model, wanted: &Compress, out: &mut Vec<Cmd>) -> Way {
+fn compress(model: &mut Model, wanted: &Compress, out: &mut Vec<Cmd>) -> Execution {
     if wanted.accept || wanted.dry_run || !wanted.keep.is_empty() {
-        return Way::Print;
+        return Execution::Print;
     }
     let kind = if wanted.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
     let by = if wanted.by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
     screens::summaries::update::compress(model, kind, wanted.up_to, by, out);
-    Way::Done
+    Execution::Done
 }

@@ -153,11 +153,11 @@ pub(crate) fn attached(model: &mut Model, name: &str, place: &str, text: Arc<str
         n => format!(" {n} possible secrets are masked."),
     };
     let text = format!("Attached the current text of {place}, {bytes} bytes; {key} shows it.{secret}");
-    model.status.say(if masked > 0 { Severity::Trouble } else { Severity::Notice }, text, model.now);
+    model.status.say(if masked > 0 { Severity::Warning } else { Severity::Notice }, text, model.now);
 }
 
 /// Reports that the text of a file or symbol could not be read.
 pub(crate) fn not_attached(model: &mut Model, failure: &Failure) {
     let text = format!("{} The message contains only its name.", failure.what);
-    model.status.say(Severity::Trouble, text, model.now);
+    model.status.say(Severity::Warning, text, model.now);
 }

@@ -88,7 +88,7 @@ fn save_failed(model: &mut Model, failure: &Failure) {
     model.composer.mark_unsaved();
     model.draft_save.due = Some(model.now + SAVE_DELAY_MS);
     if !model.engine.unwritable {
-        model.status.say(Severity::Trouble, failure.to_string(), model.now);
+        model.status.say(Severity::Warning, failure.to_string(), model.now);
     }
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn edited(model: &mut Model, result: Result<String, String>) {
     let text = match result {
         Ok(text) => text,
-        Err(why) => return model.status.say(Severity::Trouble, why, model.now),
+        Err(why) => return model.status.say(Severity::Warning, why, model.now),
     };
     if let Some(editor) = model.layers.top_mut::<Editor>() {
         let request = matches!(editor.what, Edited::Request { .. });

@@ -50,7 +50,7 @@ fn edit_text(model: &mut Model, id: NodeId, nodes: &[Arc<Node>]) {
         let text = node.content.plain_text();
         if Safe::hidden(&text) > 0 {
             let text = "The message contains invisible characters; they stay in the text.";
-            model.status.say(Severity::Trouble, text, model.now);
+            model.status.say(Severity::Warning, text, model.now);
         }
         model.composer.begin_edit(id, &text);
         model.layers.clear();

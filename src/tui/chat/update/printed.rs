@@ -1,16 +1,23 @@
-//! Commands that run in the command line's own code: starting one, and showing its output.
+//! Commands that run in the command line's own code: starting one, and showing its output; and why a line was refused.
 //! Not for: choosing these commands (`commands`).
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
 use crate::config::commands::command::{Command, Format};
-use crate::config::commands::read::{self, Typed, slashed};
+use crate::config::commands::read::{self, Typed};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::effects::show_done;
 use crate::tui::update::prelude::*;
 
 /// How many characters of output still fit into a notice.
 const NOTICE: usize = 200;
+
+/// Reports why a line was refused, and the key that brings the line back.
+pub(crate) fn refuse(model: &mut Model, text: &str) {
+    let back = model.keys.key_of(Action::HistoryUp).unwrap_or_default();
+    let stop = if text.ends_with(['.', '?']) { "" } else { "." };
+    model.status.say(Severity::Warning, format!("{text}{stop} {back} restores the line."), model.now);
+}
 
 /// Runs a command with the command line's own code, on the current session and branch.
 pub(crate) fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec<Cmd>) {
@@ -56,7 +63,7 @@ fn shortened(id: &str) -> &str {
 /// Shows the output of a command: a short text as a notice, a longer text in a reader.
 pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
     let Printed { code, out, err } = printed;
-    let (out, err) = (slashed(out.trim_end()), slashed(err.trim_end()));
+    let (out, err) = (out.trim_end().to_owned(), err.trim_end().to_owned());
     if code == 0 {
         let whole = format!("{err}\n{out}").trim().to_owned();
         if whole.lines().count() > 1 || whole.chars().count() > NOTICE {
@@ -69,6 +76,6 @@ pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
         }
     } else {
         let text = if err.is_empty() { out } else { err };
-        model.status.say(Severity::Trouble, text.lines().collect::<Vec<_>>().join(" "), model.now);
+        model.status.say(Severity::Warning, text.lines().collect::<Vec<_>>().join(" "), model.now);
     }
 }

@@ -1,4 +1,4 @@
-//! Questions about trust in the folder, about imported instructions, and about a message that cannot be sent now.
+//! Questions about trust in the folder, about a deletion, about imported instructions, and about a message that cannot be sent now.
 //! Not for: the effect of a choice (`screens::question`).
 
 use crate::domain::base::{BranchId, Failure};
@@ -17,6 +17,13 @@ pub(crate) fn open<'a>(
 ) {
     let choices = choices.into_iter().map(|(key, text, act)| (key, text.to_owned(), act)).collect();
     model.layers.push(Question::new(title, words, choices));
+}
+
+/// Asks whether to run a line that deletes something, with `--yes`.
+pub(crate) fn deletion(model: &mut Model, title: &str, line: &str) {
+    let delete = Act::Command(format!("{line} --yes"));
+    let choices = [('n', "no, keep it", Act::Close), ('y', "yes, delete it permanently", delete)];
+    open(model, title, vec!["You can't undo this.".to_owned()], choices);
 }
 
 /// Asks whether to trust the folder, or to stop trusting it.
@@ -93,7 +100,7 @@ pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &
         DraftKind::Edit(_) => None,
         DraftKind::Regenerate(_) | DraftKind::Continue(_) => {
             let text = format!("{} Try again when that answer is complete.", failure.what);
-            return model.status.say(Severity::Trouble, text, model.now);
+            return model.status.say(Severity::Warning, text, model.now);
         }
     };
     let words = vec![failure.what.clone(), "Your message is kept in the composer.".to_owned()];

@@ -73,7 +73,7 @@ pub(crate) fn claim_granted(model: &mut Model, branch: BranchId, result: Result<
 /// Holds the queue, because its first message was refused.
 fn hold(model: &mut Model, branch: BranchId, why: &Failure) {
     model.queue.hold(branch, why.what.trim_end_matches('.'));
-    model.status.say(Severity::Trouble, format!("Queued message not sent: {}", why.what), model.now);
+    model.status.say(Severity::Warning, format!("Queued message not sent: {}", why.what), model.now);
 }
 
 /// Moves the newest queued message back into the composer, before its text. Returns false if there is none.

@@ -10,9 +10,9 @@ use crate::tui::screens::tree::model::TreeScreen;
 use crate::tui::update::prelude::*;
 
 /// Toggles the star of the selected message.
-pub(crate) fn favourite(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn favorite(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(node) = wanted(model) {
-        put(model, node, TagAct::Favourite(None), out);
+        put(model, node, TagAct::Favorite(None), out);
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn list(model: &mut Model) {
         .into_iter()
         .map(|(slot, tag)| {
             let head = session.tree.head(slot);
-            let star = if tag.favourite { "* " } else { "" };
+            let star = if tag.favorite { "* " } else { "" };
             let branch = session.holding(head.id).and_then(|id| session.find(id));
             let branch = branch.map_or_else(String::new, |branch| format!(" · {}", branch.name));
             Entry {

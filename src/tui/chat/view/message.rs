@@ -78,7 +78,7 @@ impl BlockBuilder<'_> {
         } else {
             block.own(vec![self.header(at, slot, head, mark)]);
             block.body(self.body(head, cache));
-            block.own(self.foot(at, head));
+            block.own(self.footer(at, head));
         }
         let next = self.model.conversation.path.get(at + 1).map(|slot| self.session.tree.head(*slot).role);
         if next != Some(Role::Tool) {
@@ -293,7 +293,7 @@ impl BlockBuilder<'_> {
         line
     }
 
-    fn foot(&self, at: usize, head: &NodeHead) -> Vec<Line> {
+    fn footer(&self, at: usize, head: &NodeHead) -> Vec<Line> {
         let mut rows = Vec::new();
         if head.role == Role::User
             && let Some(run) = self.session.run_of_user(head.id)

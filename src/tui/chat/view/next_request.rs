@@ -308,7 +308,7 @@ impl Unmet {
 /// The inactive marks, if the panel that names them is not shown: `1 mark inactive: its message is not on this branch`.
 fn inactive(view: &ViewContext<'_>) -> Option<String> {
     let plan = view.model.shown_plan().filter(|_| !view.model.context_in_view())?;
-    let warning = plan.warnings.iter().find(|warning| matches!(warning, Warning::MarksAsleep { .. }))?;
+    let warning = plan.warnings.iter().find(|warning| matches!(warning, Warning::MarksInactive { .. }))?;
     Some(warning.sentence().trim_end_matches('.').to_owned())
 }
 

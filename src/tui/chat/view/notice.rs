@@ -33,7 +33,7 @@ fn lines(view: &ViewContext<'_>, width: u16, most: u16) -> Vec<Line> {
     let Some(shown) = view.model.status.shown().filter(|_| most > 0) else { return Vec::new() };
     let (ink, sign) = match shown.severity {
         Severity::Notice => (Ink::Accent, view.theme.glyphs.dot),
-        Severity::Trouble => (Ink::Warn, "!"),
+        Severity::Warning => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
     let mut rows = wrapped(view.model, width);

@@ -18,7 +18,7 @@ impl Screen for ApprovalScreen {
         false
     }
 
-    fn foot(&self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<u16> {
+    fn footer(&self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<u16> {
         Some(view::height(view, self, cache, area))
     }
 

@@ -14,7 +14,7 @@ pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if words.is_empty() {
         let text = "/aside needs a question: /aside What does that word mean?";
-        return model.status.say(Severity::Trouble, text, model.now);
+        return model.status.say(Severity::Warning, text, model.now);
     }
     leave(model, out);
     let ticket = send(model, TurnRequest::Aside { branch, text: words.into() }, Pending::Aside, out);
@@ -78,6 +78,6 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     } else {
         let text =
             format!("The answer is still arriving: wait for it, or close it with {}.", model.keys.key(Action::Leave));
-        model.status.say(Severity::Trouble, text, model.now);
+        model.status.say(Severity::Warning, text, model.now);
     }
 }

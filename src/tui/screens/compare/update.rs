@@ -80,7 +80,7 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
             format!("{} branches begin with {words:?}: {}. Type more of the name.", several.len(), names.join(", "))
         }
     };
-    model.status.say(Severity::Trouble, refusal, model.now);
+    model.status.say(Severity::Warning, refusal, model.now);
 }
 
 pub(crate) fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {

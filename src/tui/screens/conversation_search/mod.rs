@@ -18,7 +18,7 @@ impl Screen for ConversationSearchScreen {
         false
     }
 
-    fn foot(&self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect) -> Option<u16> {
+    fn footer(&self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect) -> Option<u16> {
         // The height of the composer, which the line replaces.
         Some(layout::composer_height(view.model, area))
     }

@@ -187,7 +187,7 @@ fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out:
     };
     if let Some(fault) = fault {
         let Some(editor) = model.layers.all_mut::<Editor>().find(|editor| is_it(editor)) else {
-            return model.status.say(Severity::Trouble, fault.words, model.now);
+            return model.status.say(Severity::Warning, fault.words, model.now);
         };
         if let Some((line, column)) = fault.place {
             editor.go_to(line, column);

@@ -190,10 +190,10 @@ fn item(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     below.truncate(usize::from(area.height) / 3);
     paint::lines(view.theme, &head, area, buf);
     let used = u16::try_from(head.len()).unwrap_or(area.height).min(area.height);
-    let foot = u16::try_from(below.len()).unwrap_or(0);
-    let room = Rect { y: area.y + used, height: area.height.saturating_sub(used + foot), ..area };
+    let footer = u16::try_from(below.len()).unwrap_or(0);
+    let room = Rect { y: area.y + used, height: area.height.saturating_sub(used + footer), ..area };
     let rows = body(screen, item, width.saturating_sub(1).max(1));
-    paint::lines(view.theme, &below, Rect { y: room.bottom(), height: foot, ..area }, buf);
+    paint::lines(view.theme, &below, Rect { y: room.bottom(), height: footer, ..area }, buf);
     view.scrolled(&rows, screen.scroll.top, room, buf)
 }
 

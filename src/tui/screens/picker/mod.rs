@@ -61,7 +61,20 @@ impl Screen for Picker {
             (Kind::Sessions, ListEdit::New) => Outcome::Then(|model, _| update::new_session(model)),
             (Kind::Sessions, ListEdit::Rename) => Outcome::Then(|model, _| update::rename_session(model)),
             (Kind::Sessions, ListEdit::Delete) => Outcome::Then(|model, _| update::ask_to_delete(model)),
-            _ => Outcome::Pass,
+            (Kind::Rules, ListEdit::New | ListEdit::Rename)
+            | (
+                Kind::Models
+                | Kind::ReplayModels(_)
+                | Kind::RaceModels
+                | Kind::ReplayItems
+                | Kind::Labels
+                | Kind::Themes
+                | Kind::Palette
+                | Kind::Copies
+                | Kind::CompareWith
+                | Kind::Lanes,
+                ListEdit::New | ListEdit::Rename | ListEdit::Delete,
+            ) => Outcome::Pass,
         }
     }
 

@@ -179,7 +179,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     if others.iter().any(|other| model.live.contains_key(other)) {
         let key = model.keys.key(Action::Leave);
         let text = format!("Other answers are still arriving: wait for them, or keep all of them with {key}.");
-        return model.status.say(Severity::Trouble, text, model.now);
+        return model.status.say(Severity::Warning, text, model.now);
     }
     model.layers.pop();
     model.remember_place();
@@ -196,7 +196,7 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.live.contains_key(&branch) {
         let text =
             format!("The answer is still arriving: wait for it, or close it with {}.", model.keys.key(Action::Leave));
-        return model.status.say(Severity::Trouble, text, model.now);
+        return model.status.say(Severity::Warning, text, model.now);
     }
     screen.columns.remove(screen.cursor);
     screen.cursor = screen.cursor.min(screen.columns.len().saturating_sub(1));

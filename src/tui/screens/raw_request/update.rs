@@ -157,7 +157,7 @@ pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
         Err(BodyFault { line, column, what }) => {
             editor.go_to(line, column);
             let text = format!("Line {line}, column {column}: {what}. Nothing was sent; your text is kept.");
-            model.status.say(Severity::Trouble, text, model.now);
+            model.status.say(Severity::Warning, text, model.now);
         }
     }
 }

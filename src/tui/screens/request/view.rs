@@ -57,8 +57,8 @@ pub(crate) fn draw(
     if inside.is_empty() {
         return (0, 0);
     }
-    let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
-    paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
+    let footer = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
+    paint::line(view.theme, &hints(view, overlay, usize::from(footer.width)), footer, buf);
     let inside = notice::above(view, inside);
     head(view, overlay, inside, buf);
     let (list, pane) = split(overlay, inside);

@@ -237,6 +237,12 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
+/// Whether a draft waits on the branch or is being written.
+pub(crate) fn has_draft(model: &Model) -> bool {
+    let drafts = &model.drafts;
+    model.branch().is_some_and(|on| drafts.waiting.contains_key(&on.id) || drafts.making.contains_key(&on.id))
+}
+
 /// Opens the list of summaries.
 pub(crate) fn open_list(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };

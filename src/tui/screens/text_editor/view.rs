@@ -18,10 +18,10 @@ pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mu
     let fault =
         editor.fault.as_ref().map(|words| TextRows::plain(words, usize::from(inside.width).max(1), Ink::Danger));
     let rows = fault.unwrap_or_default();
-    let foot = u16::try_from(rows.len()).unwrap_or(0).min(inside.height / 2);
-    let below = Rect { y: inside.bottom() - foot, height: foot, ..inside };
+    let footer = u16::try_from(rows.len()).unwrap_or(0).min(inside.height / 2);
+    let below = Rect { y: inside.bottom() - footer, height: footer, ..inside };
     paint::lines(view.theme, &rows, below, buf);
-    let inside = Rect { height: inside.height - foot, ..inside };
+    let inside = Rect { height: inside.height - footer, ..inside };
     if !inside.is_empty() {
         editor.area.render(inside, buf);
     }

@@ -74,7 +74,7 @@ fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
         (fold, "fold"),
         (key(Action::Filter, When::Panel), "filter"),
         (key(Action::Label, When::Tree), "name"),
-        (key(Action::Favourite, When::Tree), "star"),
+        (key(Action::Favorite, When::Tree), "star"),
         (key(Action::Leave, When::Tree), "close"),
         (key(Action::Fork, When::Panel), "fork"),
     ];
@@ -134,10 +134,10 @@ fn one(
         label.push(Ink::Pinned, &format!("{} ", glyphs.pin));
     }
     let tags = tags(session, row, hit);
-    let star = Tag { favourite: tags.iter().any(|tag| tag.favourite), ..Tag::new(Hash::default()) };
+    let star = Tag { favorite: tags.iter().any(|tag| tag.favorite), ..Tag::new(Hash::default()) };
     paint::tag(view.theme, &mut label, &star);
     for tag in tags {
-        paint::tag(view.theme, &mut label, &Tag { favourite: false, ..tag.clone() });
+        paint::tag(view.theme, &mut label, &Tag { favorite: false, ..tag.clone() });
     }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2).max(4);
     let head = session.tree.head(hit.unwrap_or_else(|| title_slot(&session.tree, row)));

@@ -9,8 +9,8 @@ use pleach::config::commands::Printed;
 use pleach::domain::conversation::{MarkKind, Overrides};
 use pleach::domain::planning::Mode;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, Event, ItemName, ProgramAnswer, ProgramEvent, ProgramRequest, Request, SessionEvent,
-    SessionRequest, SummaryAct, SummaryAnswer, TaskAct, TurnRequest,
+    Act, Answer, BranchRequest, Event, ItemName, ProgramAnswer, ProgramEvent, ProgramRequest, Request, SessionAnswer,
+    SessionEvent, SessionRequest, SummaryAct, SummaryAnswer, TaskAct, TurnRequest,
 };
 use pleach::tui::msg::{Done, Input, Msg};
 use pleach::tui::screens::request::model::RequestScreen;
@@ -240,6 +240,31 @@ fn command_output_is_shown() {
     assert_eq!(stage.kept.len(), 1, "it asks first");
     stage.press("y");
     assert_eq!(stage.kept[1], "run /message remove 2 --yes");
+}
+
+/// What these commands print, the command line prints too.
+#[test]
+fn commands_without_a_value_print_as_on_the_command_line() {
+    let mut stage = fixture::opened();
+    stage.type_text("/layout").press("enter").type_text("/summary draft").press("enter");
+    assert_eq!(stage.kept, ["run /layout", "run /summary draft"]);
+    stage.type_text("/compaction draft").press("enter");
+    assert!(stage.screen(160, 35).contains("compaction is now summaries. The earlier name still works."));
+}
+
+#[test]
+fn deleting_a_session_by_name_asks_only_if_it_exists() {
+    let listed = |r: &Request| matches!(r, Request::Session(SessionRequest::List));
+    let mut stage = fixture::opened();
+    stage.type_text("/session delete 99").press("enter");
+    stage.reply(listed, SessionAnswer::Sessions(vec![fixture::card("old")]));
+    assert!(stage.model.layers.is_empty() && stage.screen(120, 30).contains("There is no session \"99\"."));
+    stage.type_text("/session delete old").press("enter");
+    stage.reply(listed, SessionAnswer::Sessions(vec![fixture::card("old")]));
+    assert!(stage.screen(120, 30).contains("Permanently delete the session \"old\" and all its messages?"));
+    assert_eq!(stage.kept, Vec::<String>::new());
+    stage.press("y");
+    assert_eq!(stage.kept, ["run /session delete old --yes"]);
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn a_notice_moves_no_row_of_the_conversation() {
     for keys in ["f7 esc", "pageup", "pageup pagedown"] {
         stage.press(keys);
         let before = upper_rows(&mut stage);
-        stage.model.status.say(Severity::Trouble, "A notice of several rows. ".repeat(12), stage.model.now);
+        stage.model.status.say(Severity::Warning, "A notice of several rows. ".repeat(12), stage.model.now);
         assert!(stage.screen(100, 30).contains("A notice of several rows."));
         assert_eq!(upper_rows(&mut stage), before, "{keys}: the notice opens");
         stage.press("esc");
@@ -143,7 +143,7 @@ fn a_notice_moves_no_row_of_the_conversation() {
     }
     stage.press("pagedown pagedown pagedown");
     assert!(stage.screen(100, 30).contains("line 90"));
-    stage.model.status.say(Severity::Trouble, "A notice of several rows. ".repeat(12), stage.model.now);
+    stage.model.status.say(Severity::Warning, "A notice of several rows. ".repeat(12), stage.model.now);
     assert!(!stage.screen(100, 30).contains("line 90"), "the notice covers the end");
     stage.press("pagedown");
     assert!(stage.screen(100, 30).contains("line 90"), "the next page is above the notice");

@@ -164,7 +164,7 @@ fn skill_is_attached_to_the_message() {
 #[test]
 fn module_summary_in_progress_is_shown_and_stopped() {
     let mut stage = fixture::opened();
-    stage.type_text("/capsule ./src/engine/ by model").press("enter");
+    stage.type_text("/module-summary ./src/engine/ by model").press("enter");
     let going = |files, tokens| {
         Event::Summary(SummaryEvent::ModuleProgress {
             branch: MAIN,
@@ -197,7 +197,7 @@ fn module_summary_in_progress_is_shown_and_stopped() {
     assert!(screen.contains(kept) && !screen.contains("src/engine"), "{screen}");
     assert_eq!(stage.model.status.shown().unwrap().severity, Severity::Notice, "a person stopped it");
     // On its own screen the progress is shown above the text, and the first Esc stops it there too.
-    stage.type_text("/capsule src/store by model").press("enter");
+    stage.type_text("/module-summary src/store by model").press("enter");
     stage.type_text("/modules").press("enter");
     fill(&mut stage, EditableKind::Modules, Vec::new());
     assert!(stage.screen(120, 30).contains("summarizing src/store"));
@@ -211,7 +211,7 @@ fn module_summary_in_progress_is_shown_and_stopped() {
 #[allow(clippy::too_many_lines, reason = "one journey")]
 fn module_is_summarized_compared_and_summarized_again() {
     let mut stage = fixture::opened();
-    stage.type_text("/capsule src/engine").press("enter");
+    stage.type_text("/module-summary src/engine").press("enter");
     let make = |by| {
         Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Make {
             branch: MAIN,
@@ -220,7 +220,7 @@ fn module_is_summarized_compared_and_summarized_again() {
         })))
     };
     assert_eq!(*asked(&stage), make(SummaryAuthor::Extractive));
-    stage.type_text("/capsule src/engine by model").press("enter");
+    stage.type_text("/module-summary src/engine by model").press("enter");
     assert_eq!(*asked(&stage), make(SummaryAuthor::Model));
     for by in [SummaryAuthor::Extractive, SummaryAuthor::Model] {
         stage.reply(|r| *r == make(by), Answer::Done("Summed up src/engine from 61 files.".into()));

@@ -253,11 +253,11 @@ fn a_row_after_which_nothing_fits_has_one_sentence() {
 fn the_footer_names_only_keys_that_act_on_the_row() {
     let mut stage = fixture::opened();
     stage.press("ctrl-o");
-    let foot = |stage: &mut Stage| stage.screen(120, 35).lines().last().unwrap().to_owned();
-    let text = foot(&mut stage);
+    let footer = |stage: &mut Stage| stage.screen(120, 35).lines().last().unwrap().to_owned();
+    let text = footer(&mut stage);
     assert!(text.contains("filter") && !text.contains("pin") && !text.contains("leave out"), "{text}");
     stage.press("j j");
-    let text = foot(&mut stage);
+    let text = footer(&mut stage);
     assert!(text.contains("p pin") && text.contains("x leave out"), "{text}");
 }
 

@@ -11,10 +11,10 @@ use pleach::tui::model::focus::Focus;
 
 fn tags(all: &[(usize, &str, bool)]) -> Event {
     let nodes = fixture::story();
-    let tag = |(at, label, favourite): &(usize, &str, bool)| Tag {
+    let tag = |(at, label, favorite): &(usize, &str, bool)| Tag {
         node: nodes[*at].head.key,
         label: (*label).to_owned(),
-        favourite: *favourite,
+        favorite: *favorite,
     };
     Event::Session(SessionEvent::Tags { session: SESSION, tags: all.iter().map(tag).collect() })
 }
@@ -36,7 +36,7 @@ fn messages_are_named_and_tagged_from_three_places() {
     let mut stage = fixture::opened();
     stage.model.focus = Focus::Conversation;
     stage.press("g *");
-    assert_eq!(asked_tag(&stage), (ItemName::Message(node_id(1)), TagAct::Favourite(None)));
+    assert_eq!(asked_tag(&stage), (ItemName::Message(node_id(1)), TagAct::Favorite(None)));
     stage.press("L").type_text("the bug").press("enter");
     assert_eq!(asked_tag(&stage), (ItemName::Message(node_id(1)), TagAct::Label("the bug".into())));
     stage.event(tags(&[(0, "the bug", false)])).press("L");
