@@ -298,11 +298,11 @@ fn the_pane_says_what_changes_a_row_of_the_program() {
     let mut plan = plan();
     plan.id = Hash::of(b"another plan");
     let asks = Reason::StateRequested { older: false, has_state: None, optional: Some(true) };
-    let mut state = fixture::row(b"state", Section::State, 58, "state v1", Reason::CurrentState);
-    state.kind = RowKind::State;
+    let mut block = fixture::row(b"state", Section::State, 58, "state v1", Reason::CurrentState);
+    block.kind = RowKind::State;
     let asked = fixture::row(b"asks", Section::Guidelines, 49, "request for a state block", asks);
     let question = plan.rows.iter().position(|row| row.section() == Some(Section::UserMessage)).unwrap();
-    plan.rows.splice(question..question, [asked, state]);
+    plan.rows.splice(question..question, [asked, block]);
     let mut stage = fixture::opened();
     let generation = stage.model.plan.generation;
     stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(plan) });
