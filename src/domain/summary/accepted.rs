@@ -276,6 +276,11 @@ impl SummaryPosition {
     }
 }
 
+/// Returns consecutive turns in words: `turn 3`, or `turns 3–7`.
+pub fn turns_in_words((first, last): (u32, u32)) -> String {
+    if first == last { format!("turn {first}") } else { format!("turns {first}–{last}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,8 +2,7 @@
 //! settings of automatic summaries.
 //! Not for: accepted summaries (`accepted`) or making drafts (`context::summary`).
 
-use super::accepted::{KeptSentence, Summary, SummaryState};
-use super::turns_in_words;
+use super::accepted::{KeptSentence, Summary, SummaryState, turns_in_words};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};

@@ -312,7 +312,7 @@ fn the_pane_says_what_changes_a_row_of_the_program() {
         ("request for a state block", "state_block = \"auto\" in the settings asks once turns are left out"),
         ("request for a state block", "state_block is optional, so every request asks."),
         ("state v1", "`/state edit TEXT` changes it."),
-        ("type here", "Edit or clear it in the composer."),
+        ("type here", "Change its text instead."),
     ] {
         let found = (0..40).any(|_| {
             let selected = overlay(&stage).selected().is_some_and(|(row, _)| row.title.contains(title));
