@@ -153,6 +153,9 @@ fn every_row_of_the_plan_is_known_by_its_id() {
         assert!(row["kind"] != "search" || history.starts_with("search of "), "{row}: {history}");
         let wanted = match (row["kind"].as_str().unwrap(), row["section"].as_str().unwrap_or_default()) {
             ("text", "personality") => "This row is the personality; marks have no effect on it. `pleach personality",
+            ("text", _) if row["reason"] == "state_requested" => {
+                "This row is the request for a state block; marks have no effect on it. state_block ="
+            }
             ("text", _) => "This row is a text of the settings; marks have no effect on it. `pleach config path`",
             ("state", _) => "This row is the state block; marks have no effect on it. `pleach state edit TEXT`",
             ("rules", _) => "Pins and leases do not apply to rules",
