@@ -120,7 +120,7 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
             queue.push((now, Reverse(at)));
             continue;
         }
-        if chosen.iter().any(|other| *other == at || is_redundant(&units, (*other, at))) {
+        if costs[at] > room || chosen.iter().any(|other| *other == at || is_redundant(&units, (*other, at))) {
             continue;
         }
         // The last sentence of those that are alike goes first: it says what holds now.
