@@ -377,7 +377,7 @@ fn times(source: &Path, count: &dyn Fn(&str) -> u32) {
     println!("start from the kept file: {:.2?}, {} files", begun.elapsed(), loaded.files().count());
     questions(&index, &root, count);
     let begun = Instant::now();
-    let map = map::scaffold(&index, &Disk::new(&root), count, 200, 6);
+    let map = map::build(&index, &Disk::new(&root), count, 200, 6);
     println!("map: {:.2?}, {} tokens", begun.elapsed(), map.tokens);
     std::fs::remove_dir_all(scratch).unwrap();
 }
@@ -392,7 +392,7 @@ fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &
     renew(index, root, bounds, &stop, &mut |_| (), &mut |_| ()).unwrap();
     let mut steps: [Vec<Duration>; 5] = Default::default();
     for round in 0..15 {
-        let changed = [text, format!("\n// glance {round}\n").as_bytes()].concat();
+        let changed = [text, format!("\n// recheck {round}\n").as_bytes()].concat();
         std::fs::write(victim, changed).unwrap();
         // A more recent change time would not be trusted, and the file would be read again.
         std::thread::sleep(Duration::from_millis(60));
@@ -403,7 +403,7 @@ fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &
             steps[at].push(now - last);
             last = now;
         };
-        let Some(mut found) = Round::glance(index, root, &folders, false) else {
+        let Some(mut found) = Round::recheck(index, root, &folders, false) else {
             folders = look(index);
             continue;
         };
@@ -412,7 +412,7 @@ fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &
         lap(1);
         let done = found.take_in(index, (root, bounds, &stop), &mut |_| (), &mut |_| ()).unwrap();
         assert_eq!(done.read, 1);
-        index.tidy();
+        index.compact_if_sparse();
         lap(2);
         let graph = index.rebuilt_graph().unwrap();
         lap(3);

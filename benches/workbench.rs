@@ -153,7 +153,7 @@ impl Bench {
 
     /// The next request's plan arrives.
     fn plan(&mut self, plan: ContextPlan) {
-        self.model.plan.hurry(self.model.now);
+        self.model.plan.schedule_now(self.model.now);
         self.msg(Msg::Tick(self.model.now));
         let planned = Planned::Plan {
             code_set: None,

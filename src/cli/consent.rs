@@ -142,7 +142,7 @@ fn effects(pending: &PendingApproval) -> Vec<String> {
             lines.extend(folded(&call).iter().map(Row::to_text));
             lines.extend(length(&call).map(|length| format!("End of the text: {length}.")));
         }
-        ToolEffect::Look { what } => lines.extend(folded(what).iter().map(Row::to_text)),
+        ToolEffect::Read { what } => lines.extend(folded(what).iter().map(Row::to_text)),
     }
     lines
 }

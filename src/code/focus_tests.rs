@@ -359,7 +359,7 @@ fn thin_touchpoints_show_named_symbols() {
 }
 
 #[test]
-fn glance_sees_changes_and_asks_for_a_survey_when_needed() {
+fn recheck_sees_changes_and_asks_for_a_survey_when_needed() {
     let (folder, mut index) = workspace();
     let (root, bounds, stop) = (folder.path(), Bounds::default(), AtomicBool::new(false));
     let age = |name: &str| {
@@ -375,10 +375,10 @@ fn glance_sees_changes_and_asks_for_a_survey_when_needed() {
     }
     renew(&mut index, root, &bounds, &stop, &mut |_| (), &mut |_| ()).unwrap();
     let folders = Round::survey(&index, root, &bounds, &stop).unwrap().folders().unwrap();
-    let glance = |index: &Index| Round::glance(index, root, &folders, false);
-    assert!(glance(&index).unwrap().is_empty());
+    let recheck = |index: &Index| Round::recheck(index, root, &folders, false);
+    assert!(recheck(&index).unwrap().is_empty());
     std::fs::write(root.join("src/disk.rs"), "pub fn quite_new() {}\n").unwrap();
-    let mut round = glance(&index).unwrap();
+    let mut round = recheck(&index).unwrap();
     assert!(!round.is_empty());
     round.read_ahead(root, &bounds, &stop);
     let done = round.take_in(&mut index, (root, &bounds, &stop), &mut |_| (), &mut |_| ()).unwrap();
@@ -389,13 +389,13 @@ fn glance_sees_changes_and_asks_for_a_survey_when_needed() {
     let alive = |name: &str| index.defined(name).iter().any(|id| index.symbol(*id).is_some());
     assert!(alive("quite_new") && !alive("sync_all"));
     std::fs::write(root.join("src/another.rs"), "fn a() {}\n").unwrap();
-    assert!(glance(&index).is_none(), "a new name in a folder needs a survey");
+    assert!(recheck(&index).is_none(), "a new name in a folder needs a survey");
     std::fs::remove_file(root.join("src/disk.rs")).unwrap();
-    assert!(glance(&index).is_none());
+    assert!(recheck(&index).is_none());
     assert!(holds_code(root, 5) && !holds_code(root, 6));
 }
 
-/// A folder without code files is watched like any other: the next glance notices a first file in it, or in a new
+/// A folder without code files is watched like any other: the next recheck notices a first file in it, or in a new
 /// folder inside it.
 #[test]
 fn glance_sees_first_file_of_a_folder() {
@@ -415,7 +415,7 @@ fn glance_sees_first_file_of_a_folder() {
     renew(&mut index, root, &bounds, &stop, &mut |_| (), &mut |_| ()).unwrap();
     let survey = |index: &Index| Round::survey(index, root, &bounds, &stop).unwrap();
     let folders = survey(&index).folders().unwrap();
-    let quiet = |folders: &Folders| Round::glance(&index, root, folders, false).is_some_and(|round| round.is_empty());
+    let quiet = |folders: &Folders| Round::recheck(&index, root, folders, false).is_some_and(|round| round.is_empty());
     assert!(quiet(&folders));
     std::fs::write(root.join("left/out/never.rs"), "fn never() {}\n").unwrap();
     assert!(quiet(&folders), "ignored folders are not watched");

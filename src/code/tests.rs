@@ -151,10 +151,10 @@ fn map_keeps_its_budget_and_names_central_symbols() {
     let mut index = Index::default();
     update(&mut index, folder.path(), None);
     for budget in [0, 3, 10, 30, 200] {
-        let map = map::scaffold(&index, &Disk(folder.path().to_path_buf()), &count, budget, 3);
+        let map = map::build(&index, &Disk(folder.path().to_path_buf()), &count, budget, 3);
         assert!(map.tokens <= budget && count(&map.text) == map.tokens, "{map:?}");
     }
-    let map = map::scaffold(&index, &Disk(folder.path().to_path_buf()), &count, 200, 3);
+    let map = map::build(&index, &Disk(folder.path().to_path_buf()), &count, 200, 3);
     assert!(map.text.contains("retry.rs") && map.text.contains("models.py"), "{}", map.text);
     assert!(map.anchors.iter().any(|anchor| anchor.symbol.ends_with("retry_request") && anchor.doc == "Tries again."));
 }

@@ -153,7 +153,7 @@ fn the_map_and_uses_are_those_of_the_code() {
     let (folder, index) = indexed(&[CODE, TEXT].concat());
     let (_only, code) = indexed(CODE);
     assert_eq!(index.graph().edges(), code.graph().edges());
-    let drawn = |index: &Index| map::scaffold(index, &Disk(folder.path().to_path_buf()), &count, 200, 6);
+    let drawn = |index: &Index| map::build(index, &Disk(folder.path().to_path_buf()), &count, 200, 6);
     assert_eq!(drawn(&index), drawn(&code));
 }
 

@@ -60,7 +60,7 @@ pub enum ConfigError {
     },
     /// A value from the environment or the command line is wrong.
     #[error("{name} is {value:?}: {what}.")]
-    Given {
+    InvalidValue {
         /// The variable or flag.
         name: String,
         value: String,
@@ -96,7 +96,7 @@ impl ConfigError {
     /// Returns a hint for the user, or an empty text.
     pub fn hint(&self) -> String {
         match self {
-            Self::Faulty { nearest: Some(near), .. } | Self::Given { nearest: Some(near), .. } => {
+            Self::Faulty { nearest: Some(near), .. } | Self::InvalidValue { nearest: Some(near), .. } => {
                 format!("Did you mean `{near}`?")
             }
             Self::Faulty { .. } => "`pleach config check` checks the files again.".into(),
@@ -105,7 +105,7 @@ impl ConfigError {
             }
             Self::NoHome(_) => "Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME, and XDG_STATE_HOME.".into(),
             Self::Unreadable { .. } | Self::Unwritable { .. } => "Check the file's owner and permissions.".into(),
-            Self::Given { .. } => String::new(),
+            Self::InvalidValue { .. } => String::new(),
         }
     }
 

@@ -333,7 +333,7 @@ fn apply_env(
         }
     }
     if let Some(value) = env.get("PLEACH_MODE") {
-        settings.mode = Mode::from_name(&value).ok_or_else(|| ConfigError::Given {
+        settings.mode = Mode::from_name(&value).ok_or_else(|| ConfigError::InvalidValue {
             name: "PLEACH_MODE".into(),
             nearest: nearest(&value, Mode::ALL.map(Mode::title)).map(|near| near.to_lowercase()),
             value,
@@ -352,7 +352,7 @@ fn apply_env(
     }
     if let Some(address) = env.get("OPENAI_BASE_URL") {
         let Some(host) = host(&address) else {
-            return Err(ConfigError::Given {
+            return Err(ConfigError::InvalidValue {
                 name: "OPENAI_BASE_URL".into(),
                 value: address::without_secrets(&address),
                 what: "must be an address like https://host/v1".into(),
@@ -382,7 +382,7 @@ fn check_given(
     sources: &Sources,
 ) -> Result<(), ConfigError> {
     let given = |name: &str, value: &str, (what, nearest)| {
-        Err(ConfigError::Given { name: name.into(), value: value.into(), what, nearest })
+        Err(ConfigError::InvalidValue { name: name.into(), value: value.into(), what, nearest })
     };
     let profiles = &settings.profiles;
     if !settings.profile.is_empty() && !profiles.contains_key(&settings.profile) {

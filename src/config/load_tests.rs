@@ -189,7 +189,7 @@ fn given_values_are_checked_too() {
     let home = Home::new();
     for (name, value) in [("PLEACH_MODE", "heavvy"), ("PLEACH_PROFILE", "ollma"), ("OPENAI_BASE_URL", "localhost:80")] {
         let error = home.load(&[(name, value)]).unwrap_err();
-        assert!(matches!(&error, ConfigError::Given { name: found, .. } if found == name), "{error}");
+        assert!(matches!(&error, ConfigError::InvalidValue { name: found, .. } if found == name), "{error}");
     }
     let mut sources = home.sources(&[]);
     sources.overrides.policy = Some("windw".into());

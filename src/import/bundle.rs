@@ -4,7 +4,7 @@
 
 use super::json::{self, Object};
 use super::lines::Stream;
-use super::split::{Element, Kept};
+use super::split::{Element, KeptPart};
 use crate::domain::base::record_chain::{CHAIN_FIELDS, ChainFault, ChainReader, heading};
 use crate::domain::call::bundle::{KEY_FIELD, RecordKind};
 use serde::de::IgnoredAny;
@@ -39,8 +39,8 @@ impl Stream {
         let bundle = self.bundle.as_mut()?;
         bundle.ended |= kind == Some(RecordKind::End);
         let fault = match element.kept {
-            Kept::Whole => bundle.chain.check(&[line, b"\n"].concat()).err(),
-            Kept::Part | Kept::Nothing => {
+            KeptPart::Whole => bundle.chain.check(&[line, b"\n"].concat()).err(),
+            KeptPart::Part | KeptPart::Nothing => {
                 bundle.chain.pass(line);
                 None
             }

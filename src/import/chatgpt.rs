@@ -7,7 +7,7 @@ use super::lines::{MAX_MESSAGES, too_large, trimmed};
 use super::message::{self, Draft, Parent};
 use super::notes::Notes;
 use super::source::Source;
-use super::split::{self, Kept, Separator};
+use super::split::{self, KeptPart, Separator};
 use super::time;
 use super::tree_builder::{FilePosition, ShortId, short};
 use crate::domain::conversation::{Content, End, Part, Role};
@@ -103,7 +103,7 @@ impl Nodes {
         }
         let Some((key, value)) = entry(&text) else { return Ok(None) };
         let place = || format!("{prefix}node {key}");
-        if element.kept == Kept::Part {
+        if element.kept == KeptPart::Part {
             notes.skip(place(), too_large(&element));
         }
         let value = serde_json::from_str(value).unwrap_or_else(|error| {

@@ -10,7 +10,7 @@ use super::outline::{Found, Outline};
 use super::reader::{Reader, Shape, drafted};
 use super::session_buffer::SessionBuffer;
 use super::source::Source;
-use super::split::{self, Element, Kept, Separator};
+use super::split::{self, Element, KeptPart, Separator};
 use super::survey;
 use super::telegram::{self, Chat};
 use super::tree_builder::{FilePosition, TreeBuilder};
@@ -67,7 +67,7 @@ impl Stream {
         }
         let after = self.source.place();
         let mut outline = Outline::default();
-        let (header, back) = if element.kept == Kept::Whole {
+        let (header, back) = if element.kept == KeptPart::Whole {
             outline.feed(&element.bytes);
             let Some(header) = header(outline.finish()) else { return Ok(Some(element)) };
             let memory = Source::new(Box::new(Cursor::new(std::mem::take(&mut element.bytes))))?;
@@ -112,7 +112,7 @@ impl Stream {
             nodes = Some(Nodes::of(&mut self.source, start, &session_buffer.tree_builder.prefix, &mut self.notes)?);
             session_buffer
         } else if self.reader.shape.account || telegram::is_chat(&object) {
-            let telegram::About { source, title, chat: read } = telegram::about(&mut object);
+            let telegram::ChatFacts { source, title, chat: read } = telegram::about(&mut object);
             chat = Some(read);
             let prefix = if self.reader.shape.account { format!("{place} ({title}), ") } else { prefix };
             let tree_builder = TreeBuilder::new(unit, &prefix, false);
@@ -276,7 +276,7 @@ impl SessionBuffer {
 /// Whether the element may be a conversation: it contains the name of such a field somewhere.
 fn may_be_one(element: &Element) -> bool {
     let has = |word: &str| memmem::find(&element.bytes, word.as_bytes()).is_some();
-    element.kept == Kept::Nothing || has("\"messages\"") || has("\"mapping\"")
+    element.kept == KeptPart::Nothing || has("\"messages\"") || has("\"mapping\"")
 }
 
 /// Returns the header of a conversation, or `None` if the value is not one.

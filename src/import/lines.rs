@@ -11,7 +11,7 @@ use super::reader::{Reader, Shape, bare, drafted, is_message};
 use super::session_buffer::SessionBuffer;
 use super::shorten::{MAX_VALUE_BYTES, Shortener};
 use super::source::Source;
-use super::split::{self, Element, Kept, Separator};
+use super::split::{self, Element, KeptPart, Separator};
 use super::survey::{self, Facts};
 use super::tree_builder::{FilePosition, TreeBuilder};
 use crate::domain::base::Failure;
@@ -195,9 +195,9 @@ impl Stream {
     /// Parses the JSON of an element. Reports what cannot be read, and returns `None` for it.
     pub(super) fn value(&mut self, element: &Element, place: &str) -> Option<Value> {
         match element.kept {
-            Kept::Whole => {}
-            Kept::Part => self.notes.skip(place, too_large(element)),
-            Kept::Nothing => {
+            KeptPart::Whole => {}
+            KeptPart::Part => self.notes.skip(place, too_large(element)),
+            KeptPart::Nothing => {
                 let why =
                     format!("it is {} bytes long and could not be shortened; no part of it was kept", element.size);
                 self.notes.skip(place, why);

@@ -31,12 +31,12 @@ pub(super) struct Element {
     /// The weight of these bytes in memory.
     pub(super) weight: u64,
     /// How much was kept.
-    pub(super) kept: Kept,
+    pub(super) kept: KeptPart,
 }
 
 /// The kept part of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kept {
+pub(super) enum KeptPart {
     Whole,
     /// A shortened form.
     Part,
@@ -82,16 +82,16 @@ pub(super) fn next(source: &mut Source, separator: Separator) -> io::Result<Opti
     }
     let whole = weight(&bytes);
     if short.is_none() && whole <= MAX_VALUE_WEIGHT {
-        return Ok(Some(Element { place, size, bytes, weight: whole, kept: Kept::Whole }));
+        return Ok(Some(Element { place, size, bytes, weight: whole, kept: KeptPart::Whole }));
     }
     let mut short = short.unwrap_or_default();
     short.feed(&bytes);
     drop(bytes);
     let (bytes, lost, dropped) = short.finish();
     let kept = match (lost, dropped) {
-        (true, _) => Kept::Nothing,
-        (false, 0) => Kept::Whole,
-        (false, _) => Kept::Part,
+        (true, _) => KeptPart::Nothing,
+        (false, 0) => KeptPart::Whole,
+        (false, _) => KeptPart::Part,
     };
     Ok(Some(Element { place, size, weight: weight(&bytes), bytes, kept }))
 }

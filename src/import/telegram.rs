@@ -40,7 +40,7 @@ pub(super) struct Chat {
 }
 
 /// The facts that a chat's fields state about it.
-pub(super) struct About {
+pub(super) struct ChatFacts {
     pub(super) source: String,
     pub(super) title: String,
     pub(super) chat: Chat,
@@ -63,7 +63,7 @@ pub(super) fn starts_like_chat(prefix: &[u8]) -> bool {
 }
 
 /// Removes the fields of a chat from an object and returns them.
-pub(super) fn about(object: &mut Object) -> About {
+pub(super) fn about(object: &mut Object) -> ChatFacts {
     let kind = json::text(object, "type").unwrap_or_default();
     let name = json::text(object, "name").map(|name| plain(&name)).filter(|name| !name.is_empty());
     let id = json::id(object, "id").unwrap_or_else(|| {
@@ -76,7 +76,7 @@ pub(super) fn about(object: &mut Object) -> About {
         _ => format!("Telegram chat {id}"),
     });
     let bot = (kind == "bot_chat").then(|| format!("user{id}"));
-    About { source: format!("{FORMAT}:chat:{id}"), title, chat: Chat { id, bot, ..Chat::default() } }
+    ChatFacts { source: format!("{FORMAT}:chat:{id}"), title, chat: Chat { id, bot, ..Chat::default() } }
 }
 
 impl Chat {

@@ -11,7 +11,7 @@ use super::search::{Hit, SearchOptions};
 use super::tuning::Tuning;
 use crate::domain::base::Hash;
 use crate::domain::call::{MissReason, ScoreParts};
-use crate::domain::planning::After;
+use crate::domain::planning::Preceding;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
@@ -49,7 +49,7 @@ pub struct Card {
     pub key: Hash,
     /// Byte ranges of its passages in the text.
     pub spans: Vec<Range<usize>>,
-    /// Its lines in each position, in the order of [`After::ALL`], with their tokens.
+    /// Its lines in each position, in the order of [`Preceding::ALL`], with their tokens.
     pub texts: [(String, u32); 3],
     /// Score of its best passage; for a message that is a card only with another, the other message's score.
     pub score: f32,
@@ -66,7 +66,7 @@ pub struct Card {
 
 impl Card {
     /// Returns its lines after other cards.
-    pub fn text(&self, after: After) -> &str {
+    pub fn text(&self, after: Preceding) -> &str {
         &self.texts[after as usize].0
     }
 }

@@ -4,7 +4,7 @@
 use super::compose::{Card, Composed, UnsentHit};
 use crate::domain::base::Hash;
 use crate::domain::call::{Evidence, Gate, MissReason, NearMiss, RetrievalSet};
-use crate::domain::planning::After;
+use crate::domain::planning::Preceding;
 use std::ops::Range;
 
 impl Card {
@@ -19,7 +19,7 @@ impl Composed {
     /// [`RetrievalSet::record_sent`]. `filters` is the digest of the limits of the search; `content` returns the
     /// content hash of a message.
     pub fn record(&self, gate: Gate, query: &str, filters: Hash, content: &dyn Fn(&Hash) -> Hash) -> RetrievalSet {
-        let tokens = |card: &Card| card.texts[After::Other as usize].1;
+        let tokens = |card: &Card| card.texts[Preceding::Other as usize].1;
         let item = |card: &Card| Evidence {
             key: card.key,
             content: content(&card.key),

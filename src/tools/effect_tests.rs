@@ -333,7 +333,7 @@ fn read_effects_name_the_target_of_a_link() {
     place.write("src/secret", "x");
     symlink("src/secret", place.path("harmless")).unwrap();
     let what = |path: &str| match place.effect("read_file", &json!({ "path": path })) {
-        Ok(ToolEffect::Look { what }) => what,
+        Ok(ToolEffect::Read { what }) => what,
         other => panic!("{other:?}"),
     };
     assert_eq!(

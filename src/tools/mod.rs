@@ -63,7 +63,7 @@ impl RunTools for Workspace {
             ToolEffect::Change(changes) if self.effects.is_some() => files::change::carry_out(self, changes, hunks),
             #[cfg(unix)]
             ToolEffect::Run(line) if self.effects.is_some() => command::run::carry_out(self, line, watch),
-            ToolEffect::Look { .. } => self.run_reader(name, args, &watch.file_visibility(), &|| watch.cancelled()),
+            ToolEffect::Read { .. } => self.run_reader(name, args, &watch.file_visibility(), &|| watch.cancelled()),
             ToolEffect::Change(_) | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => {
                 ToolOutcome::unchanged(failed(self.unknown(name)))
             }
@@ -132,7 +132,7 @@ impl Workspace {
                 let path = Args::parse(args)?.path()?;
                 // Resolve links first, so that no rule can be bypassed by another name.
                 let path = self.root.canonicalize(&path).unwrap_or(path);
-                Ok(ToolEffect::Look { what: path_text(&path) })
+                Ok(ToolEffect::Read { what: path_text(&path) })
             }
             "edit_file" if self.effects.is_some() => {
                 Ok(ToolEffect::Change(vec![files::edit::edit(self, &Args::parse(args)?)?]))

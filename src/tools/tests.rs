@@ -425,7 +425,7 @@ fn no_tool_shows_a_denied_file() {
     assert_eq!(place.space.files(99, &own).0, ["asked/b", "src/a.rs"]);
     let text = |path: &str| place.space.text(path, 99, &own);
     assert!(text("notes").unwrap_err().contains("A rule prevents reading notes") && text("asked/b").is_ok());
-    let answered = visibility.answered("read_file", &ToolEffect::Look { what: "asked/b".into() });
+    let answered = visibility.answered("read_file", &ToolEffect::Read { what: "asked/b".into() });
     let read = place.space.run_reader("read_file", r#"{"path": "sub/deep/b"}"#, &answered, &|| false).output;
     assert!(read.body.contains("hidden-text"), "the person approved this file");
     let none = call("run", json!({"line": "true"})).body;

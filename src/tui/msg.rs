@@ -81,7 +81,7 @@ pub enum ConfigMsg {
     /// A configuration file changed on disk.
     Changed,
     /// The configuration was read again, or why not.
-    Reloaded(Result<Box<Fresh>, String>),
+    Reloaded(Result<Box<ReloadedSettings>, String>),
     /// A choice was written into the person's file; the result describes where, or why not.
     Written(Result<String, String>),
 }
@@ -120,7 +120,7 @@ pub enum Done {
 
 /// The parts of a reloaded configuration that concern the screen.
 #[derive(Debug)]
-pub struct Fresh {
+pub struct ReloadedSettings {
     /// The key table.
     pub keys: Keymap,
     /// Settings of the screen.

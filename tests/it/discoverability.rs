@@ -8,7 +8,7 @@ use crate::screens::raw_request;
 use crate::support::bench::{Bench, Client, Model, message};
 use crate::support::binary::Home;
 use pleach::config::commands::read::read;
-use pleach::config::keys::keymap::When;
+use pleach::config::keys::keymap::KeyPlace;
 use pleach::config::keys::keymap::{Action, Chord, Keymap};
 use pleach::domain::base::BranchId;
 use pleach::domain::conversation::{Atom, Branch, MarkKind, Memory, MemoryKind, NodeHead, Overrides};
@@ -220,7 +220,7 @@ fn every_action_is_in_help_and_palette() {
 }
 
 /// Every chain of contexts in which a key is looked up, with its place.
-fn contexts() -> Vec<(String, &'static [When])> {
+fn contexts() -> Vec<(String, &'static [KeyPlace])> {
     let mut found = Vec::new();
     for (name, open) in SCREENS {
         let mut stage = fixture::opened();
@@ -249,7 +249,7 @@ fn keys_have_one_meaning_in_one_place() {
         for binding in keys.bindings().iter().filter(|binding| places.contains(&binding.when)) {
             acts.entry(binding.on.to_string()).or_default().insert(binding.run.name());
             bound.insert(format!("{:?}", binding.when));
-            let types = places.iter().any(|at| matches!(at, When::Composer | When::Picker | When::Editor));
+            let types = places.iter().any(|at| matches!(at, KeyPlace::Composer | KeyPlace::Picker | KeyPlace::Editor));
             assert!(
                 !types || binding.on.chords().next().is_none_or(|first| first.typed().is_none()),
                 "{name}: {} is typed there",
@@ -488,5 +488,5 @@ fn deleting_commands_ask_for_confirmation() {
         assert_eq!(count(), before, "{command:?} without an answer does nothing");
     }
     let chord: Chord = "alt-d".parse().unwrap();
-    assert_eq!(Keymap::built_in().find(chord, &[When::Picker]), Some(Action::Delete));
+    assert_eq!(Keymap::built_in().find(chord, &[KeyPlace::Picker]), Some(Action::Delete));
 }

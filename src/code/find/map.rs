@@ -100,8 +100,8 @@ impl Folder {
     }
 }
 
-/// Draws the map within `budget` tokens, and returns it with `anchors` central symbols.
-pub fn scaffold(
+/// Returns the map within `budget` tokens, with `anchors` central symbols.
+pub fn build(
     index: &Index,
     sources: &dyn Sources,
     count: &dyn Fn(&str) -> u32,

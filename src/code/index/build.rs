@@ -6,7 +6,7 @@ use super::records::Index;
 use crate::code::CodeError;
 use crate::code::parse::file::Reader;
 use crate::code::parse::language::{of_path, refine};
-use crate::code::parse::walk::{Bounds, Listing, Seen, list, refused, reliable_stamp, stamp};
+use crate::code::parse::walk::{Bounds, ListedFile, Listing, list, refused, reliable_stamp, stamp};
 use crate::code::symbol::lines;
 use crate::domain::base::Hash;
 use crate::domain::code::{Language, ParseOutcome};
@@ -55,7 +55,7 @@ enum Outcome {
 fn read_file(
     reader: &mut Reader,
     root: &Path,
-    seen: &Seen,
+    seen: &ListedFile,
     known: Option<Hash>,
     bounds: &Bounds,
     keep_going: &dyn Fn() -> bool,
@@ -83,12 +83,12 @@ fn read_file(
 }
 
 /// Returns whether a file whose name belongs to a language would be parsed.
-pub(crate) fn would_parse(root: &Path, seen: &Seen, bounds: &Bounds) -> bool {
+pub(crate) fn would_parse(root: &Path, seen: &ListedFile, bounds: &Bounds) -> bool {
     let text = || read_bounded(&root.join(&seen.path), bounds.largest).ok().flatten();
     seen.stamp.size <= bounds.largest && text().is_some_and(|text| refused(&seen.path, &text, bounds).is_none())
 }
 
-fn empty_record(seen: &Seen) -> Record {
+fn empty_record(seen: &ListedFile) -> Record {
     Record {
         path: seen.path.clone(),
         stamp: seen.stamp,
@@ -133,10 +133,10 @@ fn read_bounded(path: &Path, most: u64) -> std::io::Result<Option<Vec<u8>>> {
     Ok((text.len() as u64 <= most).then_some(text))
 }
 
-/// The work that a survey or glance found.
+/// The work that a survey or recheck found.
 #[derive(Default)]
 pub struct Round {
-    pending: Vec<(Seen, Option<Hash>)>,
+    pending: Vec<(ListedFile, Option<Hash>)>,
     removed: Vec<PathBuf>,
     files: usize,
     more: bool,
@@ -161,14 +161,14 @@ impl Round {
         Ok(Self { pending: changed(index, seen), removed, files, more, read: None, folders })
     }
 
-    /// Returns the folders seen by a survey, for the next [`Round::glance`]. `None` after a glance.
+    /// Returns the folders seen by a survey, for the next [`Round::recheck`]. `None` after a recheck.
     pub fn folders(&mut self) -> Option<Folders> {
         self.folders.take()
     }
 
     /// Compares only known files and folders, by size and time. Returns `None` if that is not enough because names in a
     /// folder, an ignore rule, or the existence of a file changed.
-    pub fn glance(index: &Index, root: &Path, folders: &Folders, more: bool) -> Option<Self> {
+    pub fn recheck(index: &Index, root: &Path, folders: &Folders, more: bool) -> Option<Self> {
         if !folders.same(root) {
             return None;
         }
@@ -182,7 +182,7 @@ impl Round {
             if is_ignore_file(&file.path) {
                 return None;
             }
-            seen.push(Seen { path: file.path.clone(), stamp, language: of_path(&file.path) });
+            seen.push(ListedFile { path: file.path.clone(), stamp, language: of_path(&file.path) });
         }
         Some(Self { files: index.files().count(), pending: changed(index, seen), more, ..Self::default() })
     }
@@ -253,7 +253,7 @@ impl Round {
 }
 
 /// Returns the files whose stamp differs from the index, with the hash that the index has for each.
-fn changed(index: &Index, seen: Vec<Seen>) -> Vec<(Seen, Option<Hash>)> {
+fn changed(index: &Index, seen: Vec<ListedFile>) -> Vec<(ListedFile, Option<Hash>)> {
     let each = seen.into_iter().filter_map(|one| {
         let file = index.file_at(&one.path);
         let hash = file.filter(|file| file.outcome != ParseOutcome::Unreadable).map(|file| file.hash);
@@ -316,7 +316,7 @@ fn read_all(
     root: &Path,
     bounds: &Bounds,
     stop: &AtomicBool,
-    pending: &[(Seen, Option<Hash>)],
+    pending: &[(ListedFile, Option<Hash>)],
     apply: &mut dyn FnMut(Outcome),
 ) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -77,9 +77,9 @@ impl ByteWriter {
                 self.bytes(word.as_bytes());
             }
         }
-        self.number(words.bag.len() as u64);
+        self.number(words.term_counts.len() as u64);
         let mut before = 0;
-        for (symbol, term, counts) in &words.bag {
+        for (symbol, term, counts) in &words.term_counts {
             self.number(u64::from(symbol - before));
             before = *symbol;
             self.number(u64::from(*term));
@@ -205,7 +205,7 @@ impl<'a> ByteReader<'a> {
                     *count = self.byte()?;
                 }
             }
-            words.bag.push((symbol, term, counts));
+            words.term_counts.push((symbol, term, counts));
         }
         symbol = 0;
         for _ in 0..self.count()? {

@@ -1,7 +1,7 @@
 //! The record of one file: its symbols, the words of each by field, and the names that each uses.
 //! Not for: reading source (`parse::file`), searching (`records`), or encoding (`codec`).
 
-use crate::code::parse::receivers::Via;
+use crate::code::parse::receivers::UseForm;
 use crate::code::parse::words::Analyzer;
 use crate::code::symbol::{Symbol, to_u32};
 use crate::domain::base::Hash;
@@ -36,7 +36,7 @@ pub struct Words {
     /// Every term once.
     pub terms: Vec<Box<str>>,
     /// (symbol, term, counts), sorted.
-    pub bag: Vec<(u32, u32, Counts)>,
+    pub term_counts: Vec<(u32, u32, Counts)>,
     /// Every name once.
     pub names: Vec<Box<str>>,
     /// (symbol, used name, how it is used), sorted, each once. The third value is 0 if the kind of use is not known, 1
@@ -68,7 +68,7 @@ impl Words {
             self.state.hits.push((symbol, *term, field as u8));
         }
         if used {
-            self.add_use(symbol, word, &Via::Unsure);
+            self.add_use(symbol, word, &UseForm::Unsure);
         }
         if self.state.hits.len() > 4_000_000 {
             self.merge_hits();
@@ -76,16 +76,16 @@ impl Words {
     }
 
     /// Adds the use of a name.
-    pub(crate) fn add_use(&mut self, symbol: u32, name: &str, via: &Via) {
+    pub(crate) fn add_use(&mut self, symbol: u32, name: &str, via: &UseForm) {
         if name.len() < MIN_NAME_CHARS {
             return;
         }
         let mut number = |name: &str| number_of(&mut self.names, &mut self.state.names, name);
         let how = match via {
-            Via::Unsure => 0,
-            Via::Name => 1,
-            Via::Member => 2,
-            Via::Owner(owner) => number(owner).saturating_add(3),
+            UseForm::Unsure => 0,
+            UseForm::Name => 1,
+            UseForm::Member => 2,
+            UseForm::Owner(owner) => number(owner).saturating_add(3),
         };
         let name = number(name);
         self.uses.push((symbol, name, how));
@@ -103,7 +103,7 @@ impl Words {
     fn merge_hits(&mut self) {
         let mut hits = std::mem::take(&mut self.state.hits);
         hits.sort_unstable();
-        let mut counts = std::mem::take(&mut self.bag);
+        let mut counts = std::mem::take(&mut self.term_counts);
         for (symbol, term, field) in hits {
             match counts.last_mut() {
                 Some((s, t, count)) if (*s, *t) == (symbol, term) => {
@@ -124,7 +124,7 @@ impl Words {
             }
             same
         });
-        self.bag = counts;
+        self.term_counts = counts;
     }
 }
 

@@ -135,7 +135,7 @@ impl Index {
 
     fn add_postings(&mut self, record: &Record, file: &mut File) {
         let numbers: Vec<u32> = record.words.terms.iter().map(|term| self.terms.number(term)).collect();
-        for &(symbol, term, counts) in &record.words.bag {
+        for &(symbol, term, counts) in &record.words.term_counts {
             let (Some(term), symbol) = (numbers.get(term as usize), file.first + symbol) else { continue };
             self.postings.push(*term, Posting { symbol, counts });
             if let Some(scored) = self.scored.get_mut(symbol as usize) {
@@ -241,7 +241,7 @@ impl Index {
 
     /// Performs the first half of [`Index::refresh`] for an index behind a lock: compacts it. Returns whether the graph
     /// was rebuilt, too.
-    pub fn tidy(&mut self) -> bool {
+    pub fn compact_if_sparse(&mut self) -> bool {
         let is_sparse = self.is_sparse();
         if is_sparse {
             self.refresh();

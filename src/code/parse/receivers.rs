@@ -18,7 +18,7 @@ const TRANSPARENT: [&str; 9] =
 
 /// How a name is used.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Via {
+pub(crate) enum UseForm {
     /// A use in an unknown form.
     Unsure,
     /// By its name alone.
@@ -168,11 +168,11 @@ impl<'a> Receivers<'a> {
     }
 
     /// Returns the uses of members of fields, now that all fields are known.
-    pub(crate) fn field_uses(self) -> Vec<(FieldUse, Via)> {
+    pub(crate) fn field_uses(self) -> Vec<(FieldUse, UseForm)> {
         let Self { fields, field_uses, .. } = self;
         let via = |used: &FieldUse| match fields.get(&used.owner) {
-            Some(Some(of)) => Via::Owner(of.clone()),
-            _ => Via::Member,
+            Some(Some(of)) => UseForm::Owner(of.clone()),
+            _ => UseForm::Member,
         };
         let known = field_uses.into_iter().map(|used| {
             let via = via(&used);
@@ -182,8 +182,13 @@ impl<'a> Receivers<'a> {
     }
 
     /// Returns the kind of use of a name, and the real name; `None` if it is not a use of a symbol.
-    pub(crate) fn via(&mut self, node: Node<'_>, symbol: u32, place: &Place<'_, '_>) -> Option<(Via, Option<String>)> {
-        let Some(parent) = place.around.last() else { return Some((Via::Name, None)) };
+    pub(crate) fn via(
+        &mut self,
+        node: Node<'_>,
+        symbol: u32,
+        place: &Place<'_, '_>,
+    ) -> Option<(UseForm, Option<String>)> {
+        let Some(parent) = place.around.last() else { return Some((UseForm::Name, None)) };
         let is_call = || place.around.iter().nth_back(1).is_some_and(|call| is_call_of(*call, *parent));
         match (parent.kind(), place.field) {
             ("field_expression", Some("field")) => {
@@ -199,7 +204,7 @@ impl<'a> Receivers<'a> {
             ("field_initializer", Some("field" | "name"))
             | ("field_declaration" | "field_pattern" | "keyword_argument", Some("name"))
             | ("let_declaration" | "let_condition" | "required_parameter" | "parameter", Some("pattern")) => None,
-            ("token_tree", _) => self.is_symbol(node).then_some((Via::Unsure, None)),
+            ("token_tree", _) => self.is_symbol(node).then_some((UseForm::Unsure, None)),
             _ => self.alone(node),
         }
     }
@@ -210,14 +215,14 @@ impl<'a> Receivers<'a> {
     }
 
     /// Returns the kind of use of a name without a receiver.
-    fn alone(&self, node: Node<'_>) -> Option<(Via, Option<String>)> {
+    fn alone(&self, node: Node<'_>) -> Option<(UseForm, Option<String>)> {
         if !self.is_symbol(node) || node.kind() == "shorthand_field_identifier" {
             return None;
         }
         Some(match self.imports.get(&self.text_of(node)) {
-            Some((real, module)) if !module.is_empty() => (Via::Owner(module.clone()), Some(real.clone())),
-            Some((real, _)) => (Via::Name, Some(real.clone())),
-            None => (Via::Name, None),
+            Some((real, module)) if !module.is_empty() => (UseForm::Owner(module.clone()), Some(real.clone())),
+            Some((real, _)) => (UseForm::Name, Some(real.clone())),
+            None => (UseForm::Name, None),
         })
     }
 
@@ -227,10 +232,10 @@ impl<'a> Receivers<'a> {
         value: Option<Node<'_>>,
         symbol: u32,
         place: &Place<'_, '_>,
-    ) -> Option<(Via, Option<String>)> {
+    ) -> Option<(UseForm, Option<String>)> {
         match value.map_or(Receiver::Unknown, |value| self.receiver(value, place, 0)) {
-            Receiver::Unknown => Some((Via::Member, None)),
-            Receiver::Type(of) => Some((Via::Owner(of), None)),
+            Receiver::Unknown => Some((UseForm::Member, None)),
+            Receiver::Type(of) => Some((UseForm::Owner(of), None)),
             Receiver::Field(of, field) => {
                 self.field_uses.push(FieldUse { symbol, name: self.text_of(node), owner: (of, field) });
                 None
@@ -282,17 +287,17 @@ impl<'a> Receivers<'a> {
     }
 
     /// Returns the name of the type or module before `::`.
-    fn qualified(&self, path: Option<Node<'_>>, place: &Place<'_, '_>) -> Via {
-        let Some(path) = path else { return Via::Name };
+    fn qualified(&self, path: Option<Node<'_>>, place: &Place<'_, '_>) -> UseForm {
+        let Some(path) = path else { return UseForm::Name };
         let last = match path.kind() {
-            "self" | "super" | "crate" => return Via::Name,
+            "self" | "super" | "crate" => return UseForm::Name,
             "scoped_identifier" | "scoped_type_identifier" => path.child_by_field_name("name"),
             "generic_type" => path.child_by_field_name("type"),
             "identifier" | "type_identifier" => Some(path),
             _ => None,
         };
         let owner = last.and_then(|last| self.type_name(last, place));
-        owner.map_or(Via::Unsure, Via::Owner)
+        owner.map_or(UseForm::Unsure, UseForm::Owner)
     }
 
     /// Returns the name that a type or module has in the workspace; `None` for a type parameter.
@@ -349,7 +354,7 @@ impl<'a> Receivers<'a> {
                     let called = at.child_by_field_name("function").filter(|f| f.kind() == "scoped_identifier")?;
                     let name = self.text_of(called.child_by_field_name("name")?);
                     let makes = matches!(name.as_str(), "new" | "default" | "from") || name.starts_with("with_");
-                    let Via::Owner(owner) = self.qualified(called.child_by_field_name("path"), place) else {
+                    let UseForm::Owner(owner) = self.qualified(called.child_by_field_name("path"), place) else {
                         return None;
                     };
                     if !makes || !owner.rsplit("::").next().is_some_and(is_type) {

@@ -56,7 +56,7 @@ impl Bounds {
 
 /// A listed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct ListedFile {
     /// The path relative to the root.
     pub path: PathBuf,
     /// The size and time.
@@ -69,7 +69,7 @@ pub struct Seen {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// The files, sorted by path.
-    pub files: Vec<Seen>,
+    pub files: Vec<ListedFile>,
     /// All visited folders, sorted by path, including those without files; the root is the empty path. With each
     /// folder's modification time before its names were read (see [`reliable_stamp`]).
     pub folders: Vec<(PathBuf, i64)>,
@@ -148,7 +148,7 @@ pub fn holds_code(root: &Path, least: usize) -> bool {
 }
 
 enum Found {
-    File(Seen),
+    File(ListedFile),
     Folder(PathBuf, FileStamp),
 }
 
@@ -160,7 +160,7 @@ fn classify(root: &Path, entry: &ignore::DirEntry) -> Option<Found> {
     let stamp = || entry.metadata().ok().as_ref().map(stamp).unwrap_or_default();
     if kind.is_file() {
         let language = of_path(&path);
-        return Some(Found::File(Seen { stamp: stamp(), language, path }));
+        return Some(Found::File(ListedFile { stamp: stamp(), language, path }));
     }
     (kind.is_dir() || path.as_os_str().is_empty()).then(|| Found::Folder(path, stamp()))
 }

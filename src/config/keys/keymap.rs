@@ -4,7 +4,7 @@
 pub use super::actions::{
     Action, BranchAction, CallAction, ContextAction, MessageAction, SessionAction, ToolAction, ViewAction,
 };
-pub use super::places::When;
+pub use super::places::KeyPlace;
 pub use super::strokes::Strokes;
 use serde::Deserialize;
 use std::fmt;
@@ -174,7 +174,7 @@ pub struct Binding {
     pub on: Strokes,
     pub run: Action,
     /// The place where the binding is active.
-    pub when: When,
+    pub when: KeyPlace,
 }
 
 /// The effect of the keys pressed so far.
@@ -211,7 +211,7 @@ struct File {
 struct Entry {
     on: String,
     run: String,
-    when: When,
+    when: KeyPlace,
     /// A note for readers of the file; the screen shows the action's own description.
     #[serde(default, rename = "desc")]
     _desc: String,
@@ -245,12 +245,12 @@ impl Keymap {
     }
 
     /// Returns the action of a chord in the first of `places` that binds the chord.
-    pub fn find(&self, on: Chord, places: &[When]) -> Option<Action> {
+    pub fn find(&self, on: Chord, places: &[KeyPlace]) -> Option<Action> {
         if let Step::Run(action) = self.step(&[on], places) { Some(action) } else { None }
     }
 
     /// Returns the effect of a key sequence in the first of `places` that binds the sequence or a longer one.
-    pub fn step(&self, typed: &[Chord], places: &[When]) -> Step {
+    pub fn step(&self, typed: &[Chord], places: &[KeyPlace]) -> Step {
         for place in places {
             for binding in self.bindings.iter().filter(|b| b.when == *place) {
                 if binding.on.is(typed) {
@@ -266,7 +266,7 @@ impl Keymap {
 
     /// Returns the bindings that continue after these keys, each with its next key, in the order of the table. Each key
     /// occurs once.
-    pub fn continuations(&self, typed: &[Chord], places: &[When]) -> Vec<(Chord, &Binding)> {
+    pub fn continuations(&self, typed: &[Chord], places: &[KeyPlace]) -> Vec<(Chord, &Binding)> {
         let mut found: Vec<(Chord, &Binding)> = Vec::new();
         for place in places {
             for binding in self.bindings.iter().filter(|b| b.when == *place && b.on.continues(typed)) {
@@ -303,15 +303,15 @@ impl Keymap {
     }
 
     /// Returns the key of an action in a place, or else [`Keymap::key`].
-    pub fn key_in(&self, action: Action, when: When) -> String {
+    pub fn key_in(&self, action: Action, when: KeyPlace) -> String {
         // Every screen names the same key for leaving, although a panel may have one more.
         let bound = self.best(|b| b.run == action && b.when == when && action != Action::Leave);
         bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
     }
 
     /// Returns the places where an action works if all of them are on screens and none is in `here`.
-    pub fn elsewhere(&self, action: Action, here: &[When]) -> Vec<When> {
-        let mut places: Vec<When> = self.bindings.iter().filter(|b| b.run == action).map(|b| b.when).collect();
+    pub fn elsewhere(&self, action: Action, here: &[KeyPlace]) -> Vec<KeyPlace> {
+        let mut places: Vec<KeyPlace> = self.bindings.iter().filter(|b| b.run == action).map(|b| b.when).collect();
         places.dedup();
         if places.iter().any(|place| !place.is_on_screen() || here.contains(place)) {
             places.clear();
@@ -357,7 +357,7 @@ impl Keymap {
         };
         if let Some(old) = self.leader.replace(new) {
             self.bindings.iter_mut().for_each(|binding| binding.on.replace_leader(old, new));
-            let lone = |b: &Binding| b.on.is(&[new]) && b.when == When::Always;
+            let lone = |b: &Binding| b.on.is(&[new]) && b.when == KeyPlace::Always;
             self.bindings.retain(|b| !lone(b));
         }
     }
@@ -386,7 +386,7 @@ impl Keymap {
         let clash = |b: &&Binding| {
             b.on.is_prefix_of_either(binding.on)
                 && (b.run != binding.run || b.on != binding.on)
-                && (b.when == binding.when || b.when == When::Always || binding.when == When::Always)
+                && (b.when == binding.when || b.when == KeyPlace::Always || binding.when == KeyPlace::Always)
         };
         if let Some(other) = fresh.iter().chain(&self.bindings).find(clash) {
             let does = |b: &Binding| format!("{} ({})", b.run.name(), b.when.title());
@@ -415,7 +415,7 @@ mod tests {
         assert!(
             map.bindings()
                 .iter()
-                .any(|b| b.run == Action::EditText && b.when == When::Editors && b.on.to_string() == "K")
+                .any(|b| b.run == Action::EditText && b.when == KeyPlace::Editors && b.on.to_string() == "K")
         );
         let notice = r#"your keymap.toml: "edit-thing" is now "edit-text". The earlier name still works."#;
         assert_eq!(map.problems(), [notice]);
@@ -463,7 +463,7 @@ mod tests {
         let map = Keymap::built_in();
         let chord = |text: &str| text.parse::<Chord>().unwrap();
         let (x, t) = (chord("ctrl-x"), chord("T"));
-        let here = [When::Composer, When::Always];
+        let here = [KeyPlace::Composer, KeyPlace::Always];
         assert_eq!(map.step(&[x], &here), Step::More);
         assert_eq!(map.step(&[x, t], &here), Step::Run(Action::Themes));
         assert_eq!(map.step(&[x, chord("f12")], &here), Step::Nothing);
@@ -482,9 +482,9 @@ mod tests {
                    [[bind]]\non = \"alt-c\"\nrun = \"none\"\nwhen = \"always\"\n";
         let map = Keymap::load(Some(own));
         let p = Chord::plain(Key::Char('p'));
-        assert_eq!(map.find(p, &[When::Overlay, When::Panel]), Some(Action::Exclude));
-        assert_eq!(map.find(p, &[When::Conversation, When::Panel]), Some(Action::Pin));
-        assert_eq!(map.find("alt-c".parse().unwrap(), &[When::Always]), None);
+        assert_eq!(map.find(p, &[KeyPlace::Overlay, KeyPlace::Panel]), Some(Action::Exclude));
+        assert_eq!(map.find(p, &[KeyPlace::Conversation, KeyPlace::Panel]), Some(Action::Pin));
+        assert_eq!(map.find("alt-c".parse().unwrap(), &[KeyPlace::Always]), None);
         let broken = Keymap::load(Some("[[bind]\non = 3"));
         assert!(broken.problems()[0].contains("line 1"), "{:?}", broken.problems());
         assert!(broken.bindings().len() > 60);

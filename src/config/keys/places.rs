@@ -8,9 +8,9 @@ macro_rules! places {
         /// Where the focus must be for a binding to be active.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Deserialize)]
         #[serde(rename_all = "lowercase")]
-        pub enum When { $(#[doc = $doc] $(#[serde(alias = $was)])? $variant,)* }
+        pub enum KeyPlace { $(#[doc = $doc] $(#[serde(alias = $was)])? $variant,)* }
 
-        impl When {
+        impl KeyPlace {
             /// All places, in the order of the help.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 

@@ -109,7 +109,10 @@ pub(in crate::context) fn admit_with(
     allowance_use: AllowanceUse,
     most: Option<u32>,
 ) -> Result<Admitted<'_>, Box<Blocked>> {
-    Ok(extended(admit_chosen(input, summed, allowance_use, Given { most, ..Given::default() })?, allowance_use))
+    Ok(extended(
+        admit_chosen(input, summed, allowance_use, AdmitOptions { most, ..AdmitOptions::default() })?,
+        allowance_use,
+    ))
 }
 
 /// Like [`admit_with`], with the turns that another plan chose by relevance, and with `more` if they fit.
@@ -119,14 +122,14 @@ pub(super) fn admit_with_choice<'a>(
     allowance_use: AllowanceUse,
     more: bool,
 ) -> Result<Admitted<'a>, Box<Blocked>> {
-    let given = Given { choice: Some(before.choice.covered_by(&summed)), ..Given::default() };
-    let admitted = admit_chosen(before.input, summed, allowance_use, given)?;
+    let options = AdmitOptions { choice: Some(before.choice.covered_by(&summed)), ..AdmitOptions::default() };
+    let admitted = admit_chosen(before.input, summed, allowance_use, options)?;
     Ok(if more { extended(admitted, allowance_use) } else { admitted })
 }
 
-/// What admission is given in addition to its input.
+/// Options of admission in addition to its input.
 #[derive(Default)]
-struct Given {
+struct AdmitOptions {
     /// The maximum size of the request that the window may produce, if smaller than the budget.
     most: Option<u32>,
     /// A choice of turns in place of the policy's.
@@ -145,8 +148,8 @@ fn extended(mut best: Admitted<'_>, allowance_use: AllowanceUse) -> Admitted<'_>
         }
         let is_by_relevance = best.input.policy.choose == TurnSelection::Relevance;
         let choice = more.or_else(|| is_by_relevance.then(|| best.choice.clone()));
-        let given = Given { most: best.most, choice, unused: Some((best.unused, best.offered_most)) };
-        match admit_chosen(best.input, best.summed.clone(), allowance_use, given) {
+        let options = AdmitOptions { most: best.most, choice, unused: Some((best.unused, best.offered_most)) };
+        match admit_chosen(best.input, best.summed.clone(), allowance_use, options) {
             Ok(next) if next.total <= next.input.budget.prompt && sends_more(&best, &next) => best = next,
             _ => return best,
         }
@@ -205,16 +208,16 @@ fn sends_more(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
     adds_turn || all.iter().any(is_added) && !all.iter().any(is_lost)
 }
 
-/// Like [`admit_with`], with what is given.
+/// Like [`admit_with`], with options.
 #[allow(clippy::too_many_lines, reason = "one step for each kind of item, in their order")]
 fn admit_chosen(
     input: &PlanInput,
     summed: SummaryCoverage,
     allowance_use: AllowanceUse,
-    given: Given,
+    options: AdmitOptions,
 ) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
-    let (room, most) = (input.budget.prompt, given.most);
+    let (room, most) = (input.budget.prompt, options.most);
     let framing = Reserved::new(input, &marks, &summed);
     let (mut plain, base_cost) = base_cost(input, &marks, &summed);
     let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(base_cost));
@@ -224,7 +227,7 @@ fn admit_chosen(
         return Err(blocked(input, &marks, &required, &|other| smallest_request(other, &summed)));
     }
     let shortest_open = open_cost.min(open_forms(input, &marks, 0).1);
-    let reserved = framing.all.saturating_sub(given.unused.map_or(0, |(unused, _)| unused));
+    let reserved = framing.all.saturating_sub(options.unused.map_or(0, |(unused, _)| unused));
     // Without room for the framing of optional items, none is sent.
     let beside = base_cost.saturating_sub(framing.required).saturating_add(reserved);
     let left = room.checked_sub(beside.saturating_add(shortest_open));
@@ -234,8 +237,8 @@ fn admit_chosen(
         let cap = input.policy.leased_cap_tokens.min(choose::session_room(input, &summed, 0));
         PersonsLeases::new(input, (&marks, &summed), (cap, left.unwrap_or(0)))
     };
-    let (choice, most_offered) = chosen(input, (&marks, &summed), required_beside_turns, allowance_use, given.choice);
-    let most_offered = most_offered.min(given.unused.map_or(u32::MAX, |(_, offered)| offered));
+    let (choice, most_offered) = chosen(input, (&marks, &summed), required_beside_turns, allowance_use, options.choice);
+    let most_offered = most_offered.min(options.unused.map_or(u32::MAX, |(_, offered)| offered));
     let most_offered = left.map_or(0, |_| most_offered);
     plain.fixed = required_beside_turns;
     let mut costs = if input.policy.withholds() || input.round_before.is_some() || choice.withholds_any() {

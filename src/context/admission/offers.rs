@@ -15,7 +15,7 @@ use super::sequence::{OfferTexts, SentCandidate, Sequence};
 use crate::domain::conversation::Atom;
 use crate::domain::planning::Reason;
 use crate::domain::planning::{
-    After, Block, Candidate, Mode, Offer, OfferLimit, OmittedItem, PlanInput, RowKind, Section,
+    Block, Candidate, Mode, Offer, OfferLimit, OmittedItem, PlanInput, Preceding, RowKind, Section,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -201,7 +201,7 @@ impl<'a> OfferDecision<'a> {
                 group_of[*at] = number;
             }
         }
-        let tokens = |one: &Candidate| one.text(After::Other, false).1.saturating_sub(least(one));
+        let tokens = |one: &Candidate| one.text(Preceding::Other, false).1.saturating_sub(least(one));
         Self {
             offer,
             texts: OfferTexts::new(offer),

@@ -3,7 +3,7 @@
 //! Not for: deciding which candidates are sent (`offers`).
 
 use crate::domain::base::Hash;
-use crate::domain::planning::{After, Candidate, Offer};
+use crate::domain::planning::{Candidate, Offer, Preceding};
 use std::ops::Range;
 
 /// A candidate that is sent, with its place among the others.
@@ -12,7 +12,7 @@ pub struct SentCandidate {
     /// Index of the candidate in its offer.
     pub at: usize,
     /// What is sent before it.
-    pub after: After,
+    pub after: Preceding,
     pub tokens: u32,
 }
 
@@ -80,12 +80,12 @@ impl<'a> OfferTexts<'a> {
     }
 
     /// Returns what precedes a candidate that is sent, and its text with its tokens.
-    fn text(&self, sent: &[usize], nth: usize) -> (After, (Hash, u32)) {
+    fn text(&self, sent: &[usize], nth: usize) -> (Preceding, (Hash, u32)) {
         let (all, at) = (&self.offer.candidates, sent[nth]);
         let after = match nth.checked_sub(1).map(|before| sent[before]) {
-            Some(before) if self.items[before] + 1 == self.items[at] => After::Previous,
-            Some(before) if all[before].stretch == all[at].stretch => After::Stretch,
-            Some(_) | None => After::Other,
+            Some(before) if self.items[before] + 1 == self.items[at] => Preceding::Previous,
+            Some(before) if all[before].stretch == all[at].stretch => Preceding::Stretch,
+            Some(_) | None => Preceding::Other,
         };
         (after, all[at].text(after, nth + 1 == sent.len()))
     }

@@ -450,8 +450,8 @@ fn depends_on_mark(reason: &Reason) -> bool {
             | Reason::UserExcluded { .. }
             | Reason::TtlExpired
             | Reason::LeaseCap { .. }
-            | Reason::PinSuggested
-            | Reason::PinEarned { .. }
+            | Reason::SuggestedByModel
+            | Reason::SuggestedByRenewals { .. }
             | Reason::Memory { .. }
     )
 }

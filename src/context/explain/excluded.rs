@@ -367,7 +367,10 @@ fn omitted_row(admitted: &Admitted<'_>, omitted: &OmittedItem) -> Row {
     let is_out_of_room = matches!(omitted.kind, RowKind::Rules | RowKind::Skills | RowKind::Module)
         && matches!(omitted.reason, Reason::Budget { .. });
     let (action, does) = if is_out_of_room { budget } else { (omitted.remedy.0.as_str(), omitted.remedy.1.as_str()) };
-    let suggested = matches!(omitted.reason, Reason::PinSuggested | Reason::PinMattered | Reason::PinEarned { .. });
+    let suggested = matches!(
+        omitted.reason,
+        Reason::SuggestedByModel | Reason::SuggestedByRating | Reason::SuggestedByRenewals { .. }
+    );
     let verdict = if suggested { Verdict::Suggested } else { omitted_verdict(admitted, omitted.tokens, action, does) };
     Row {
         tokens: omitted.tokens,

@@ -157,7 +157,7 @@ impl EditedPlan<'_> {
             title: format!("{}: {}", role(message), NodeHead::preview_of(&request::message_text(message))),
             turns: 1,
             text: Some(text),
-            ..Row::new(Atom::Section { text }, RowKind::Request, Verdict::In { section }, Reason::ByHand)
+            ..Row::new(Atom::Section { text }, RowKind::Request, Verdict::In { section }, Reason::WrittenByPerson)
         }
     }
 }
@@ -176,7 +176,7 @@ fn omitted_rows(plan: &ContextPlan, kept_rows: &[Row]) -> Vec<Row> {
     let is_removed = |row: &&Row| !kept_rows.iter().any(|known| known.atom == row.atom && known.text == row.text);
     let removed = plan.included().filter(is_removed).map(|row| Row {
         verdict: Verdict::Out { needed: 0, remedy: None },
-        reason: Reason::EditedAway,
+        reason: Reason::RemovedByPerson,
         ..row.clone()
     });
     let removed: Vec<Row> = removed.collect();

@@ -67,7 +67,7 @@ fn edit_with_label(messages: &[Value], label: u32) -> (Vec<Row>, Vec<Row>) {
     assert_eq!(plan.est_total, rows + plan.framing + plan.tools, "{now}");
     assert_eq!(Some(plan.est_total), count_body(now.as_bytes(), plan.encoding, &Letters));
     assert!(outline.iter().all(|stretch| stretch.message.is_none_or(|at| (at as usize) < messages.len())));
-    let away = plan.excluded().filter(|row| row.reason == Reason::EditedAway).cloned().collect();
+    let away = plan.excluded().filter(|row| row.reason == Reason::RemovedByPerson).cloned().collect();
     (plan.included().cloned().collect(), away)
 }
 

@@ -81,7 +81,9 @@ impl ItemPlace {
             Some(section) => {
                 format!("{}, {} (estimated){form}", section.title(), counted(self.tokens.into(), "token"))
             }
-            None if matches!(self.reason, Reason::PinSuggested | Reason::PinEarned { .. }) => "suggested".to_owned(),
+            None if matches!(self.reason, Reason::SuggestedByModel | Reason::SuggestedByRenewals { .. }) => {
+                "suggested".to_owned()
+            }
             None => "out".to_owned(),
         }
     }
@@ -298,12 +300,12 @@ mod tests {
     /// Places as displayed, by section, form, and reason.
     #[test]
     fn item_places_as_text() {
-        let (recent, mattered) = (Some(Section::Recent), Reason::PinMattered);
+        let (recent, mattered) = (Some(Section::Recent), Reason::SuggestedByRating);
         for (section, form, reason, words) in [
             (recent, Form::Full, mattered.clone(), "recent turns, 1,412 tokens (estimated)"),
             (recent, Form::Elided, mattered.clone(), "recent turns, 1,412 tokens (estimated), shortened"),
             (recent, Form::Placeholder, mattered.clone(), "recent turns, 1,412 tokens (estimated), partly left out"),
-            (None, Form::Elided, Reason::PinSuggested, "suggested"),
+            (None, Form::Elided, Reason::SuggestedByModel, "suggested"),
             (None, Form::Full, mattered, "out"),
         ] {
             let (included, at, shared) = (section.is_some(), None, false);

@@ -220,14 +220,14 @@ impl Candidate {
     }
 
     /// Returns the hash and the tokens of the text for a position; `last` if no candidate follows.
-    pub fn text(&self, after: After, last: bool) -> (Hash, u32) {
+    pub fn text(&self, after: Preceding, last: bool) -> (Hash, u32) {
         self.texts[2 * after as usize + usize::from(last)]
     }
 }
 
 /// What is sent before a candidate of the same offer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum After {
+pub enum Preceding {
     /// The candidate before it in the offer.
     Previous,
     /// An earlier candidate of its stretch.
@@ -236,7 +236,7 @@ pub enum After {
     Other,
 }
 
-impl After {
+impl Preceding {
     /// All values, in the order of a candidate's texts.
     pub const ALL: [Self; 3] = [Self::Previous, Self::Stretch, Self::Other];
 }

@@ -32,8 +32,8 @@ pub use diff::{
 pub use draft::{Draft, DraftKind, Planned};
 pub use facts::{Flag, MessageFacts, Task, TaskRelation, TurnFacts};
 pub use input::{
-    After, Block, Candidate, CoveredTurn, Gap, InactiveMark, MessageInput, Offer, OfferLimit, OmittedItem, PartInput,
-    PlanInput, RequestShape, SendBarrier, SummaryInput, TurnBefore, TurnInput,
+    Block, Candidate, CoveredTurn, Gap, InactiveMark, MessageInput, Offer, OfferLimit, OmittedItem, PartInput,
+    PlanInput, Preceding, RequestShape, SendBarrier, SummaryInput, TurnBefore, TurnInput,
 };
 pub use level_use::LevelUse;
 pub use mode::{Mode, ModeLimits, SearchChoice};

@@ -162,11 +162,14 @@ pub enum Reason {
     /// Out: switched off in the settings.
     SwitchedOff,
     /// Suggested: the model named it.
-    PinSuggested,
+    #[serde(rename = "pin_suggested")]
+    SuggestedByModel,
     /// Suggested: a person noted that an answer was different without it.
-    PinMattered,
+    #[serde(rename = "pin_mattered")]
+    SuggestedByRating,
     /// Suggested: the program renewed its lease repeatedly.
-    PinEarned {
+    #[serde(rename = "pin_earned")]
+    SuggestedByRenewals {
         renewals: u32,
     },
     /// Out: no free tokens in the budget.
@@ -267,9 +270,11 @@ pub enum Reason {
         percent: u32,
     },
     /// In: a message that a person wrote into the exact request.
-    ByHand,
+    #[serde(rename = "by_hand")]
+    WrittenByPerson,
     /// Out: a person edited it out of the exact request.
-    EditedAway,
+    #[serde(rename = "edited_away")]
+    RemovedByPerson,
 }
 
 #[deny(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its sentence")]
@@ -315,9 +320,9 @@ impl Reason {
             Self::Summary => "Represents older turns that are left out.".into(),
             Self::Memory { always: false } => "A memory that you confirmed; related to your message.".into(),
             Self::Memory { always: true } => "A preference that you confirmed; always included.".into(),
-            Self::PinSuggested => "The model suggests a pin. Nothing changes until you decide.".into(),
-            Self::PinMattered => "You noted that the answer differed without this item.".into(),
-            Self::PinEarned { renewals } => earned_sentence(*renewals),
+            Self::SuggestedByModel => "The model suggests a pin. Nothing changes until you decide.".into(),
+            Self::SuggestedByRating => "You noted that the answer differed without this item.".into(),
+            Self::SuggestedByRenewals { renewals } => earned_sentence(*renewals),
             Self::Budget { free: 0 } => "Does not fit the budget.".into(),
             Self::Budget { free: 1 } => "Does not fit the budget: 1 token was left for this item.".into(),
             Self::Budget { free } => {
@@ -355,8 +360,8 @@ impl Reason {
             Self::SoftTarget { tokens } => {
                 format!("Newer or more relevant turns fill the window's {}.", tokens_in_words(*tokens))
             }
-            Self::ByHand => "You wrote this into the exact request.".into(),
-            Self::EditedAway => "You edited the exact request; the original was not sent.".into(),
+            Self::WrittenByPerson => "You wrote this into the exact request.".into(),
+            Self::RemovedByPerson => "You edited the exact request; the original was not sent.".into(),
             Self::LevelFull { budget } => {
                 let hold = if *budget == 1 { "holds" } else { "hold" };
                 let budget = tokens_in_words(*budget);

@@ -141,9 +141,9 @@ impl Reason {
             Self::Skills { .. } => Facts::sent("skills", "rules").cause(ProjectText),
             Self::Module { .. } => Facts::sent("module", "rules").cause(ProjectText),
             Self::SwitchedOff => Facts::left_out("switched_off").label("disabled").decided_by(Person).cause(Kind(You)),
-            Self::PinSuggested => Facts::suggested("pin_suggested").label("suggested pin").cause(Kind(Model)),
-            Self::PinMattered => Facts::suggested("pin_mattered").label("suggested pin"),
-            Self::PinEarned { .. } => Facts::suggested("pin_earned").label("suggested pin"),
+            Self::SuggestedByModel => Facts::suggested("pin_suggested").label("suggested pin").cause(Kind(Model)),
+            Self::SuggestedByRating => Facts::suggested("pin_mattered").label("suggested pin"),
+            Self::SuggestedByRenewals { .. } => Facts::suggested("pin_earned").label("suggested pin"),
             Self::Budget { .. } => Facts::left_out("budget").label("over the budget").decided_by(Limit).cause(Budget),
             Self::Allowance { .. } => Facts::left_out("allowance").label("search limit").decided_by(Limit).cause(Room),
             Self::OutsideWindow => {
@@ -187,8 +187,8 @@ impl Reason {
             Self::SummaryLimit => Facts::left_out("summary_limit").decided_by(Limit).cause(UsualCause::Window),
             Self::SessionFull { .. } => Facts::left_out("session_full").decided_by(Limit).cause(UsualCause::Window),
             Self::LevelsOver { .. } => Facts::left_out("levels_over").decided_by(Limit).cause(UsualCause::Window),
-            Self::ByHand => Facts::sent("by_hand", "required").decided_by(Person),
-            Self::EditedAway => Facts::left_out("edited_away").decided_by(Person).cause(Kind(You)),
+            Self::WrittenByPerson => Facts::sent("by_hand", "required").decided_by(Person),
+            Self::RemovedByPerson => Facts::left_out("edited_away").decided_by(Person).cause(Kind(You)),
         }
     }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ToolEffect {
     /// The call reads something and changes nothing.
-    Look {
+    Read {
         /// The target as rules name it: a path relative to the workspace, or empty.
         what: String,
     },
@@ -37,7 +37,7 @@ impl ToolEffect {
     /// Returns the targets as rules name them: paths, a command line, or the tool of a server.
     pub fn targets(&self) -> Vec<&str> {
         match self {
-            Self::Look { what } => vec![what],
+            Self::Read { what } => vec![what],
             Self::Change(changes) => changes.iter().map(|change| change.path.as_str()).collect(),
             Self::Run(command) => vec![&command.line],
             Self::Foreign { tool, .. } => vec![tool],
@@ -271,7 +271,7 @@ impl Rule {
     pub fn applies_to(&self, tool: &str, effect: &ToolEffect) -> bool {
         let targets = effect.targets();
         let all = self.verdict == Verdict::Allow;
-        let files = !all && matches!(effect, ToolEffect::Look { .. } | ToolEffect::Change(_));
+        let files = !all && matches!(effect, ToolEffect::Read { .. } | ToolEffect::Change(_));
         let applies = |pattern: &String, target: &str| matches(pattern, target) || (files && covers(pattern, target));
         let on = |target: &&str| self.on.as_ref().is_none_or(|pattern| applies(pattern, target));
         matches(&self.tool, tool)
@@ -310,7 +310,7 @@ pub fn decide<'a>(
             return (verdict, Some(rule));
         }
     }
-    (if matches!(effect, ToolEffect::Look { .. }) { Verdict::Allow } else { Verdict::Ask }, None)
+    (if matches!(effect, ToolEffect::Read { .. }) { Verdict::Allow } else { Verdict::Ask }, None)
 }
 
 /// Returns whether a matching pattern of a rule may allow a command line.
@@ -432,7 +432,7 @@ mod tests {
             assert_eq!(verdict(&[rule("*", on, Verdict::Allow)], "edit_file", &steering), Verdict::Ask, "{on:?}");
         }
         assert_eq!(verdict(&[rule("*", None, Verdict::Deny)], "edit_file", &steering), Verdict::Deny);
-        assert_eq!(verdict(&[], "read_file", &ToolEffect::Look { what: "a".into() }), Verdict::Allow);
+        assert_eq!(verdict(&[], "read_file", &ToolEffect::Read { what: "a".into() }), Verdict::Allow);
         let foreign = ToolEffect::Foreign { server: "s".into(), tool: "t".into(), looks: true };
         assert_eq!(verdict(&[], "s/t", &foreign), Verdict::Ask, "what a server says of itself allows nothing");
     }

@@ -243,7 +243,7 @@ pub trait RunTools: Send + Sync {
     /// # Errors
     /// The result that the model reads, if the call is impossible.
     fn effect(&self, _name: &str, _args: &str) -> Result<ToolEffect, ToolOutput> {
-        Ok(ToolEffect::Look { what: String::new() })
+        Ok(ToolEffect::Read { what: String::new() })
     }
 
     /// Carries out a call: exactly its effect, with only the chosen hunks of files (see

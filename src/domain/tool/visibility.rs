@@ -39,7 +39,7 @@ impl FileVisibility {
     /// tool and those about reading files allow it.
     pub fn shows(&self, tool: &str, path: &str) -> bool {
         self.rules.is_empty() || {
-            let effect = ToolEffect::Look { what: path.to_owned() };
+            let effect = ToolEffect::Read { what: path.to_owned() };
             let allows = |tool: &str| decide(self.rules.iter(), tool, &effect).0 == Verdict::Allow;
             allows(READS) && (tool == READS || allows(tool))
         }
@@ -47,7 +47,7 @@ impl FileVisibility {
 
     /// Returns the rule that denies a file to a tool, or that denies all reading of it; `None` if there is none.
     pub fn denies(&self, tool: &str, path: &str) -> Option<&Rule> {
-        let effect = ToolEffect::Look { what: path.to_owned() };
+        let effect = ToolEffect::Read { what: path.to_owned() };
         let by = |tool: &str| match decide(self.rules.iter(), tool, &effect) {
             (Verdict::Deny, rule) => rule,
             _ => None,
@@ -156,7 +156,7 @@ mod tests {
                 "{tool} {path}"
             );
         }
-        let effect = ToolEffect::Look { what: "notes".into() };
+        let effect = ToolEffect::Read { what: "notes".into() };
         assert!(visibility.answered("search", &effect).shows("search", "notes/a"), "the person said yes to it");
         assert!(!visibility.answered("search", &effect).shows("search", ".env"));
         assert_eq!(visibility.denied(), ["keys/*", ".env*"]);

@@ -229,7 +229,7 @@ impl Worker {
             CodeAct::Map { budget, anchors } => {
                 let count = |text: &str| self.counter.count(encoding, text);
                 let map = |loaded: &LoadedWorkspace| {
-                    map::scaffold(&loaded.index, &WorkspaceFiles(&loaded.root), &count, budget, anchors)
+                    map::build(&loaded.index, &WorkspaceFiles(&loaded.root), &count, budget, anchors)
                 };
                 self.with(map).map(|map| Answer::Tool(ToolAnswer::Map(Box::new(map))))
             }
@@ -292,7 +292,7 @@ impl Worker {
         let mut round = self
             .with(|loaded| {
                 let glanced = (!now && !whole)
-                    .then(|| Round::glance(&loaded.index, root, &loaded.folders, loaded.progress.more))
+                    .then(|| Round::recheck(&loaded.index, root, &loaded.folders, loaded.progress.more))
                     .flatten();
                 glanced.map_or_else(|| Round::survey(&loaded.index, root, &bounds, &self.stop), Ok)
             })?
@@ -323,7 +323,7 @@ impl Worker {
         let quiet = &mut |_: Progress| ();
         let tell: &mut dyn FnMut(Progress) = if idle { quiet } else { &mut tell };
         let done = round.take_in(index, (root, bounds, &self.stop), &mut keep, tell);
-        index.tidy();
+        index.compact_if_sparse();
         let flushed = cache.as_mut().map_or(Ok(()), Cache::flush);
         if let Err(error) = flushed {
             loaded.notes = vec![error.to_string()];

@@ -295,8 +295,7 @@ impl CodeWorkspace {
                 continue;
             }
             let count = |text: &str| self.0.counter.count(request.encoding, text);
-            let map =
-                map::scaffold(&loaded.index, &WorkspaceFiles(&loaded.root), &count, request.tokens, request.anchors);
+            let map = map::build(&loaded.index, &WorkspaceFiles(&loaded.root), &count, request.tokens, request.anchors);
             let of = source_digest(loaded, Some(&map));
             changed |= self.kept(request).is_none_or(|old| *old != map);
             let mut state = self.state();

@@ -15,7 +15,7 @@ use crate::engine::turns::state::Turns;
 use std::collections::HashSet;
 
 /// The input of a draft: the closed turns of a branch, each with its readable messages, and the lane.
-pub(crate) struct Ready {
+pub(crate) struct DraftInput {
     pub(crate) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
     pub(crate) lane: String,
 }
@@ -45,7 +45,12 @@ pub(crate) fn summary_limit(
 }
 
 /// Returns the closed turns of a branch as candidates, without an open or unanswered turn.
-pub(crate) fn ready(sessions: &Sessions, turns: &Turns, branch: &Branch, kind: SummaryKind) -> Result<Ready, Failure> {
+pub(crate) fn ready(
+    sessions: &Sessions,
+    turns: &Turns,
+    branch: &Branch,
+    kind: SummaryKind,
+) -> Result<DraftInput, Failure> {
     let session = sessions.of_branch(branch.id)?;
     let tree = &session.tree;
     let path = session.path(branch);
@@ -80,7 +85,7 @@ pub(crate) fn ready(sessions: &Sessions, turns: &Turns, branch: &Branch, kind: S
         };
         found.push((source, read));
     }
-    Ok(Ready { turns: found, lane })
+    Ok(DraftInput { turns: found, lane })
 }
 
 /// Returns the messages of a turn that may be read: messages that would be sent and are not excluded.

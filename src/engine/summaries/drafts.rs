@@ -4,7 +4,7 @@
 //! A draft changes nothing until it is accepted. Accepting stores the summary and its use on the branch as one undoable
 //! operation. The turns remain as they are.
 
-use super::candidates::Ready;
+use super::candidates::DraftInput;
 use super::draft_text::PendingDraft;
 use super::state::{DraftInProgress, DraftResult};
 use super::writer::Job;
@@ -47,7 +47,7 @@ impl Core {
             SummaryAuthor::Model => Some(self.setup.servers.provider(&rules.profile)?),
             SummaryAuthor::Extractive => None,
         };
-        let Ready { turns, lane } = ready(&self.sessions, &self.turns, &branch, kind)?;
+        let DraftInput { turns, lane } = ready(&self.sessions, &self.turns, &branch, kind)?;
         let parent = self.sessions.in_use(&branch, kind, &lane);
         let light: Vec<SourceTurn> = turns.iter().map(|(turn, _)| turn.clone()).collect();
         let already =

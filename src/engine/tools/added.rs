@@ -31,7 +31,7 @@ impl<T: LookupTools> RunTools for WithAdded<T> {
 
     fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         match self.added.target(name, args) {
-            Some(what) => Ok(ToolEffect::Look { what }),
+            Some(what) => Ok(ToolEffect::Read { what }),
             None => self.inner.effect(name, args),
         }
     }

@@ -89,7 +89,7 @@ struct Find {
 
 #[derive(Clone, Copy, Deserialize, Default, PartialEq)]
 #[serde(rename_all = "lowercase")]
-enum What {
+enum ExpandPart {
     #[default]
     Source,
     Callers,
@@ -103,7 +103,7 @@ struct Expand {
     #[serde(default)]
     path: Option<String>,
     #[serde(default)]
-    what: What,
+    what: ExpandPart,
 }
 
 /// The tools for code.
@@ -219,12 +219,12 @@ impl CodeTools {
         };
         let graph = loaded.index.graph();
         match args.what {
-            What::Source => whole(loaded, *id),
-            What::Callers => {
+            ExpandPart::Source => whole(loaded, *id),
+            ExpandPart::Callers => {
                 let users = graph.users(*id).iter().map(|user| (*user, graph.is_guess(*user, *id)));
                 Ok(self.listed(loaded, users, "No known symbol uses it."))
             }
-            What::Callees => {
+            ExpandPart::Callees => {
                 let used = graph.uses(*id).iter().map(|used| (*used, graph.is_guess(*id, *used)));
                 Ok(self.listed(loaded, used, "It uses no symbol of the workspace."))
             }

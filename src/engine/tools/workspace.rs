@@ -72,7 +72,7 @@ pub(crate) struct RulesFiles {
 }
 
 /// The state that needs no file reads.
-struct Known {
+struct KnownState {
     set: ProjectSetup,
     trusted: bool,
     atoms: HashSet<Atom>,
@@ -98,7 +98,7 @@ struct Read {
 /// The rules and skills of a workspace.
 pub(crate) struct Project {
     pub(crate) workspace: PathBuf,
-    known: Mutex<Known>,
+    known: Mutex<KnownState>,
     read: Mutex<Read>,
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct WorkspaceTop {
 impl Project {
     pub(crate) fn new(setup: &Setup) -> Arc<Self> {
         let workspace = PathBuf::from(&setup.workspace);
-        let known = Known {
+        let known = KnownState {
             set: setup.settings.project.clone(),
             trusted: setup.settings.trusted,
             atoms: HashSet::new(),
@@ -127,7 +127,7 @@ impl Project {
         Arc::new(project)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -488,7 +488,7 @@ mod tests {
     use std::fs;
 
     fn project(workspace: &Path, checked: &[(&Path, &str)]) -> Project {
-        let known = Known {
+        let known = KnownState {
             set: ProjectSetup { rules: true, ..ProjectSetup::default() },
             trusted: true,
             atoms: HashSet::new(),

@@ -370,7 +370,7 @@ fn remaining_results_sentence(count: usize, files: &BTreeSet<String>) -> String 
 pub(crate) fn protection(effect: &ToolEffect) -> Vec<String> {
     match effect {
         ToolEffect::Run(command) => command.confinement().cloned().collect(),
-        ToolEffect::Look { .. } | ToolEffect::Change(_) | ToolEffect::Foreign { .. } => Vec::new(),
+        ToolEffect::Read { .. } | ToolEffect::Change(_) | ToolEffect::Foreign { .. } => Vec::new(),
     }
 }
 

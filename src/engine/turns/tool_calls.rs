@@ -130,9 +130,9 @@ impl SingleCall<'_> {
         let kept = read["path"].as_str().and_then(|path| path.strip_prefix(KEPT)).filter(|_| is_reader);
         let panicked = || outcome(ToolStatus::Failed, "[failed] An internal error stopped the tool.".into());
         let effect = match kept {
-            Some(id) => ToolEffect::Look { what: kept_path(id) },
+            Some(id) => ToolEffect::Read { what: kept_path(id) },
             // The effect is not even computed: that would already reveal something about the file.
-            None if let Some(path) = self.denied_path(&read) => ToolEffect::Look { what: path.to_owned() },
+            None if let Some(path) = self.denied_path(&read) => ToolEffect::Read { what: path.to_owned() },
             None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.effect(self.name, args))) {
                 Ok(Ok(effect)) => effect,
                 Ok(Err(output)) => return ToolOutcome::unchanged(output),

@@ -32,7 +32,7 @@ use crate::tui::chat::model::live::Live;
 use crate::tui::chat::model::next_request::NextRequestPanel;
 use crate::tui::chat::model::plan::PlanState;
 use crate::tui::chat::model::queue::{DraftSaveTime, Queue};
-use crate::tui::model::keys::{Action, Chord, Key, Keymap, When};
+use crate::tui::model::keys::{Action, Chord, Key, KeyPlace, Keymap};
 use crate::tui::screens::raw_request::model::RawRequestScreen;
 use crate::tui::screens::request::model_filter::ListArrangement;
 use crate::tui::screens::stack::Stack;
@@ -331,7 +331,7 @@ impl Model {
 
     /// A key that runs an action in every pane if there is one; otherwise any key of the action, or its slash command.
     pub fn key_anywhere(&self, action: Action) -> String {
-        let always = self.keys.best(|binding| binding.run == action && binding.when == When::Always);
+        let always = self.keys.best(|binding| binding.run == action && binding.when == KeyPlace::Always);
         let key = always.map(|binding| binding.on.to_string());
         key.or_else(|| self.keys.key_of(action)).unwrap_or_else(|| format!("/{}", action.name()))
     }
@@ -344,14 +344,14 @@ impl Model {
     }
 
     /// The sections of the key table that apply, most specific first.
-    pub fn places(&self) -> &'static [When] {
+    pub fn places(&self) -> &'static [KeyPlace] {
         match (self.layers.last(), self.focus) {
             (Some(screen), _) => screen.places(),
-            (None, Focus::Composer) => &[When::Composer, When::Always],
-            (None, Focus::Conversation) => &[When::Conversation, When::Panel, When::Always],
-            (None, Focus::Branches) => &[When::Branches, When::Panel, When::Always],
-            (None, Focus::Tools) => &[When::Tools, When::Panel, When::Always],
-            (None, Focus::Context) => &[When::Overlay, When::Panel, When::Always],
+            (None, Focus::Composer) => &[KeyPlace::Composer, KeyPlace::Always],
+            (None, Focus::Conversation) => &[KeyPlace::Conversation, KeyPlace::Panel, KeyPlace::Always],
+            (None, Focus::Branches) => &[KeyPlace::Branches, KeyPlace::Panel, KeyPlace::Always],
+            (None, Focus::Tools) => &[KeyPlace::Tools, KeyPlace::Panel, KeyPlace::Always],
+            (None, Focus::Context) => &[KeyPlace::Overlay, KeyPlace::Panel, KeyPlace::Always],
         }
     }
 }

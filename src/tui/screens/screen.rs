@@ -4,7 +4,7 @@
 use crate::domain::base::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;
 use crate::tui::model::Model;
-use crate::tui::model::keys::{Chord, When};
+use crate::tui::model::keys::{Chord, KeyPlace};
 use crate::tui::model::list::{ListCursor, Scroll};
 use crate::tui::model::session::Session;
 use crate::tui::model::typed_line::{TypedLine, text_input};
@@ -84,7 +84,7 @@ pub enum ListEdit {
 /// A screen over the chat. The topmost screen receives keys, pastes, and the mouse.
 pub trait Screen: Any + Debug {
     /// The sections of the key table that apply while this screen is on top, most specific first.
-    fn places(&self) -> &'static [When];
+    fn places(&self) -> &'static [KeyPlace];
 
     /// Draws the screen with its title and its line of keys, and stores the sizes for scrolling. Returns the nodes
     /// whose contents it needs.
@@ -109,7 +109,7 @@ pub trait Screen: Any + Debug {
 
     /// Whether letters are typed into the screen instead of triggering actions.
     fn types(&self) -> bool {
-        self.places().iter().any(|place| matches!(place, When::Picker | When::Editor))
+        self.places().iter().any(|place| matches!(place, KeyPlace::Picker | KeyPlace::Editor))
     }
 
     /// Rows of a page as last drawn; None if the screen's own height is not the page.
@@ -295,9 +295,9 @@ pub trait Screen: Any + Debug {
 }
 
 /// Key sections of screens in which a line is typed.
-pub(crate) const TYPING: &[When] = &[When::Picker, When::Always];
+pub(crate) const TYPING: &[KeyPlace] = &[KeyPlace::Picker, KeyPlace::Always];
 /// Key sections of read-only screens.
-pub(crate) const PANEL: &[When] = &[When::Panel, When::Always];
+pub(crate) const PANEL: &[KeyPlace] = &[KeyPlace::Panel, KeyPlace::Always];
 
 /// Distance from one row to another.
 pub(crate) fn by(from: usize, to: usize) -> i64 {
@@ -312,7 +312,7 @@ pub(crate) fn half(page: usize) -> i64 {
 /// The imports of an implementation.
 pub(crate) mod prelude {
     pub(crate) use super::{Copied, ListEdit, MissingContents, Outcome, PANEL, Run, Screen, Stride, TYPING, by, half};
-    pub(crate) use crate::tui::model::keys::{Chord, When};
+    pub(crate) use crate::tui::model::keys::{Chord, KeyPlace};
     pub(crate) use crate::tui::model::list::{ListCursor, Scroll, shift};
     pub(crate) use crate::tui::model::typed_line::TypedLine;
     pub(crate) use crate::tui::view::{ViewContext, cache::Cache};

@@ -8,7 +8,7 @@ use crate::config::load::{self, Config};
 use crate::config::themes;
 use crate::domain::base::Hash;
 use crate::domain::tool::FolderSettings;
-use crate::tui::msg::Fresh;
+use crate::tui::msg::ReloadedSettings;
 use crate::tui::theme::{Theme, Themes};
 use std::path::{Path, PathBuf};
 
@@ -71,7 +71,11 @@ impl Reading {
 
     /// Loads the configuration again. Returns None if no file changed and nobody `asked`; an error is a message with
     /// its position.
-    pub(crate) fn reload(&mut self, asked: bool, light: Option<bool>) -> Option<Result<(Fresh, Themes), String>> {
+    pub(crate) fn reload(
+        &mut self,
+        asked: bool,
+        light: Option<bool>,
+    ) -> Option<Result<(ReloadedSettings, Themes), String>> {
         let now = digest(&self.config);
         if now == self.digest && !asked {
             return None;
@@ -87,7 +91,7 @@ impl Reading {
         if config.folder != self.config.folder {
             notes.extend(config.folder.as_ref().and_then(FolderSettings::notice));
         }
-        let fresh = Fresh {
+        let fresh = ReloadedSettings {
             keys,
             screen: config.settings.screen.clone(),
             themes: all.list(),

@@ -287,7 +287,7 @@ fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Op
     }
     if here {
         model.refresh();
-        model.plan.hurry(model.now);
+        model.plan.schedule_now(model.now);
         acts::report_moved_head(model, branch, before);
     } else if (failed || answered(model, branch, before)) && !is_visible(model, branch) {
         // A failure counts as unread, like an answer.

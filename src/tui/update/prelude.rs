@@ -3,6 +3,6 @@
 
 pub(crate) use super::effects::send;
 pub(crate) use crate::tui::model::focus::Focus;
-pub(crate) use crate::tui::model::keys::{Action, When};
+pub(crate) use crate::tui::model::keys::{Action, KeyPlace};
 pub(crate) use crate::tui::model::{Model, pending::Pending, status::Severity};
 pub(crate) use crate::tui::msg::Cmd;

@@ -104,7 +104,7 @@ pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) 
     model.layers.close::<Picker>(|_| true);
     model.focus = Focus::Composer;
     model.plan.shown = None;
-    model.plan.hurry(model.now);
+    model.plan.schedule_now(model.now);
     model.refresh();
     model.conversation.follow();
     if !model.facts.demo && shown != Some(view.card.id) {

@@ -9,7 +9,7 @@ use crate::domain::call::provider::UNREACHED;
 use crate::engine::api::{Answer, ProgramAnswer, ProgramRequest, ToolAnswer};
 use crate::tui::chat::update::folder;
 use crate::tui::model::pending::ProgramPending;
-use crate::tui::msg::{ConfigMsg, FileCmd, Fresh};
+use crate::tui::msg::{ConfigMsg, FileCmd, ReloadedSettings};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::update::prelude::*;
 
@@ -152,7 +152,7 @@ pub(crate) fn keep_theme(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
 }
 
 /// Applies the configuration that was read again.
-fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, out: &mut Vec<Cmd>) {
+fn reloaded(model: &mut Model, result: Result<Box<ReloadedSettings>, String>, out: &mut Vec<Cmd>) {
     let fresh = match result {
         Ok(fresh) => *fresh,
         Err(why) => {

@@ -64,7 +64,7 @@ pub(super) fn elsewhere(model: &mut Model, (action, chord): Trigger) {
         Focus::Branches => Some(Action::Tree),
         Focus::Composer | Focus::Conversation => None,
     };
-    let places: Vec<&str> = model.keys.elsewhere(action, model.places()).into_iter().map(When::title).collect();
+    let places: Vec<&str> = model.keys.elsewhere(action, model.places()).into_iter().map(KeyPlace::title).collect();
     let text = match list.filter(|_| model.layers.is_empty()) {
         Some(list) => format!("This works in the list; {} opens it.", model.keys.key(list)),
         None if chord.is_none() && !places.is_empty() => {

@@ -27,7 +27,7 @@ pub(crate) mod prelude;
 use crate::domain::base::time;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::{Action, When};
+use crate::tui::model::keys::{Action, KeyPlace};
 use crate::tui::model::pointer::{HitArea, Target};
 use crate::tui::text::markdown::MarkdownStyle;
 use crate::tui::text::{self, Line};
@@ -91,7 +91,7 @@ impl ViewContext<'_> {
         self.model.keys.key(action)
     }
 
-    pub(crate) fn key_in(&self, action: Action, when: When) -> String {
+    pub(crate) fn key_in(&self, action: Action, when: KeyPlace) -> String {
         self.model.keys.key_in(action, when)
     }
 
@@ -137,7 +137,7 @@ impl ViewContext<'_> {
     }
 
     /// Keys with their descriptions: as many as fit into `width` columns, at most [`MAX_HINTS`]. The help has the rest.
-    pub(crate) fn keys_line(&self, when: When, words: &[(Action, &str)], width: usize) -> Line {
+    pub(crate) fn keys_line(&self, when: KeyPlace, words: &[(Action, &str)], width: usize) -> Line {
         hints_line(words.iter().map(|(action, word)| (self.key_in(*action, when), *word)), width)
     }
 }
@@ -168,7 +168,7 @@ mod tests {
         let theme = Theme::built_in("dark", false);
         let view = ViewContext { theme: &theme, model: &model };
         let effects: Vec<(Action, &str)> = Action::ALL.iter().take(20).map(|action| (*action, "effect")).collect();
-        assert_eq!(view.keys_line(When::Always, &effects, 500).plain().matches(" effect").count(), MAX_HINTS);
-        assert_eq!(view.keys_line(When::Always, &effects, 20).plain().matches(" effect").count(), 1);
+        assert_eq!(view.keys_line(KeyPlace::Always, &effects, 500).plain().matches(" effect").count(), MAX_HINTS);
+        assert_eq!(view.keys_line(KeyPlace::Always, &effects, 20).plain().matches(" effect").count(), 1);
     }
 }

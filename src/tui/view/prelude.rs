@@ -3,7 +3,7 @@
 
 pub(crate) use super::cache::Cache;
 pub(crate) use super::{ViewContext, paint};
-pub(crate) use crate::tui::model::keys::{Action, IN_CONVERSATION, When, with_bound_keys};
+pub(crate) use crate::tui::model::keys::{Action, IN_CONVERSATION, KeyPlace, with_bound_keys};
 pub(crate) use crate::tui::text::markdown::TextRows;
 pub(crate) use crate::tui::text::{self, Line};
 pub(crate) use crate::tui::theme::Ink;

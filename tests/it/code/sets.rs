@@ -622,7 +622,7 @@ fn the_model_suggests_to_pin_a_symbol() {
     let plan = client.whole_plan(branch, &draft);
     let rows: Vec<&Row> = plan.suggested().collect();
     let [row] = rows[..] else { panic!("{rows:#?}") };
-    assert_eq!((symbol(row), &row.reason), ("net::retry::backoff", &Reason::PinSuggested));
+    assert_eq!((symbol(row), &row.reason), ("net::retry::backoff", &Reason::SuggestedByModel));
     let atom = row.atom;
     client.must(Request::Branch(BranchRequest::Dismiss { branch, item: ItemName::Atom(atom) }));
     assert_eq!(client.whole_plan(branch, &draft).suggested().count(), 0);

@@ -476,7 +476,8 @@ fn assert_accounted(solved: &Solved) {
         }
         for message in &turn.messages {
             let of_it = plan.rows.iter().filter(|row| row.atom == Atom::Message { node: message.key });
-            let alone = of_it.filter(|row| row.kind == RowKind::Message && row.reason != Reason::PinSuggested).count();
+            let alone =
+                of_it.filter(|row| row.kind == RowKind::Message && row.reason != Reason::SuggestedByModel).count();
             let inside = plan.included().flat_map(|row| &row.items).filter(|item| item.key == message.key).count();
             let wanted = usize::from(matches!(
                 message.bar,

@@ -251,7 +251,10 @@ fn often_renewed_leases_become_suggested_pins() {
         let plan = client.whole_plan(branch, &message("next"));
         let waiting: Vec<Row> = plan.suggested().cloned().collect();
         assert_eq!(waiting.len(), 1, "{:?}", messages(&steps(&mut client, branch)));
-        assert_eq!((&waiting[0].reason, waiting[0].source.turn), (&Reason::PinEarned { renewals: 3 }, Some(1)));
+        assert_eq!(
+            (&waiting[0].reason, waiting[0].source.turn),
+            (&Reason::SuggestedByRenewals { renewals: 3 }, Some(1))
+        );
         assert!(row_of(&plan, 1).is_some_and(|row| row.included()), "its lease continues meanwhile");
         let item = ItemName::Atom(waiting[0].atom);
         if accept {
@@ -285,7 +288,7 @@ fn dismissed_suggestions_do_not_return() {
     let names = "Well.\n\n---STATE---\nGoal: drink\nSuggest pins: turn 1\n---END STATE---";
     let about = ["Turn 1?", "In turn 1 now.", "So turn 1.", "Then turn 1.", "As turn 1 says."];
     for (first, named, reason) in
-        [(Actor::Model, 4, Reason::PinSuggested), (Actor::Engine, 10, Reason::PinEarned { renewals: 3 })]
+        [(Actor::Model, 4, Reason::SuggestedByModel), (Actor::Engine, 10, Reason::SuggestedByRenewals { renewals: 3 })]
     {
         let model = Model::new((1..=10).map(|turn| text(if turn == named { names } else { "Well." })));
         let bench = Bench::new(&model);

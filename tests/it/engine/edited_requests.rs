@@ -214,7 +214,7 @@ fn assert_every_item_has_one_row(client: &mut Client, run: &str, plan: &ContextP
     let sum: u32 = kept.included().map(|row| row.tokens).sum::<u32>() + kept.framing + kept.tools;
     assert_eq!(sum, kept.est_total, "rows, overhead, and tools add up");
     assert!(kept.included().any(|row| row.source.turn == Some(2)), "unchanged items keep their rows");
-    let away = kept.excluded().filter(|row| row.reason == Reason::EditedAway).count();
+    let away = kept.excluded().filter(|row| row.reason == Reason::RemovedByPerson).count();
     assert!(away > 0, "changed items are reported");
     for row in plan.included() {
         let times = kept.rows.iter().filter(|other| other.atom == row.atom).count();
@@ -300,7 +300,7 @@ fn edited_plan_is_shown_during_the_call() {
     client.closed(from, branch);
     let (plan, digest) = shown(&client);
     assert_eq!(digest, Hash::of(body.as_bytes()), "the displayed bytes are sent");
-    assert!(plan.included().any(|row| row.reason == Reason::ByHand && row.title.contains("8080")));
+    assert!(plan.included().any(|row| row.reason == Reason::WrittenByPerson && row.title.contains("8080")));
 }
 
 #[test]

@@ -254,7 +254,7 @@ fn suggested_pins_are_accepted_or_dismissed() {
     let plan = client.whole_plan(branch, &message("next"));
     let waiting = suggested(&plan);
     assert_eq!(waiting.len(), 1, "there was no turn 3: {waiting:?}");
-    assert!(plan.suggested().all(|row| row.reason == Reason::PinSuggested && row.source.turn == Some(1)));
+    assert!(plan.suggested().all(|row| row.reason == Reason::SuggestedByModel && row.source.turn == Some(1)));
     let state = plan.rows.iter().find(|row| row.kind == RowKind::State).unwrap();
     let Answer::Text(sent) = client.must(Request::Plan(PlanRequest::RowText { branch, atom: state.atom })) else {
         panic!()

@@ -256,7 +256,7 @@ fn items_that_mattered_are_suggested_as_pins() {
         branch,
         overrides: Overrides { mattered: vec![atom], ..before },
     }));
-    assert_eq!(suggested(&mut client), [(Reason::PinMattered, Some(2))]);
+    assert_eq!(suggested(&mut client), [(Reason::SuggestedByRating, Some(2))]);
     client.must(Request::Session(SessionRequest::Undo));
     assert!(suggested(&mut client).is_empty());
     client.must(Request::Session(SessionRequest::Redo));

@@ -162,7 +162,7 @@ impl Look<'_> {
         };
         for (turn, at) in self.talk.search_results.suggested.iter().filter(|(turn, _)| !marked(*turn)) {
             let atom = Atom::Message { node: self.talk.key(*turn, *at) };
-            input.near.push(near(atom, RowKind::Message, 30, Reason::PinSuggested, "pin"));
+            input.near.push(near(atom, RowKind::Message, 30, Reason::SuggestedByModel, "pin"));
         }
     }
 }

@@ -280,7 +280,7 @@ fn effects() -> Vec<(&'static str, ToolEffect)> {
             mechanisms: None,
         })
     };
-    let look = |what: &str| ToolEffect::Look { what: what.into() };
+    let look = |what: &str| ToolEffect::Read { what: what.into() };
     let foreign = |tool: &str, looks| ToolEffect::Foreign { server: "docs".into(), tool: tool.into(), looks };
     let mut all: Vec<(&str, ToolEffect)> = [
         "cargo test",
@@ -348,7 +348,7 @@ fn rule_decisions() {
     let shown = FileVisibility::denying(rules);
     for path in ["a", ".env", "x/.env", "private", "private/a/b", "src/secret.rs", ""] {
         for tool in ["read_file", "list_dir", "search"] {
-            let after = visible.answered(tool, &ToolEffect::Look { what: path.into() });
+            let after = visible.answered(tool, &ToolEffect::Read { what: path.into() });
             let _ = writeln!(
                 out,
                 "{tool} {path:?}: shown {}, denied {:?}, answered {}, to the person {}",

@@ -60,7 +60,7 @@ fn inclusion_reasons() -> Vec<Reason> {
         R::Skills { count: 2 },
         R::Module { by: "the user".into(), staleness: "fresh".into() },
         R::ConversationInstructions { imported: false, once: false },
-        R::ByHand,
+        R::WrittenByPerson,
     ]
 }
 
@@ -73,9 +73,9 @@ fn exclusion_reasons() -> Vec<Reason> {
         R::StaleFile,
         R::CodeReading,
         R::SwitchedOff,
-        R::PinSuggested,
-        R::PinMattered,
-        R::PinEarned { renewals: 3 },
+        R::SuggestedByModel,
+        R::SuggestedByRating,
+        R::SuggestedByRenewals { renewals: 3 },
         R::Budget { free: 12 },
         R::Allowance { tokens: 900 },
         R::OutsideWindow,
@@ -108,7 +108,7 @@ fn exclusion_reasons() -> Vec<Reason> {
         R::SummaryLimit,
         R::SessionFull { budget: 400 },
         R::LevelsOver { percent: 90 },
-        R::EditedAway,
+        R::RemovedByPerson,
     ]
 }
 

@@ -7,7 +7,7 @@ use pleach::domain::base::Hash;
 use pleach::domain::call::Gate;
 use pleach::domain::call::tokens::approximate;
 use pleach::domain::conversation::Role;
-use pleach::domain::planning::After;
+use pleach::domain::planning::Preceding;
 use pleach::retrieval::cluster::{Clusters, QuestionVector};
 use pleach::retrieval::compose::{CardRules, Composed, compose};
 use pleach::retrieval::floor::Floor;
@@ -103,7 +103,7 @@ fn filled(out: &mut String, composed: &Composed, tokens: u32) {
             card.score,
             one.tokens,
             card.text(one.after),
-            card.text(After::Other).chars().take(40).collect::<String>()
+            card.text(Preceding::Other).chars().take(40).collect::<String>()
         );
     }
     for (at, missing) in left_out.iter().take(3) {

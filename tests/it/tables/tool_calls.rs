@@ -130,7 +130,7 @@ impl Place {
                     ));
                 }
             }
-            ToolEffect::Look { what } => self.note(&format!("looks at {what:?}")),
+            ToolEffect::Read { what } => self.note(&format!("looks at {what:?}")),
             _ => {}
         }
         let done = self.space.carry_out(name, &text, &effect, hunks, watch);

@@ -40,7 +40,7 @@ impl RunTools for MemoryFiles {
 
     fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if name == "look" {
-            return Ok(ToolEffect::Look { what: "a".into() });
+            return Ok(ToolEffect::Read { what: "a".into() });
         }
         let args: serde_json::Value = serde_json::from_str(args).unwrap();
         let (path, after) = (args["path"].as_str().unwrap(), args["text"].as_str().unwrap());

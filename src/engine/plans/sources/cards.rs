@@ -10,7 +10,7 @@ use crate::domain::call::{Evidence, Gate, MissReason, NearMiss, RetrievalSet, Sc
 use crate::domain::conversation::{Atom, NodeHead};
 use crate::domain::planning::Reason;
 use crate::domain::planning::{
-    After, Block, Candidate, ContextPlan, Offer, OfferLimit, OmittedItem, Row, RowKind, Scores, Section,
+    Block, Candidate, ContextPlan, Offer, OfferLimit, OmittedItem, Preceding, Row, RowKind, Scores, Section,
 };
 use crate::engine::indexing::messages::PathIndex;
 use crate::engine::plans::input_builder::{BuiltInput, Contents};
@@ -50,7 +50,7 @@ impl Cards<'_> {
 
     /// Returns the offer: the heading, then the cards, between delimiters that do not occur in them.
     fn offered(&self, found: &mut BuiltInput, result: &RetrievedCards) -> Offer {
-        let all: String = result.composed.cards.iter().map(|card| card.text(After::Other)).collect();
+        let all: String = result.composed.cards.iter().map(|card| card.text(Preceding::Other)).collect();
         let mark = render_forms::delimiter(&all);
         let heading = format!("## Earlier messages that may bear on this, quoted\n\n<<<{mark}\n");
         let title = format!("found among {} older messages", result.among);

@@ -7,7 +7,7 @@
 
 use super::code_meaning::Meaning;
 use super::code_offer::{SymbolRequest, is_short_card};
-use super::code_rows::{ANCHORS, atom_of, gist, map_text, near_excluded, near_row, nothing, place};
+use super::code_rows::{ANCHORS, atom_of, first_line, map_text, near_excluded, near_row, nothing, place};
 use super::code_search::{Depth, own_words, read_message};
 use super::rules::MIN_CONFIDENCE;
 use super::sent_lines::{self, excluded};
@@ -210,7 +210,7 @@ fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Res
     let unrelated = |atom: Atom| near.iter().any(|row| row.atom == atom && row.reason == Reason::Unrelated);
     let all = module_cards::current(builder.store(), project)?.into_iter();
     let line = |(_, card, stale): (Atom, ModuleCard, Staleness)| {
-        format!("{} ({}): {}", card.path, stale.to_text(card.files.len()), gist(&card))
+        format!("{} ({}): {}", card.path, stale.to_text(card.files.len()), first_line(&card))
     };
     let all = all.filter(|(atom, card, _)| card.confidence >= MIN_CONFIDENCE && !unrelated(*atom));
     Ok(all.filter(|(atom, ..)| !is_offered(*atom) && !is_excluded(*atom)).take(ANCHORS).map(line).collect())

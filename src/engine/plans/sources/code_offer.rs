@@ -7,7 +7,7 @@ use super::code::CodeWriter;
 use super::code_history;
 use super::code_meaning::Meaning;
 use super::code_rows::{atom_of, near_excluded, near_row, nothing, scores};
-use super::code_search::{Depth, FoundSymbols, Wanted, own_words, read_message, search_symbols};
+use super::code_search::{Depth, FoundSymbols, SymbolSearch, own_words, read_message, search_symbols};
 use super::sent_lines::Margin;
 use crate::code::find::cards::{Limits, SentLines, heading};
 use crate::code::find::choose;
@@ -71,7 +71,7 @@ impl CodeWriter<'_> {
             ..Limits::UNLIMITED
         };
         let found_symbols = self.workspace.look(|loaded| {
-            let wanted = Wanted {
+            let wanted = SymbolSearch {
                 asked: &asked,
                 depth,
                 kept: &request.kept,

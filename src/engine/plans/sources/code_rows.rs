@@ -55,17 +55,17 @@ pub(crate) fn map_text(name: &str, map: &CodeMap, parts: &[String], tools: &[Too
 }
 
 /// Returns the key line of a summary: its first line, or its second if the first contains only figures.
-pub(crate) fn gist(card: &ModuleCard) -> String {
+pub(crate) fn first_line(card: &ModuleCard) -> String {
     let figures = format!("{}: ", card.path);
     let lines =
         card.text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' '])).filter(|line| !line.is_empty());
     let mut lines = lines.map(|line| (line.starts_with(&figures), line.strip_prefix(figures.as_str()).unwrap_or(line)));
-    let gist_line = match (lines.next(), lines.next()) {
+    let line = match (lines.next(), lines.next()) {
         (Some((true, _)), Some((_, second))) if !second.ends_with(':') => second,
         (Some((_, first)), _) => first,
         (None, _) => "",
     };
-    gist_line.chars().take(PART).collect()
+    line.chars().take(PART).collect()
 }
 
 pub(crate) fn place(code: &CodeRef) -> String {
@@ -165,21 +165,31 @@ mod tests {
     }
 
     #[test]
-    fn the_gist_is_the_first_line_without_mere_figures() {
-        let gist_of = |text: &str| {
+    fn the_first_line_is_the_first_line_without_mere_figures() {
+        let first_line_of = |text: &str| {
             let (path, source, model, commit) = ("src/a".to_owned(), SummarySource::Extractive, None, None);
             let (text, files) = (text.to_owned(), Vec::new());
-            gist(&ModuleCard { path, text, source, model, version: 1, confidence: 0, generated_at: 0, commit, files })
+            first_line(&ModuleCard {
+                path,
+                text,
+                source,
+                model,
+                version: 1,
+                confidence: 0,
+                generated_at: 0,
+                commit,
+                files,
+            })
         };
-        for (text, gist) in [
+        for (text, first_line) in [
             ("", ""),
             ("# Parsing\n\nReads files.", "Parsing"),
             ("src/a: 3 files\n- Reads files.", "Reads files."),
             ("src/a: 3 files\nSymbols:\nx", "3 files"),
             ("src/a: 3 files", "3 files"),
         ] {
-            assert_eq!(gist_of(text), gist, "{text:?}");
+            assert_eq!(first_line_of(text), first_line, "{text:?}");
         }
-        assert_eq!(gist_of(&"x".repeat(PART + 1)).chars().count(), PART);
+        assert_eq!(first_line_of(&"x".repeat(PART + 1)).chars().count(), PART);
     }
 }

@@ -30,7 +30,7 @@ const RANKED: usize = 120;
 pub(crate) type Attached = [(String, Option<(u32, u32)>)];
 
 /// A search: the query, its scope, and its limits.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct SymbolSearch<'a> {
     pub(crate) asked: &'a Query,
     pub(crate) depth: Depth,
     /// Symbols of the previous question, kept if the message has no content, or continues its subject and finds
@@ -117,7 +117,7 @@ pub(crate) fn own_words(asked: &str) -> &str {
 }
 
 /// Searches the symbols of a workspace.
-pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> FoundSymbols {
+pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &SymbolSearch<'_>) -> FoundSymbols {
     let (index, asked, scope, tuning) = (&loaded.index, wanted.asked, wanted.scope, Tuning::for_plans());
     let beside: Vec<u32> = wanted.attached.iter().flat_map(|(path, lines)| symbols_at(loaded, path, *lines)).collect();
     let mut hits = rank::rank(index, asked, &tuning, RANKED);
@@ -181,7 +181,7 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
 
 /// Decides whether to search for a message. A message without content keeps the code of the previous question; so does
 /// one that continues its subject and finds nothing.
-fn decide(index: &Index, wanted: &Wanted<'_>, hits: &[Hit], limited: bool) -> Gate {
+fn decide(index: &Index, wanted: &SymbolSearch<'_>, hits: &[Hit], limited: bool) -> Gate {
     let asked = wanted.asked;
     let names = !asked.names.is_empty() || !asked.paths.is_empty();
     if !wanted.kept.is_empty() && !names && asked.content.is_empty() {

@@ -12,7 +12,7 @@ use crate::domain::code::CodeRef;
 use crate::domain::conversation::{Actor, Atom, Mark};
 use crate::domain::planning::Reason;
 use crate::domain::planning::{
-    After, Block, Candidate, Form, Item, Offer, OmittedItem, Row, RowKind, Section, TurnBefore, Verdict,
+    Block, Candidate, Form, Item, Offer, OmittedItem, Preceding, Row, RowKind, Section, TurnBefore, Verdict,
 };
 use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
 use crate::engine::plans::input_builder::BuiltInput;
@@ -238,8 +238,8 @@ fn as_sent(round: &RoundBefore, one: &Candidate) -> Option<Candidate> {
         .plan
         .included()
         .find(|row| Some(row.atom) == one.block.atom && row.section() == Some(one.block.section))?;
-    let is_text = |after: &After| [false, true].iter().any(|last| Some(one.text(*after, *last).0) == row.text);
-    let after = After::ALL.into_iter().find(is_text)?;
+    let is_text = |after: &Preceding| [false, true].iter().any(|last| Some(one.text(*after, *last).0) == row.text);
+    let after = Preceding::ALL.into_iter().find(is_text)?;
     let [between, last] = [one.text(after, false), one.text(after, true)];
     let texts = [between, last, between, last, between, last];
     let block = Block { text: between.0, tokens: between.1, ..one.block.clone() };

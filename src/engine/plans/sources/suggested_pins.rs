@@ -107,12 +107,12 @@ pub(crate) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32
     earned.sort_unstable();
     for (at, renewals) in earned {
         seen.insert(tree.head(path.slots[at]).key);
-        found.push(at_place(session, path, at, Reason::PinEarned { renewals }));
+        found.push(at_place(session, path, at, Reason::SuggestedByRenewals { renewals }));
     }
-    let mattered = branch.overrides.mattered.iter().filter_map(first).map(|key| (key, Reason::PinMattered));
+    let mattered = branch.overrides.mattered.iter().filter_map(first).map(|key| (key, Reason::SuggestedByRating));
     let answers = session.suggesting.iter().rev().take(ANSWERS).map(|index| &session.states[*index]);
     let pins = answers.filter(|version| place(version.key).is_some()).flat_map(|version| &version.pins);
-    let suggested = pins.filter(|pin| pin.branch == branch.id).map(|pin| (pin.key, Reason::PinSuggested));
+    let suggested = pins.filter(|pin| pin.branch == branch.id).map(|pin| (pin.key, Reason::SuggestedByModel));
     for (key, reason) in mattered.chain(suggested) {
         let Some(at) = place(key).filter(|_| seen.insert(key)) else { continue };
         if is_open(at, key) {
@@ -160,11 +160,11 @@ pub(crate) fn add(snapshot: &Snapshot, input: &mut PlanInput) {
     add_messages(snapshot, input);
     let after = snapshot.rules.policy.activation.suggest_after;
     let dismissed = &snapshot.branch.overrides.dismissed;
-    let earned = |mark| Some((earned_symbol(mark, after)?, Reason::PinEarned { renewals: mark.renewals }));
+    let earned = |mark| Some((earned_symbol(mark, after)?, Reason::SuggestedByRenewals { renewals: mark.renewals }));
     let earned: Vec<(&CodeRef, Reason)> = snapshot.marks.iter().filter_map(earned).collect();
     let keys: HashSet<Hash> = earned.iter().map(|(code, _)| code.key()).collect();
     let by_model = snapshot.suggested_symbols.iter().filter(|code| !keys.contains(&code.key()));
-    let all = earned.into_iter().chain(by_model.map(|code| (code, Reason::PinSuggested)));
+    let all = earned.into_iter().chain(by_model.map(|code| (code, Reason::SuggestedByModel)));
     let waiting =
         all.filter(|(code, _)| snapshot.rules.code.is_some() && !dismissed.contains(&symbol_atom(code.key())));
     input.near.extend(waiting.take(WAITING).map(|(code, reason)| {

@@ -95,7 +95,7 @@ impl PlanState {
     }
 
     /// Schedules planning immediately, after another draft was shown.
-    pub fn hurry(&mut self, now: u64) {
+    pub fn schedule_now(&mut self, now: u64) {
         self.due = Some(now);
     }
 

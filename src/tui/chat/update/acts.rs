@@ -31,7 +31,7 @@ pub(crate) fn lease(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn search(model: &mut Model) {
     model.composer.search = model.composer.search.next();
     model.status.say(Severity::Notice, model.composer.search.sentence(), model.now);
-    model.plan.hurry(model.now);
+    model.plan.schedule_now(model.now);
 }
 
 /// Makes the next message a reply to the selected message.
@@ -74,7 +74,7 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
 fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act, out: &mut Vec<Cmd>) {
     let out_key = model.keys.key_of(Action::Exclude).unwrap_or_default();
     let Some(tool) = tool else {
-        let key = model.keys.key_in(Action::Open, When::Panel);
+        let key = model.keys.key_in(Action::Open, KeyPlace::Panel);
         let text = format!("{key} lists the tools; {out_key} disables or enables a tool.");
         return model.status.say(Severity::Notice, text, model.now);
     };

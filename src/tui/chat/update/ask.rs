@@ -35,7 +35,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<SlashLine> 
         if model.queue.held(branch).is_some() {
             queueing::next(model, branch, true, out);
         } else {
-            let key = model.keys.key_in(Action::Send, When::Composer);
+            let key = model.keys.key_in(Action::Send, KeyPlace::Composer);
             model.status.say(Severity::Notice, format!("Type a message, then press {key}."), model.now);
         }
         return None;

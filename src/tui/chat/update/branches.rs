@@ -39,7 +39,7 @@ pub(crate) fn switch_to(model: &mut Model, branch: Branch, with_draft: bool) {
     model.refresh();
     model.panel.select(id);
     model.conversation.follow();
-    model.plan.hurry(model.now);
+    model.plan.schedule_now(model.now);
 }
 
 /// Moves the unsent text of a branch that was archived into the composer if that is empty, otherwise into the history, and
@@ -56,7 +56,7 @@ pub(crate) fn move_unsent(model: &mut Model, archived: BranchId, out: &mut Vec<C
     let place = if model.composer.adopt(archived, &text) {
         "is in the composer".to_owned()
     } else {
-        let key = model.keys.key_in(Action::HistoryUp, When::Composer);
+        let key = model.keys.key_in(Action::HistoryUp, KeyPlace::Composer);
         format!("is in the history; {key} in an empty composer restores it")
     };
     let moved = model.status.take(MOVED).map_or_else(String::new, |moved| format!("{moved} "));

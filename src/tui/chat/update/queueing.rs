@@ -40,7 +40,7 @@ fn asks_whether_answer(model: &mut Model, branch: BranchId, text: &Arc<str>) -> 
     if live.likely_answer.replace(text.clone()).is_some_and(|before| before == *text) {
         return false;
     }
-    let (answer, enter) = (model.keys.key(Action::AnswerTool), model.keys.key_in(Action::Send, When::Composer));
+    let (answer, enter) = (model.keys.key(Action::AnswerTool), model.keys.key_in(Action::Send, KeyPlace::Composer));
     let words = format!("To {verb}, press {answer} first; {enter} again sends this as a message.");
     model.status.report(ASKING, words, model.now);
     true
@@ -141,7 +141,7 @@ pub(crate) fn take_back(model: &mut Model, branch: BranchId, draft: Draft) -> Op
     }
     if edits {
         model.composer.keep_in_history(&draft.text);
-        let key = model.keys.key_in(Action::HistoryUp, When::Composer);
+        let key = model.keys.key_in(Action::HistoryUp, KeyPlace::Composer);
         return Some(format!("Your text is in the history; {key} in an empty composer restores it."));
     }
     model.queue.put_back(branch, Draft { kind: DraftKind::Message, ..draft }, FAILED);

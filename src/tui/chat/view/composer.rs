@@ -287,9 +287,9 @@ fn hints(view: &ViewContext<'_>, width: usize) -> Line {
 /// The key of an action in the focused pane, in its short form such as `^F`.
 fn hint_key(view: &ViewContext<'_>, action: Action) -> Option<String> {
     if action == Action::Leave {
-        return view.model.keys.best(|b| b.run == action && b.when == When::Always).map(|b| b.on.to_string());
+        return view.model.keys.best(|b| b.run == action && b.when == KeyPlace::Always).map(|b| b.on.to_string());
     }
-    let here = |place: &When| view.model.keys.best(|b| b.run == action && b.when == *place && b.on.count() == 1);
+    let here = |place: &KeyPlace| view.model.keys.best(|b| b.run == action && b.when == *place && b.on.count() == 1);
     let key = view.model.places().iter().find_map(here)?.on.to_string();
     Some(match key.strip_prefix("Ctrl+").filter(|rest| !rest.contains(' ')) {
         Some(rest) => format!("^{}", rest.to_uppercase()),
@@ -418,7 +418,7 @@ fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
         let room = usize::from(place.width).saturating_sub(text::width(own) + 4);
         let mut line = Line::of(Ink::Accent, &format!("@{}", text::fit(own, usize::from(place.width) - 1, "")));
         line.push(Ink::Dim, &format!("  {}", text::fit(&folder, room, view.theme.glyphs.ellipsis)));
-        let key = |action| view.key_in(action, When::Composer);
+        let key = |action| view.key_in(action, KeyPlace::Composer);
         let accepts = || format!("{} or {} accepts", key(Action::Complete), key(Action::Send));
         let text = if at == popup.cursor { accepts() } else { String::new() };
         paint::pair(view.theme, &line, &Line::of(Ink::Dim, &text), place, buf);

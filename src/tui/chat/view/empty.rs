@@ -108,7 +108,7 @@ fn short_page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Pa
     ];
     let steps = steps.into_iter().filter(|(action, _)| problem.is_some() || *action != Action::UseOffline);
     let mut steps: Vec<(String, &str)> = steps.map(|(action, text)| (view.key(action), text)).collect();
-    steps.push((view.key_in(Action::Send, When::Composer), "send a message: type it below"));
+    steps.push((view.key_in(Action::Send, KeyPlace::Composer), "send a message: type it below"));
     let wide = steps.iter().map(|(key, _)| text::width(key)).max().unwrap_or(0);
     let step = |(key, text): &(String, &str)| Line::of(Ink::Accent, &format!("{key:wide$}  ")).with(Ink::Text, text);
     let fit = |row: Line| row.fit(width, view.theme.glyphs.ellipsis);
@@ -141,7 +141,7 @@ fn page(view: &ViewContext<'_>, session: &Session, width: usize) -> Vec<Paragrap
         } else {
             "pleach sends exactly the request shown"
         };
-        let key = view.key_in(Action::Send, When::Composer);
+        let key = view.key_in(Action::Send, KeyPlace::Composer);
         let text = format!("Or type a message and press {key}: {then}.");
         page.push(paragraph(2, false, &text, Ink::Text));
         if !session.workspace.1 {

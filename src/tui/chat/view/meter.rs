@@ -32,7 +32,7 @@ pub(crate) enum Part {
 
 /// The appearance of a part. Any two parts may be adjacent. With colors, every used part is solid and has an ink of its
 /// own; only free space has a texture. Without colors, and in ASCII, each part has its own sign.
-struct Look {
+struct PartStyle {
     name: &'static str,
     ink: Ink,
     /// The sign without colors.
@@ -42,9 +42,9 @@ struct Look {
 }
 
 impl Part {
-    fn look(self) -> Look {
+    fn look(self) -> PartStyle {
         use Section as S;
-        let look = |name, ink, [plain, ascii]: [&'static str; 2]| Look { name, ink, plain, ascii };
+        let look = |name, ink, [plain, ascii]: [&'static str; 2]| PartStyle { name, ink, plain, ascii };
         match self {
             Self::Section(S::System) => look("Instructions", Ink::MeterInstructions, ["█", "I"]),
             Self::Section(S::Personality) => look("Personality", Ink::MeterPersonality, ["▜", "P"]),

@@ -10,8 +10,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::ApprovalScreen;
 
 impl Screen for ApprovalScreen {
-    fn places(&self) -> &'static [When] {
-        if self.reason.is_some() { TYPING } else { &[When::Approval, When::Panel, When::Always] }
+    fn places(&self) -> &'static [KeyPlace] {
+        if self.reason.is_some() { TYPING } else { &[KeyPlace::Approval, KeyPlace::Panel, KeyPlace::Always] }
     }
 
     fn full(&self) -> bool {

@@ -61,7 +61,7 @@ impl ApprovalScreen {
                 .enumerate()
                 .flat_map(|(file, change)| (0..change.hunks.len()).map(move |hunk| HunkRef { file, hunk, taken: true }))
                 .collect(),
-            ToolEffect::Look { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => Vec::new(),
+            ToolEffect::Read { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => Vec::new(),
         };
         Self {
             branch,
@@ -96,7 +96,7 @@ impl ApprovalScreen {
     pub fn chosen(&self) -> Vec<Vec<bool>> {
         let files = match &self.pending.effect {
             ToolEffect::Change(changes) => changes.len(),
-            ToolEffect::Look { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => 0,
+            ToolEffect::Read { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => 0,
         };
         let of = |file| self.hunks.iter().filter(|taken| taken.file == file).map(|taken| taken.taken).collect();
         (0..files).map(of).collect()
@@ -165,7 +165,7 @@ impl ApprovalScreen {
                 let all = all.map(|tool| Rule { tool, on: None, verdict: Verdict::Allow });
                 std::iter::once(rule(None)).chain(all).collect()
             }
-            ToolEffect::Look { .. } => vec![rule(None)],
+            ToolEffect::Read { .. } => vec![rule(None)],
         }
     }
 }

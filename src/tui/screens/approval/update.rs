@@ -87,7 +87,7 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
     let Some(ask) = model.layers.top_mut::<ApprovalScreen>() else { return };
     ask.note = None;
     let to = (ask.branch, ask.pending.index);
-    let key = |action| model.keys.key_in(action, When::Approval);
+    let key = |action| model.keys.key_in(action, KeyPlace::Approval);
     match decision {
         ToggleHunk => ask.toggle(),
         Allow | AllowAlways if ask.fresh(model.now) => {

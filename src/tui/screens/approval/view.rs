@@ -118,7 +118,7 @@ fn tail(view: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside
 fn hints(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     if ask.reason.is_some() {
         let words = [(Action::Open, "deny with this message"), (Action::Leave, "back")];
-        return view.keys_line(When::Picker, &words, width);
+        return view.keys_line(KeyPlace::Picker, &words, width);
     }
     let yes = if ask.hunks.iter().any(|taken| !taken.taken) { "approve the selected changes" } else { "approve" };
     let mut words = vec![(Action::AllowTool, yes), (Action::RefuseTool, "deny")];
@@ -130,7 +130,7 @@ fn hints(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     if matches!(&ask.pending.effect, ToolEffect::Run(command) if command.protection.len() > 1) {
         words.push((Action::Details, "details"));
     }
-    view.keys_line(When::Approval, &words, width)
+    view.keys_line(KeyPlace::Approval, &words, width)
 }
 
 /// The rows above the hunks (for a command, all rows; of its protection only the first sentence, unless the details are
@@ -168,7 +168,7 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             rows.extend(whole(&headed(&format!("{server}: {tool}"), &args), width));
             rows.extend(whole(&args, width));
         }
-        ToolEffect::Look { what } => rows.extend(TextRows::exact(&format!("Read {what}"), width, Ink::Text)),
+        ToolEffect::Read { what } => rows.extend(TextRows::exact(&format!("Read {what}"), width, Ink::Text)),
         ToolEffect::Change(changes) => {
             let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
             let files = text::counted(changes.len() as u64, "file");

@@ -73,7 +73,7 @@ fn effect(pending: &PendingApproval, width: usize, around: usize) -> Vec<Line> {
             rows.extend(view::whole(&pretty(&pending.args), width));
             rows
         }
-        ToolEffect::Look { what } => TextRows::exact(&format!("Read {what}"), width, Ink::Text),
+        ToolEffect::Read { what } => TextRows::exact(&format!("Read {what}"), width, Ink::Text),
         ToolEffect::Change(changes) => changes.iter().flat_map(|change| difference(change, width, around)).collect(),
     }
 }
@@ -96,7 +96,7 @@ fn protection(pending: &PendingApproval) -> Option<(Ink, String)> {
     match &pending.effect {
         ToolEffect::Run(command) => Some((Ink::Dim, command.protection.first()?.clone())),
         ToolEffect::Foreign { .. } => Some((Ink::Warn, OUTSIDE.to_owned())),
-        ToolEffect::Look { .. } => Some((Ink::Dim, "Read-only.".to_owned())),
+        ToolEffect::Read { .. } => Some((Ink::Dim, "Read-only.".to_owned())),
         ToolEffect::Change(_) => Some(match pending.effect.config_change() {
             Some((path, what)) => (Ink::Warn, format!("{path} {what}.")),
             None => (Ink::Dim, "Changes nothing but these lines; undo reverts the change.".to_owned()),

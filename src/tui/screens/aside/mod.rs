@@ -10,8 +10,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::AsidePane;
 
 impl Screen for AsidePane {
-    fn places(&self) -> &'static [When] {
-        &[When::Variants, When::Panel, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Variants, KeyPlace::Panel, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -33,7 +33,7 @@ pub(crate) fn draw(
     let title = Line::of(Ink::Heading, "Side question").with(Ink::Dim, " (not saved)");
     let words = [(Action::KeepAside, "keep as a branch"), (Action::Leave, "discard"), (Action::Copy, "copy")];
     let words = if pane.card.is_some() { &words[..] } else { &words[1..2] };
-    let inside = view.screen(title, view.keys_line(When::Variants, words, usize::from(width)), place, buf);
+    let inside = view.screen(title, view.keys_line(KeyPlace::Variants, words, usize::from(width)), place, buf);
     let within = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
     let room = within.width.saturating_sub(1).max(1);
     let wide = usize::from(room);

@@ -10,8 +10,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::{Calls, DiffView, HistoryScreen};
 
 impl Screen for Calls {
-    fn places(&self) -> &'static [When] {
-        &[When::Calls, When::Panel, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Calls, KeyPlace::Panel, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
@@ -41,8 +41,8 @@ impl Screen for Calls {
 }
 
 impl Screen for DiffView {
-    fn places(&self) -> &'static [When] {
-        &[When::Calls, When::Panel, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Calls, KeyPlace::Panel, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
@@ -76,7 +76,7 @@ impl Screen for DiffView {
 }
 
 impl Screen for HistoryScreen {
-    fn places(&self) -> &'static [When] {
+    fn places(&self) -> &'static [KeyPlace] {
         PANEL
     }
 

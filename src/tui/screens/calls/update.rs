@@ -92,7 +92,7 @@ pub(crate) fn later_request(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Says how to open an item's history.
 pub(crate) fn explain_history(model: &mut Model) {
     let (compare, request) =
-        (model.keys.key_in(Action::Open, When::Panel), model.keys.key_in(Action::Details, When::Calls));
+        (model.keys.key_in(Action::Open, KeyPlace::Panel), model.keys.key_in(Action::Details, KeyPlace::Calls));
     let text = format!("Select an item first: in a comparison ({compare}), or in the call's request ({request}).");
     model.status.say(Severity::Notice, text, model.now);
 }

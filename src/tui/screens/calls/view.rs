@@ -17,7 +17,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
     let words =
         [(Action::Open, enter), (Action::ChooseCall, "mark"), (Action::Details, "request"), (Action::Leave, "close")];
     let words = if calls.cards.is_empty() { &words[3..] } else { &words };
-    let keys = view.keys_line(When::Calls, words, usize::from(area.width));
+    let keys = view.keys_line(KeyPlace::Calls, words, usize::from(area.width));
     let inside = view.full_screen(Line::of(Ink::Heading, "Call history"), keys, area, buf);
     if calls.cards.is_empty() {
         let none = "No calls in this session yet. Each call is recorded here with its plan before it is sent.";

@@ -35,7 +35,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &DiffView, area: Rect, buf: &
     let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let words = [(Action::Open, "item history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "close")];
     let words = if screen.entries.is_empty() { &words[2..] } else { &words };
-    let inside = view.full_screen(title, view.keys_line(When::Calls, words, usize::from(area.width)), area, buf);
+    let inside = view.full_screen(title, view.keys_line(KeyPlace::Calls, words, usize::from(area.width)), area, buf);
     let Some(diff) = &screen.diff else {
         paint::line(view.theme, &Line::of(Ink::Dim, "Comparing the two plans."), inside, buf);
         return (0, 0);
@@ -223,7 +223,7 @@ pub(crate) fn draw_history(
     let words = format!("History of {turn}{}", plain_text::line(history.title.lines().next().unwrap_or_default()));
     let title = paint::cut(view.theme, Ink::Heading, &words, usize::from(area.width.saturating_sub(6)));
     let words = [(Action::Leave, "close")];
-    let inside = view.full_screen(title, view.keys_line(When::Panel, &words, usize::from(area.width)), area, buf);
+    let inside = view.full_screen(title, view.keys_line(KeyPlace::Panel, &words, usize::from(area.width)), area, buf);
     let rows = history_rows(view, history, usize::from(inside.width.saturating_sub(1)).max(1));
     view.scrolled(&rows, screen.scroll.top, inside, buf)
 }

@@ -9,8 +9,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::CompareView;
 
 impl Screen for CompareView {
-    fn places(&self) -> &'static [When] {
-        &[When::Compare, When::Panel, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Compare, KeyPlace::Panel, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -96,7 +96,7 @@ fn hints(view: &ViewContext<'_>, screen: &CompareView, compared: &Comparison, wi
         if action == Action::Open { compared.plans.is_some() } else { !is_empty || !needs_turn(action) }
     };
     let words: Vec<_> = words.into_iter().filter(|(action, _)| applies(*action)).collect();
-    view.keys_line(When::Compare, &words, width)
+    view.keys_line(KeyPlace::Compare, &words, width)
 }
 
 /// Where the branches diverge, and in at most two rows how their last calls differ.
@@ -164,7 +164,8 @@ fn column(
     let (ink, sign) = if focus { (Ink::Accent, glyphs.folded) } else { (Ink::Dim, " ") };
     let room = usize::from(area.width.saturating_sub(1)).max(1);
     // Each name gets half of the line, or what the other one leaves of it.
-    let other = format!("   {} shows {}", view.key_in(Action::NextPane, When::Compare), compared.sides[1 - at].name);
+    let other =
+        format!("   {} shows {}", view.key_in(Action::NextPane, KeyPlace::Compare), compared.sides[1 - at].name);
     let left = room.saturating_sub(2);
     let own = if shape == Shape::Alone { left.saturating_sub(text::width(&other)).max(left / 2) } else { left };
     let mut heading = Line::of(ink, &format!("{sign} {}", text::fit(&side.name, own, glyphs.ellipsis)));

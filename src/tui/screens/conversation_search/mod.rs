@@ -10,7 +10,7 @@ use crate::tui::view::layout;
 use model::ConversationSearchScreen;
 
 impl Screen for ConversationSearchScreen {
-    fn places(&self) -> &'static [When] {
+    fn places(&self) -> &'static [KeyPlace] {
         TYPING
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &ConversationSearchScreen, ar
     if let Some(place) = rows.next_back() {
         let words =
             [(Action::Open, "keep"), (Action::Up, "previous"), (Action::Down, "next"), (Action::Leave, "cancel")];
-        let keys = view.keys_line(When::Picker, &words, usize::from(place.width));
+        let keys = view.keys_line(KeyPlace::Picker, &words, usize::from(place.width));
         paint::line(view.theme, &Line::of(Ink::Text, " ").and(keys), place, buf);
     }
 }

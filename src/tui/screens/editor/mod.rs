@@ -10,8 +10,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::EditorScreen;
 
 impl Screen for EditorScreen {
-    fn places(&self) -> &'static [When] {
-        &[When::Editors, When::Panel, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Editors, KeyPlace::Panel, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -310,7 +310,7 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) {
             Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path, forward })))
         }
         (Some(item), _) if item.editing == Editability::Copy => {
-            let key = model.keys.key_in(Action::EditText, When::Editors);
+            let key = model.keys.key_in(Action::EditText, KeyPlace::Editors);
             let text = format!("{} is built in and can't be changed; {key} copies it.", item.id);
             return model.status.say(Severity::Notice, text, model.now);
         }

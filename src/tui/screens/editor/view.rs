@@ -56,7 +56,7 @@ fn keys(view: &ViewContext<'_>, screen: &EditorScreen, width: usize) -> Line {
         let create = (screen.kind == EditableKind::Rules).then_some((Action::EditText, "create"));
         let rest = [(Action::NextPane, "next tab"), (Action::Leave, "close")];
         let words: Vec<_> = create.into_iter().chain(rest).collect();
-        return view.keys_line(When::Editors, &words, width);
+        return view.keys_line(KeyPlace::Editors, &words, width);
     }
     let copies = screen.selected().is_some_and(|item| item.editing == Editability::Copy);
     let edit = (Action::EditText, if copies { "copy and edit" } else { "edit" });
@@ -82,8 +82,8 @@ fn keys(view: &ViewContext<'_>, screen: &EditorScreen, width: usize) -> Line {
     if own.len() + rest.len() < MAX_HINTS {
         rest.insert(0, (Action::Undo, "undo"));
     }
-    let mut line = view.keys_line(When::Editors, &own, width.saturating_sub(16));
-    let more = view.keys_line(When::Panel, &rest, width.saturating_sub(line.width()));
+    let mut line = view.keys_line(KeyPlace::Editors, &own, width.saturating_sub(16));
+    let more = view.keys_line(KeyPlace::Panel, &rest, width.saturating_sub(line.width()));
     if !more.pieces.is_empty() && !line.pieces.is_empty() {
         line.push(Ink::Dim, "  ");
     }
@@ -130,7 +130,7 @@ fn none(view: &ViewContext<'_>, kind: EditableKind) -> String {
                 root, or beside your settings. Once a folder is trusted, its AGENTS.md is sent with every \
                 request. "
                 .to_owned()
-                + &format!("{} creates an AGENTS.md here.", view.key_in(Action::EditText, When::Editors))
+                + &format!("{} creates an AGENTS.md here.", view.key_in(Action::EditText, KeyPlace::Editors))
         }
         EditableKind::Modules => {
             "No module summaries yet. /module-summary PATH summarizes a folder or file from its own documentation; \

@@ -9,7 +9,7 @@ use crate::tui::screens::screen::prelude::*;
 use model::HelpScreen;
 
 impl Screen for HelpScreen {
-    fn places(&self) -> &'static [When] {
+    fn places(&self) -> &'static [KeyPlace] {
         PANEL
     }
 

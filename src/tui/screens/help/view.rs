@@ -48,7 +48,7 @@ fn rows(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
         put(&mut rows, &keys.join("  "), task);
     }
     rows.push(Line::new());
-    for &when in When::ALL {
+    for &when in KeyPlace::ALL {
         let mut seen: Vec<Action> = Vec::new();
         for binding in keys.bindings().iter().filter(|b| b.when == when) {
             if !seen.contains(&binding.run) {
@@ -64,7 +64,7 @@ fn rows(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
             let chords: Vec<String> = here.map(|b| b.on.to_string()).collect();
             put(&mut rows, &chords.join(", "), action.sentence());
         }
-        if when == When::Composer {
+        if when == KeyPlace::Composer {
             for (keys, does) in WRITING {
                 put(&mut rows, keys, does);
             }
@@ -117,7 +117,7 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
 /// Draws the list. Returns the largest scroll position.
 pub(crate) fn draw(view: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
     let words = [(Action::Down, "down"), (Action::ScrollDown, "next page"), (Action::Leave, "close")];
-    let keys = view.keys_line(When::Panel, &words, usize::from(area.width));
+    let keys = view.keys_line(KeyPlace::Panel, &words, usize::from(area.width));
     let inside = view.full_screen(Line::of(Ink::Heading, "Keys"), keys, area, buf);
     let rows = rows(view, usize::from(inside.width));
     let (count, page) = view.scrolled(&rows, scroll, inside, buf);

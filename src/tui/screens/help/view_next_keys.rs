@@ -25,7 +25,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let title = Line::of(Ink::Heading, &pressed.join(" ")).with(Ink::Dim, " then one of these");
     let hidden = columns.iter().skip(across).flatten().filter(|cell| matches!(cell, Cell::Key { .. })).count();
     let more = if hidden > 0 { format!("{hidden} more in the help  ") } else { String::new() };
-    let keys = view.keys_line(When::Always, &[(Action::Leave, "close")], room);
+    let keys = view.keys_line(KeyPlace::Always, &[(Action::Leave, "close")], room);
     let inside = view.screen(title, Line::of(Ink::Dim, &more).and(keys), place, buf);
     let shift = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
     for (column, cells) in columns.iter().take(across).enumerate() {

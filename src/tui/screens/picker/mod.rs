@@ -13,7 +13,7 @@ use crate::tui::screens::{approval, memories};
 use model::{Choice, Kind, Picker};
 
 impl Screen for Picker {
-    fn places(&self) -> &'static [When] {
+    fn places(&self) -> &'static [KeyPlace] {
         TYPING
     }
 

@@ -7,7 +7,7 @@ use crate::domain::conversation::Atom;
 use crate::domain::tool::{Rule, RuleScope};
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::fuzzy::{Fuzzy, Literal, Score, Words};
-use crate::tui::model::keys::{Action, Keymap, When};
+use crate::tui::model::keys::{Action, KeyPlace, Keymap};
 use crate::tui::model::typed_line::TypedLine;
 use crate::tui::screens::race::model::RaceQuestion;
 use std::collections::BTreeSet;
@@ -178,7 +178,7 @@ impl Picker {
     /// Creates the list of all actions: `recent` ones first, then the others by group, then the commands that have no
     /// action of the same name, then the actions that work only on other screens than `here`. Each is shown as it is
     /// typed after a slash.
-    pub fn palette(keys: &Keymap, recent: &[Action], here: &[When]) -> Self {
+    pub fn palette(keys: &Keymap, recent: &[Action], here: &[KeyPlace]) -> Self {
         let commands = slash::names()
             .iter()
             .filter(|row| Action::from_name(&row.name).is_none_or(|action| action.name() != row.name));
@@ -210,7 +210,7 @@ impl Picker {
         picker.elsewhere = Some(entries.len()).filter(|_| !far.is_empty());
         picker.headings.extend(picker.elsewhere.map(|at| (at, "On other screens")));
         entries.extend(far.iter().map(|action| {
-            let places: Vec<&str> = keys.elsewhere(*action, here).into_iter().map(When::title).collect();
+            let places: Vec<&str> = keys.elsewhere(*action, here).into_iter().map(KeyPlace::title).collect();
             Entry { detail: format!("{}: {}", places.join(", "), keys.key(*action)), ..entry(action) }
         }));
         picker.fill(entries);
@@ -369,7 +369,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn first(wanted: &str) -> (String, usize) {
-        let mut picker = Picker::palette(&Keymap::built_in(), &[], When::ALL);
+        let mut picker = Picker::palette(&Keymap::built_in(), &[], KeyPlace::ALL);
         picker.filter = wanted.into();
         picker.apply_filter();
         let label = picker.selected().map_or_else(String::new, |entry| entry.label.clone());
@@ -412,7 +412,7 @@ mod tests {
         ] {
             assert_eq!(first(wanted).0, name, "for {wanted:?}");
         }
-        let mut picker = Picker::palette(&Keymap::built_in(), &[], When::ALL);
+        let mut picker = Picker::palette(&Keymap::built_in(), &[], KeyPlace::ALL);
         picker.filter = "export".into();
         picker.apply_filter();
         for at in &picker.shown {
@@ -426,7 +426,7 @@ mod tests {
     #[test]
     fn every_action_is_listed_once_under_its_group_after_recent_ones() {
         let recent = [Action::Zen, Action::Fork];
-        let mut picker = Picker::palette(&Keymap::built_in(), &recent, When::ALL);
+        let mut picker = Picker::palette(&Keymap::built_in(), &recent, KeyPlace::ALL);
         let rows = picker.rows();
         assert_eq!(
             rows[..4],
@@ -464,7 +464,7 @@ mod tests {
     #[test]
     fn actions_of_other_screens_are_last() {
         let keys = Keymap::built_in();
-        let picker = Picker::palette(&keys, &[], &[When::Composer, When::Always]);
+        let picker = Picker::palette(&keys, &[], &[KeyPlace::Composer, KeyPlace::Always]);
         let position = |action| picker.entries.iter().position(|entry| entry.choice == Choice::Action(action)).unwrap();
         let first = picker.elsewhere.unwrap();
         for action in [Action::SendEdited, Action::TakeRow, Action::EditJson] {
@@ -475,7 +475,7 @@ mod tests {
         }
         assert_eq!(picker.entries[position(Action::SendEdited)].detail, "exact request: S");
         assert!(picker.headings.contains(&(first, "On other screens")));
-        let there = Picker::palette(&keys, &[], &[When::Request, When::Panel, When::Always]);
+        let there = Picker::palette(&keys, &[], &[KeyPlace::Request, KeyPlace::Panel, KeyPlace::Always]);
         let at = there.entries.iter().position(|entry| entry.choice == Choice::Action(Action::SendEdited)).unwrap();
         assert!(!there.is_far(at), "it works on the screen below");
     }
@@ -498,7 +498,7 @@ mod tests {
 
     #[test]
     fn matching_letters_are_recorded() {
-        let mut picker = Picker::palette(&Keymap::built_in(), &[], When::ALL);
+        let mut picker = Picker::palette(&Keymap::built_in(), &[], KeyPlace::ALL);
         picker.filter = "zen".into();
         picker.apply_filter();
         assert_eq!(picker.marks[0], [1, 2, 3]);

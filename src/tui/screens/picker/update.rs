@@ -121,7 +121,7 @@ fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
     let settings = model.session.as_ref().and_then(|session| session.settings());
     let current = settings.map(|settings| (settings.profile.clone(), settings.model.clone()));
     let (mut models, mut failed) = (Vec::new(), Vec::new());
-    let key = model.keys.key_in(Action::Open, When::Picker);
+    let key = model.keys.key_in(Action::Open, KeyPlace::Picker);
     for (profile, result) in by_profile {
         match result {
             Ok(found) if found.is_empty() => failed.push(lists_no_model(&profile)),

@@ -26,7 +26,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     let needs_none = |action: Action| matches!(action, Action::New | Action::Leave);
     let words: Vec<_> =
         keys(picker.kind).iter().copied().filter(|(action, _)| can_act || needs_none(*action)).collect();
-    let mut keys = view.keys_line(When::Picker, &words, usize::from(place.width));
+    let mut keys = view.keys_line(KeyPlace::Picker, &words, usize::from(place.width));
     if picker.kind == Kind::RaceModels {
         title.push(Ink::Accent, &format!(" {} {} chosen", view.theme.glyphs.dot, picker.chosen.len()));
         keys = race_keys(view, picker, usize::from(place.width));
@@ -59,7 +59,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
 
 /// The keys of a list in which several entries can be chosen.
 fn race_keys(view: &ViewContext<'_>, picker: &Picker, width: usize) -> Line {
-    let (count, key) = (picker.chosen.len(), |action| view.key_in(action, When::Picker));
+    let (count, key) = (picker.chosen.len(), |action| view.key_in(action, KeyPlace::Picker));
     let ask = format!("ask {count} models");
     let ask = (count > 1).then(|| (key(Action::Open), ask.as_str()));
     let choose = if count > 1 { "choose" } else { "choose two or more" };

@@ -9,7 +9,7 @@ use crate::tui::screens::screen::prelude::*;
 use model::Prompt;
 
 impl Screen for Prompt {
-    fn places(&self) -> &'static [When] {
+    fn places(&self) -> &'static [KeyPlace] {
         TYPING
     }
 

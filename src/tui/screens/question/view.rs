@@ -23,7 +23,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, question: &Question, area: Rect, buf:
     let more = more(question.scroll.top, (rows.len(), page));
     let keys = more.iter().map(|(action, words)| (*action, words.as_str()));
     let keys: Vec<_> = keys.chain([(Action::Open, "choose"), (Action::Leave, "close")]).collect();
-    let keys = view.keys_line(When::Picker, &keys, usize::from(width));
+    let keys = view.keys_line(KeyPlace::Picker, &keys, usize::from(width));
     let inside = view.screen(Line::of(Ink::Warn, &question.title), keys, place, buf);
     let rows_of = |from: usize, count: usize| {
         let row = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);

@@ -11,8 +11,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::RaceScreen;
 
 impl Screen for RaceScreen {
-    fn places(&self) -> &'static [When] {
-        &[When::Variants, When::Panel, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Variants, KeyPlace::Panel, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -26,7 +26,7 @@ pub(crate) fn start(model: &mut Model, out: &mut Vec<Cmd>) {
     let text = model.composer.next_draft().text;
     if text.trim().is_empty() {
         model.composer.begin_command("/race ");
-        let key = model.keys.key_in(Action::Send, When::Composer);
+        let key = model.keys.key_in(Action::Send, KeyPlace::Composer);
         let text = format!("Race: type the question; {key} lists the models to ask.");
         return model.status.report("race", text, model.now);
     }

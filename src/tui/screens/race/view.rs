@@ -22,7 +22,7 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> (Vec<NodeId>, (usize, usize)) {
-    let keys = view.keys_line(When::Variants, &hints(screen), usize::from(area.width));
+    let keys = view.keys_line(KeyPlace::Variants, &hints(screen), usize::from(area.width));
     let inside = view.full_screen(title(screen), keys, area, buf);
     let mut caution = TextRows::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
     caution.truncate(if inside.height >= 10 && caution.len() <= 2 { 2 } else { 0 });

@@ -9,8 +9,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::RawRequestScreen;
 
 impl Screen for RawRequestScreen {
-    fn places(&self) -> &'static [When] {
-        if self.searching { TYPING } else { &[When::Request, When::Panel, When::Always] }
+    fn places(&self) -> &'static [KeyPlace] {
+        if self.searching { TYPING } else { &[KeyPlace::Request, KeyPlace::Panel, KeyPlace::Always] }
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

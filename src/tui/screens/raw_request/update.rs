@@ -181,7 +181,7 @@ pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
     let (branch, draft, body, digest) = (raw.branch, raw.draft.clone(), raw.body.clone(), raw.digest);
     match &mut raw.edit {
         None => {
-            let key = model.keys.key_in(Action::Send, When::Composer);
+            let key = model.keys.key_in(Action::Send, KeyPlace::Composer);
             let text = format!("This is the planned request; {key} in the composer sends it.");
             model.status.say(Severity::Notice, text, model.now);
         }

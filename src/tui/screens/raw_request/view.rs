@@ -199,7 +199,7 @@ fn hints(view: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
         (true, Action::FoldAll, "fold all"),
     ];
     let words: Vec<_> = words.into_iter().filter(|(on, ..)| *on).map(|(_, action, word)| (action, word)).collect();
-    view.keys_line(When::Request, &words, width)
+    view.keys_line(KeyPlace::Request, &words, width)
 }
 
 /// Figures of the request: `5,213 of 8,000 tokens (estimated) · 21,004 bytes · request 0be9c598`; for an edited request, also

@@ -8,7 +8,7 @@ use crate::tui::screens::screen::prelude::*;
 use model::Reader;
 
 impl Screen for Reader {
-    fn places(&self) -> &'static [When] {
+    fn places(&self) -> &'static [KeyPlace] {
         PANEL
     }
 

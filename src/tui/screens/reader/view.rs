@@ -14,7 +14,7 @@ pub(crate) fn draw(
 ) -> (usize, usize) {
     let title = paint::cut(view.theme, Ink::Heading, &reader.title, usize::from(area.width.saturating_sub(6)));
     let words = [(Action::ScrollDown, "next page"), (Action::Copy, "copy"), (Action::Leave, "close")];
-    let inside = view.full_screen(title, view.keys_line(When::Panel, &words, usize::from(area.width)), area, buf);
+    let inside = view.full_screen(title, view.keys_line(KeyPlace::Panel, &words, usize::from(area.width)), area, buf);
     let width = inside.width.saturating_sub(1).max(1);
     let rows = cache.rows(CacheKey::Text(reader.key, reader.exact), width, || {
         let room = usize::from(width);

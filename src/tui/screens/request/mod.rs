@@ -26,8 +26,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::RequestScreen;
 
 impl Screen for RequestScreen {
-    fn places(&self) -> &'static [When] {
-        if self.filtering { TYPING } else { &[When::Overlay, When::Panel, When::Always] }
+    fn places(&self) -> &'static [KeyPlace] {
+        if self.filtering { TYPING } else { &[KeyPlace::Overlay, KeyPlace::Panel, KeyPlace::Always] }
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -169,7 +169,7 @@ pub(crate) fn open(model: &mut Model) {
                 overlay.show_planned(&shown.solved);
                 overlay.select_atom(selected);
             }
-            None => model.plan.hurry(model.now),
+            None => model.plan.schedule_now(model.now),
         }
     }
     model.layers.push(overlay);

@@ -128,7 +128,7 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
         let filters = !overlay.filter.is_empty();
         let filter = filters.then_some((Action::Filter, "change the filter"));
         let words: Vec<_> = filter.into_iter().chain([(Action::Leave, "close")]).collect();
-        return view.keys_line(When::Overlay, &words, width);
+        return view.keys_line(KeyPlace::Overlay, &words, width);
     }
     let suggests = overlay.entries.iter().any(|entry| matches!(entry, Entry::Suggested(_)));
     let words = [
@@ -147,12 +147,12 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
     if overlay.on_tools() {
         let fold = if overlay.tools_opened { "hide the tools" } else { "list the tools" };
         let words: Vec<_> = std::iter::once((Action::Open, fold)).chain(others).collect();
-        return view.keys_line(When::Overlay, &words, width);
+        return view.keys_line(KeyPlace::Overlay, &words, width);
     }
     if overlay.selected_tool().is_some() {
         let act = [(Action::Open, "show the tool"), (Action::Exclude, "on or off")];
         let words: Vec<_> = act.into_iter().chain(others).collect();
-        return view.keys_line(When::Overlay, &words, width);
+        return view.keys_line(KeyPlace::Overlay, &words, width);
     }
     // Where marks have no effect, only the keys that act on any row.
     let entry = overlay.entries.get(overlay.cursor);
@@ -162,10 +162,10 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
         let open = state.then_some((Action::Open, "write a state block"));
         let open = open.or(range.then_some((Action::Open, "list the turns")));
         let words: Vec<_> = open.into_iter().chain([words[4]]).chain(others).collect();
-        return view.keys_line(When::Overlay, &words, width);
+        return view.keys_line(KeyPlace::Overlay, &words, width);
     }
     let words: Vec<_> = words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss).collect();
-    view.keys_line(When::Overlay, &words, width)
+    view.keys_line(KeyPlace::Overlay, &words, width)
 }
 
 fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut Buffer) {
@@ -233,7 +233,7 @@ fn excess(blocked: &Blocked) -> String {
 fn more_detail(view: &ViewContext<'_>, below: usize, pane: Rect, buf: &mut Buffer) {
     if below > 0 && !pane.is_empty() {
         let edge = Rect { y: pane.y.saturating_sub(1), height: 1, ..pane };
-        let hint = Line::of(Ink::Accent, &view.key_in(Action::DetailDown, When::Overlay));
+        let hint = Line::of(Ink::Accent, &view.key_in(Action::DetailDown, KeyPlace::Overlay));
         paint::caption(view.theme, hint.with(Ink::Dim, &format!(" {} more", text::number(below as u64))), edge, buf);
     }
 }
@@ -281,7 +281,7 @@ fn budget(view: &ViewContext<'_>, budget: &Budget, room: usize) -> Line {
     if budget.results > 0 {
         rest.push(part(3, format!(", {} for this turn's results", size(budget.results))));
     }
-    let key = |action| view.key_in(action, When::Overlay);
+    let key = |action| view.key_in(action, KeyPlace::Overlay);
     rest.push(part(4, format!("; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp))));
     let wide = part(0, format!("{name} {shown} of this model's {window} context"));
     let needed = wide.1.width() + rest.iter().map(|(_, part)| part.width()).sum::<usize>();

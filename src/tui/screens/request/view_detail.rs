@@ -90,7 +90,7 @@ fn line_without_row(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize
     }
     if overlay.on_tools() {
         let sent = if overlay.sent().is_some() { "were sent with this request" } else { "are sent with every request" };
-        let key = view.key_in(Action::Open, When::Panel);
+        let key = view.key_in(Action::Open, KeyPlace::Panel);
         let words = format!("Tool definitions {sent}. {key} lists the tools with their tokens.");
         return Some(TextRows::plain(&words, room, Ink::Accent));
     }
@@ -141,10 +141,11 @@ fn one_tool(view: &ViewContext<'_>, overlay: &RequestScreen, tool: &ToolCost, ro
     };
     let mut rows = TextRows::plain(&words, room, Ink::Accent);
     if !sent {
-        let (key, acts) = (view.key_in(Action::Exclude, When::Overlay), if tool.on { "disables" } else { "enables" });
+        let (key, acts) =
+            (view.key_in(Action::Exclude, KeyPlace::Overlay), if tool.on { "disables" } else { "enables" });
         rows.extend(TextRows::plain(&format!("{key} {acts} the tool on this branch."), room, Ink::Text));
     }
-    let key = view.key_in(Action::Open, When::Panel);
+    let key = view.key_in(Action::Open, KeyPlace::Panel);
     rows.extend(TextRows::plain(&format!("{key} shows its description."), room, Ink::Dim));
     rows
 }
@@ -155,7 +156,7 @@ fn selection(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Ve
         return Vec::new();
     }
     let count = text::counted(overlay.selection.len() as u64, "item");
-    let key = |action| view.key_in(action, When::Overlay);
+    let key = |action| view.key_in(action, KeyPlace::Overlay);
     let words = format!(
         "{count} selected: {} {} {} {} {} apply to all of them; {} clears the selection.",
         key(Action::Pin),
@@ -187,7 +188,7 @@ fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
             rows.extend(TextRows::plain(&format!("{}.", remedy.sentence(&key)), room, Ink::Text));
         }
         None if row.reason == Reason::ForeignInstructions => {
-            let [once, pin] = [Action::IncludeOnce, Action::Pin].map(|action| view.key_in(action, When::Panel));
+            let [once, pin] = [Action::IncludeOnce, Action::Pin].map(|action| view.key_in(action, KeyPlace::Panel));
             let words = format!("{once} includes it in the next request; {pin} sends it with every request.");
             rows.extend(TextRows::plain(&words, room, Ink::Text));
         }
@@ -231,11 +232,11 @@ fn choices(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<
     let mut rows = TextRows::plain("This request does not fit. To make it fit:", room, Ink::Danger);
     for choice in &blocked.choices {
         let key = match choice {
-            BlockedRemedy::LargerBudget { .. } => Some(view.key_in(Action::BudgetUp, When::Overlay)),
+            BlockedRemedy::LargerBudget { .. } => Some(view.key_in(Action::BudgetUp, KeyPlace::Overlay)),
             BlockedRemedy::OtherModel => Some(view.key(Action::Models)),
             BlockedRemedy::Unpin { acts, .. } => {
                 let is_pin = acts.iter().any(|act| act.starts_with("unpin"));
-                Some(view.key_in(if is_pin { Action::Pin } else { Action::IncludeOnce }, When::Overlay))
+                Some(view.key_in(if is_pin { Action::Pin } else { Action::IncludeOnce }, KeyPlace::Overlay))
             }
             BlockedRemedy::ShortenBodies { .. }
             | BlockedRemedy::FewerTools { .. }
@@ -265,7 +266,7 @@ fn removal(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<
         MarkKind::IncludeOnce => "no longer includes it once",
         MarkKind::Exclude | MarkKind::ExcludeOnce | MarkKind::Ephemeral => "leaves it out",
     };
-    let start = format!("{} {does}", view.key_in(previewed.action, When::Overlay));
+    let start = format!("{} {does}", view.key_in(previewed.action, KeyPlace::Overlay));
     let (found, figures) = match &preview.outcome {
         None => return TextRows::plain(&format!("{start}."), room, Ink::Text),
         Some(Err(why)) => return TextRows::plain(&format!("{start}. No preview: {why}"), room, Ink::Text),
@@ -322,7 +323,7 @@ fn preview_of_action(view: &ViewContext<'_>, overlay: &RequestScreen, room: usiz
     if overlay.selection.is_empty() && overlay.selected().is_some_and(|(row, _)| row.included()) {
         return removal(view, overlay, room);
     }
-    let key = view.key_in(previewed.action, When::Overlay);
+    let key = view.key_in(previewed.action, KeyPlace::Overlay);
     match &preview.outcome {
         None => TextRows::plain(&format!("Previewing {key}"), room, Ink::Dim),
         Some(Err(why)) => TextRows::plain(&format!("No preview of {key}: {why}"), room, Ink::Warn),
@@ -424,7 +425,7 @@ fn origin(view: &ViewContext<'_>, row: &Row, room: usize) -> Vec<Line> {
     let messages = text::counted(origin.sources.len() as u64, "message");
     let mut rows = TextRows::plain(&format!("{}, {messages}.", origin.to_text()), room, Ink::Text);
     if view.stale(origin) {
-        let key = view.key_in(Action::Compare, When::Branches);
+        let key = view.key_in(Action::Compare, KeyPlace::Branches);
         let words = format!(
             "Stale: the other branch has new messages. {key} in Branches compares the branches; pick the result again."
         );

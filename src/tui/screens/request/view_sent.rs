@@ -66,7 +66,7 @@ fn status(status: RunStatus) -> &'static str {
 /// The warning of a request that was edited by hand.
 pub(crate) fn edited(view: &ViewContext<'_>, overlay: &RequestScreen) -> Option<String> {
     is_edited(overlay).then(|| {
-        let key = view.key_in(Action::RawRequest, When::Panel);
+        let key = view.key_in(Action::RawRequest, KeyPlace::Panel);
         format!("Edited by hand: what was sent ({key}) differs from these rows.")
     })
 }
@@ -143,7 +143,7 @@ pub(crate) fn without_plan(view: &ViewContext<'_>, found: &SentRequest, room: us
     let mut rows: Vec<Line> = words.iter().flat_map(|words| TextRows::plain(words, room, Ink::Text)).collect();
     rows.push(Line::new());
     let (before, after) =
-        (view.key_in(Action::CallBefore, When::Overlay), view.key_in(Action::CallAfter, When::Overlay));
+        (view.key_in(Action::CallBefore, KeyPlace::Overlay), view.key_in(Action::CallAfter, KeyPlace::Overlay));
     let words = format!("The question and the answer are kept in the conversation. {before} {after} show other calls.");
     rows.extend(TextRows::plain(&words, room, Ink::Dim));
     rows
@@ -163,5 +163,5 @@ pub(crate) fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usiz
         (Action::ToMessage, "go to the message"),
     ];
     let without_rows = &[words[0], words[1], (Action::Leave, "close")];
-    view.keys_line(When::Overlay, if overlay.content.is_some() { words } else { without_rows }, width + 4)
+    view.keys_line(KeyPlace::Overlay, if overlay.content.is_some() { words } else { without_rows }, width + 4)
 }

@@ -9,7 +9,7 @@ use crate::tui::screens::screen::prelude::*;
 use model::SearchScreen;
 
 impl Screen for SearchScreen {
-    fn places(&self) -> &'static [When] {
+    fn places(&self) -> &'static [KeyPlace] {
         TYPING
     }
 

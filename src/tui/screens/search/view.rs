@@ -26,7 +26,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &SearchScreen, area: Rect, bu
     let open = any.then_some((Action::Open, "go to"));
     let back = jumped.then_some((Action::Back, "go back"));
     let words: Vec<_> = open.into_iter().chain(back).chain([(Action::Leave, "close")]).collect();
-    let keys = view.keys_line(When::Picker, &words, usize::from(area.width));
+    let keys = view.keys_line(KeyPlace::Picker, &words, usize::from(area.width));
     let inside = view.full_screen(Line::of(Ink::Heading, "Search all messages"), keys, area, buf);
     if inside.height < 4 {
         return 1;

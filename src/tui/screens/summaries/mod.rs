@@ -13,8 +13,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::{DraftScreen, SummaryList};
 
 impl Screen for DraftScreen {
-    fn places(&self) -> &'static [When] {
-        &[When::Summaries, When::Panel, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Summaries, KeyPlace::Panel, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
@@ -67,8 +67,8 @@ impl Screen for DraftScreen {
 }
 
 impl Screen for SummaryList {
-    fn places(&self) -> &'static [When] {
-        &[When::Summaries, When::Panel, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Summaries, KeyPlace::Panel, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

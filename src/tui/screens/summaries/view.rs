@@ -136,7 +136,7 @@ fn hints(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
             (Action::TakeBack, "undo the last"),
         ]
     };
-    view.keys_line(When::Summaries, words, width)
+    view.keys_line(KeyPlace::Summaries, words, width)
 }
 
 /// The progress, shown until there is a draft.
@@ -346,7 +346,7 @@ fn items(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, are
         (all, 0) => format!("{all} facts missing, none important"),
         (all, some) => format!("{all} facts missing, {some} important"),
     };
-    let key = view.key_in(Action::KeepItem, When::Summaries);
+    let key = view.key_in(Action::KeepItem, KeyPlace::Summaries);
     let words = if kept > 0 { format!("kept {kept} {} {dropped}", view.theme.glyphs.dot) } else { dropped };
     let more = if screen.items() > 0 { format!("  {key} keeps an item verbatim") } else { String::new() };
     let room = heading(view, &words, &more, screen.part == Part::Items, area, buf);

@@ -21,7 +21,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, b
     ];
     let acts = |action: Action| !accepted.cards.is_empty() || matches!(action, Action::Draft | Action::Leave);
     let words: Vec<_> = words.into_iter().filter(|(action, _)| acts(*action)).collect();
-    let keys = view.keys_line(When::Summaries, &words, usize::from(area.width));
+    let keys = view.keys_line(KeyPlace::Summaries, &words, usize::from(area.width));
     let inside = view.full_screen(Line::of(Ink::Heading, "Summaries of this branch"), keys, area, buf);
     if accepted.cards.is_empty() {
         let key = view.key(Action::Draft);

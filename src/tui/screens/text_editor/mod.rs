@@ -10,8 +10,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::{Editor, editable};
 
 impl Screen for Editor {
-    fn places(&self) -> &'static [When] {
-        &[When::Editor, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Editor, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

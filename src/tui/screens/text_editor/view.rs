@@ -10,7 +10,7 @@ use std::any::TypeId;
 pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
     let saves = if matches!(editor.what, Edited::Request { .. }) { "preview" } else { "save" };
     let words = [(Action::Save, saves), (Action::Compose, "your editor"), (Action::Leave, "close")];
-    let keys = view.keys_line(When::Editor, &words, usize::from(area.width));
+    let keys = view.keys_line(KeyPlace::Editor, &words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, &editor.title), keys, area, buf);
     // A notice of another screen is not about this text.
     let is_about_text = view.model.status.began_on(TypeId::of::<Editor>());

@@ -9,8 +9,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::ToolsScreen;
 
 impl Screen for ToolsScreen {
-    fn places(&self) -> &'static [When] {
-        &[When::Mcp, When::Panel, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Mcp, KeyPlace::Panel, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -57,7 +57,7 @@ fn keys(view: &ViewContext<'_>, screen: &ToolsScreen, width: usize) -> Line {
     words.extend([(Action::RestartServer, "restart"), (Action::Open, "open"), (Action::Undo, "undo")]);
     words.push((Action::Leave, "close"));
     // The screen's own actions have only one key each, regardless of the section.
-    view.keys_line(When::Panel, &words, width)
+    view.keys_line(KeyPlace::Panel, &words, width)
 }
 
 fn any_waits(server: Option<&ServerCard>) -> bool {
@@ -245,7 +245,7 @@ fn server_rows(view: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec
     match &server.state {
         ServerState::Failed { why, todo } => {
             rows.extend(TextRows::plain(&format!("Failed: {why}."), width, Ink::Danger));
-            let again = format!("{} restarts it.", view.key_in(Action::RestartServer, When::Mcp));
+            let again = format!("{} restarts it.", view.key_in(Action::RestartServer, KeyPlace::Mcp));
             rows.extend(TextRows::plain(if todo.starts_with("/mcp") { &again } else { todo }, width, Ink::Text));
         }
         ServerState::Off { why } => rows.extend(TextRows::plain(&format!("Off: {why}."), width, Ink::Warn)),

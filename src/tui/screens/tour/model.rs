@@ -6,7 +6,7 @@ use crate::domain::conversation::{Atom, Branch, MarkKind, Overrides};
 use crate::domain::planning::Planned;
 use crate::tui::chat::model::plan::DisplayedPlan;
 use crate::tui::model::Model;
-use crate::tui::model::keys::{Action, When};
+use crate::tui::model::keys::{Action, KeyPlace};
 use std::sync::Arc;
 
 /// A step of the tour.
@@ -22,7 +22,7 @@ pub(crate) struct Part {
     /// The instruction; each `{}` is replaced by one of the keys.
     pub(crate) says: &'static str,
     /// The actions of the instruction, with the section of the key table in which each applies.
-    pub(crate) keys: &'static [(Action, When)],
+    pub(crate) keys: &'static [(Action, KeyPlace)],
     /// Whether the person has done it.
     pub(crate) done: fn(&Model, &Tour) -> bool,
     /// The message once it is done; empty keeps the previous one.

@@ -8,7 +8,7 @@ use crate::domain::conversation::{Atom, Branch, Mark, MarkKind, Role};
 use crate::domain::planning::RowKind;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::{Action as A, When as W};
+use crate::tui::model::keys::{Action as A, KeyPlace as W};
 use crate::tui::screens::calls::model::HistoryScreen;
 use crate::tui::screens::compare::model::CompareView;
 use crate::tui::screens::race::model::{AnswerRelations, RaceScreen};
@@ -230,7 +230,7 @@ const UNDO: [Part; 1] = [part(
 )];
 
 /// The part of the current step to go back to.
-pub(crate) struct Back {
+pub(crate) struct StepBack {
     pub(crate) part: usize,
     /// The message about what happened.
     pub(crate) seen: &'static str,
@@ -240,13 +240,13 @@ pub(crate) struct Back {
 
 /// The part of the current step to go back to, because a person sent or deleted the message, took back an act, or closed
 /// the screen that the current part needs; None if nothing is lost.
-pub(crate) fn lost(model: &Model, tour: &Tour) -> Option<Back> {
-    let back = |lost: bool, part, seen| lost.then_some(Back { part, seen, restarts: false });
+pub(crate) fn lost(model: &Model, tour: &Tour) -> Option<StepBack> {
+    let back = |lost: bool, part, seen| lost.then_some(StepBack { part, seen, restarts: false });
     let open_request = model.layers.all::<RequestScreen>().next().is_some();
     let compared = || if model.layers.all::<CompareView>().next().is_some() { 2 } else { 1 };
     match tour.at {
         (0, 1) => back(model.composer.is_empty() && !sent(model, tour), 0, ""),
-        (1, _) if sent(model, tour) => Some(Back { part: 0, seen: "That question was sent too.", restarts: true }),
+        (1, _) if sent(model, tour) => Some(StepBack { part: 0, seen: "That question was sent too.", restarts: true }),
         (1, 1) => back(model.composer.is_empty(), 0, ""),
         (1, 2..) => back(!open_request, 1, "The request is closed."),
         (2, 1 | 2) => back(!open_request && !marked(model, tour), 0, "Nothing is left out yet.")

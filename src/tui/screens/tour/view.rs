@@ -23,9 +23,9 @@ fn text_width(area: Rect) -> usize {
     usize::from(area.width.saturating_sub(2)).max(1)
 }
 
-/// The rows of the current instruction, or of the farewell.
+/// The rows of the current instruction, or of the last one.
 fn text(view: &ViewContext<'_>, tour: &Tour, width: usize) -> Vec<Line> {
-    let text = tour.part().map_or_else(|| farewell(view, tour), |(_, part)| instruction(view, part));
+    let text = tour.part().map_or_else(|| last_instruction(view, tour), |(_, part)| instruction(view, part));
     TextRows::plain(&text, width, Ink::Text)
 }
 
@@ -74,7 +74,7 @@ fn instruction(view: &ViewContext<'_>, part: &Part) -> String {
     words
 }
 
-fn farewell(view: &ViewContext<'_>, tour: &Tour) -> String {
+fn last_instruction(view: &ViewContext<'_>, tour: &Tour) -> String {
     let leave = view.key(Action::Leave);
     let is_same = tour.first.as_ref().is_some_and(|first| first.shape == shape(view.model));
     let same = if is_same { ": the message of step 2 gives the same request again, byte for byte" } else { "" };

@@ -12,8 +12,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::Traces;
 
 impl Screen for Traces {
-    fn places(&self) -> &'static [When] {
-        if self.filtering { TYPING } else { &[When::Tools, When::Panel, When::Always] }
+    fn places(&self) -> &'static [KeyPlace] {
+        if self.filtering { TYPING } else { &[KeyPlace::Tools, KeyPlace::Panel, KeyPlace::Always] }
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -125,13 +125,13 @@ fn title(view: &ViewContext<'_>, screen: &Traces, room: usize) -> Line {
 
 fn hints(view: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     if screen.filtering {
-        let keys = view.keys_line(When::Picker, &[(Action::Open, "apply"), (Action::Leave, "remove")], width);
+        let keys = view.keys_line(KeyPlace::Picker, &[(Action::Open, "apply"), (Action::Leave, "remove")], width);
         let words = "words, tool:run, state:failed, state:unfixed, file:src  ";
         let room = width.saturating_sub(keys.width() + 4);
         return Line::of(Ink::Dim, &text::fit(words, room, view.theme.glyphs.ellipsis)).and(keys);
     }
     if screen.rows.is_empty() {
-        return view.keys_line(When::Tools, &hints_without_calls(view, screen), width);
+        return view.keys_line(KeyPlace::Tools, &hints_without_calls(view, screen), width);
     }
     let whole = if screen.whole { "this branch" } else { "whole session" };
     let group = if screen.grouped { "all calls" } else { "failures" };
@@ -149,7 +149,7 @@ fn hints(view: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
         (Action::Copy, "copy"),
         (Action::ToMessage, "go to message"),
     ]);
-    view.keys_line(When::Tools, &words, width)
+    view.keys_line(KeyPlace::Tools, &words, width)
 }
 
 /// The keys that do something while no call is listed.
@@ -169,7 +169,7 @@ fn hints_without_calls(view: &ViewContext<'_>, screen: &Traces) -> Vec<(Action, 
 fn rows(view: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, buf: &mut Buffer) -> usize {
     let page = usize::from(area.height);
     if screen.rows.is_empty() {
-        let key = |action| view.key_in(action, When::Tools);
+        let key = |action| view.key_in(action, KeyPlace::Tools);
         let words = match (screen.counts, screen.grouped, screen.filter.is_empty()) {
             ((0, _), ..) => {
                 format!("No tool calls on this branch; {} shows the whole session.", key(Action::WholeSession))
@@ -362,7 +362,7 @@ impl CallDetail<'_> {
                 format!("{} {} ({clock})", trace.title(), resolution::argument(&trace.args))
             })
         };
-        let key = self.view.key_in(Action::FollowLink, When::Tools);
+        let key = self.view.key_in(Action::FollowLink, KeyPlace::Tools);
         let mut rows = Vec::new();
         if let Some(link) = self.screen.fix(self.place) {
             let since = match link.between.as_slice() {
@@ -386,7 +386,7 @@ impl CallDetail<'_> {
             (RerunState::Asks(_), _) => format!("The rerun needs approval: {}.", self.view.key(Action::AnswerTool)),
             (RerunState::Runs, _) => "Running.".to_owned(),
             (RerunState::Ended, change) => {
-                let key = self.view.key_in(Action::AddResult, When::Tools);
+                let key = self.view.key_in(Action::AddResult, KeyPlace::Tools);
                 let same = change.as_ref().is_some_and(|change| change.hunks.is_empty());
                 let differs = if same { "Same result as before." } else { "Before (-) and now (+):" };
                 let time = text::duration(again.trace.duration_ms);

@@ -13,8 +13,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::TreeScreen;
 
 impl Screen for TreeScreen {
-    fn places(&self) -> &'static [When] {
-        if self.filtering { TYPING } else { &[When::Tree, When::Panel, When::Always] }
+    fn places(&self) -> &'static [KeyPlace] {
+        if self.filtering { TYPING } else { &[KeyPlace::Tree, KeyPlace::Panel, KeyPlace::Always] }
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

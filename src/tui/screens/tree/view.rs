@@ -59,24 +59,24 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
 
 fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
     if screen.filtering {
-        let keys = view.keys_line(When::Picker, &[(Action::Open, "keep"), (Action::Leave, "remove")], width);
+        let keys = view.keys_line(KeyPlace::Picker, &[(Action::Open, "keep"), (Action::Leave, "remove")], width);
         return Line::of(Ink::Dim, "words, label:NAME, fav  ").and(keys);
     }
     let key = |action, when| view.key_in(action, when);
     if screen.shown.is_empty() {
-        let filter = (!screen.filter.is_empty()).then(|| (key(Action::Filter, When::Panel), "change the filter"));
-        let close = (key(Action::Leave, When::Tree), "close");
+        let filter = (!screen.filter.is_empty()).then(|| (key(Action::Filter, KeyPlace::Panel), "change the filter"));
+        let close = (key(Action::Leave, KeyPlace::Tree), "close");
         return hints_line(filter.into_iter().chain([close]), width);
     }
-    let fold = format!("{} {}", key(Action::Fold, When::Tree), key(Action::Unfold, When::Tree));
+    let fold = format!("{} {}", key(Action::Fold, KeyPlace::Tree), key(Action::Unfold, KeyPlace::Tree));
     let words = [
-        (key(Action::Open, When::Panel), "go to"),
+        (key(Action::Open, KeyPlace::Panel), "go to"),
         (fold, "fold"),
-        (key(Action::Filter, When::Panel), "filter"),
-        (key(Action::Label, When::Tree), "name"),
-        (key(Action::Favorite, When::Tree), "star"),
-        (key(Action::Leave, When::Tree), "close"),
-        (key(Action::Fork, When::Panel), "fork"),
+        (key(Action::Filter, KeyPlace::Panel), "filter"),
+        (key(Action::Label, KeyPlace::Tree), "name"),
+        (key(Action::Favorite, KeyPlace::Tree), "star"),
+        (key(Action::Leave, KeyPlace::Tree), "close"),
+        (key(Action::Fork, KeyPlace::Panel), "fork"),
     ];
     hints_line(words.into_iter(), width)
 }
@@ -84,7 +84,7 @@ fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
 fn filter(view: &ViewContext<'_>, session: &Session, screen: &TreeScreen) -> Line {
     let here = screen.selected(session).map(|row| row.first);
     if screen.wanted.is_some_and(|(_, stretch)| Some(stretch) == here) && !screen.filtering {
-        let key = view.key_in(Action::Open, When::Panel);
+        let key = view.key_in(Action::Open, KeyPlace::Panel);
         return Line::of(Ink::Warn, &format!(" No branch contains that message; {key} creates a branch here."));
     }
     if !screen.filtering && screen.filter.is_empty() {

@@ -9,8 +9,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::UsageScreen;
 
 impl Screen for UsageScreen {
-    fn places(&self) -> &'static [When] {
-        &[When::Usage, When::Panel, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Usage, KeyPlace::Panel, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -154,7 +154,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
     words.push((Action::WholeSession, other));
     words.extend(known.then_some((Action::Details, "items used")));
     words.push((Action::Leave, "close"));
-    let inside = view.full_screen(title, view.keys_line(When::Usage, &words, usize::from(area.width)), area, buf);
+    let inside = view.full_screen(title, view.keys_line(KeyPlace::Usage, &words, usize::from(area.width)), area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     match &screen.ledger {
         None => paint::line(view.theme, &Line::of(Ink::Dim, "Loading the calls."), room, buf),

@@ -9,8 +9,8 @@ use crate::tui::screens::screen::prelude::*;
 use model::WhatIfScreen;
 
 impl Screen for WhatIfScreen {
-    fn places(&self) -> &'static [When] {
-        &[When::Variants, When::Panel, When::Always]
+    fn places(&self) -> &'static [KeyPlace] {
+        &[KeyPlace::Variants, KeyPlace::Panel, KeyPlace::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

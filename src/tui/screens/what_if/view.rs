@@ -81,7 +81,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     if !scrolls(screen, area.height) {
         words.remove(1);
     }
-    let keys = view.keys_line(When::Variants, &words, usize::from(area.width));
+    let keys = view.keys_line(KeyPlace::Variants, &words, usize::from(area.width));
     let title = ["What if", ": the next request", " under other settings"].map(|part| Line::of(Ink::Heading, part));
     let title = Line::of_parts((0..).zip(title).collect(), usize::from(area.width.saturating_sub(2)));
     let inside = view.full_screen(title, keys, area, buf);

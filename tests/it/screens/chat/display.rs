@@ -8,7 +8,7 @@ use pleach::config::settings::Screen;
 use pleach::config::themes::BUILT_IN;
 use pleach::domain::base::Failure;
 use pleach::engine::api::{Answer, Event, ProgramRequest, Request, TurnEvent};
-use pleach::tui::msg::{ConfigMsg, Fresh, Msg, TerminalMsg};
+use pleach::tui::msg::{ConfigMsg, Msg, ReloadedSettings, TerminalMsg};
 use pleach::tui::screens::help::model::HelpScreen;
 use pleach::tui::theme::{Ink, Theme, Themes};
 
@@ -112,7 +112,7 @@ fn reduced_motion_hides_running_seconds() {
 }
 
 fn fresh(screen: Screen, keys: &str) -> Msg {
-    Msg::Config(ConfigMsg::Reloaded(Ok(Box::new(Fresh {
+    Msg::Config(ConfigMsg::Reloaded(Ok(Box::new(ReloadedSettings {
         keys: Keymap::load(Some(keys)),
         screen,
         themes: Themes::default().list(),

@@ -8,7 +8,7 @@ use crate::screens::fixture::{self, MAIN, RETRY};
 use crate::screens::{
     approval, aside, calls, compare, editor, memories, race, request, summaries, tools, traces, usage, what_if,
 };
-use pleach::config::keys::keymap::{Binding, Keymap, When};
+use pleach::config::keys::keymap::{Binding, KeyPlace, Keymap};
 use pleach::domain::call::RunCard;
 use pleach::domain::summary::{EditableKind, SummaryState};
 use pleach::domain::tool::{FileDecision, Rule, RuleScope, ToolStatus, ToolTrace, Verdict};
@@ -253,7 +253,8 @@ fn every_key_of_a_screen_does_something_there() {
         };
         let section = plain().model.places()[0];
         // A screen in which a line is typed shares the section of the lists that are filtered by typing.
-        if matches!(section, When::Panel | When::Always) || (section == When::Picker && *screen != "Picker") {
+        if matches!(section, KeyPlace::Panel | KeyPlace::Always) || (section == KeyPlace::Picker && *screen != "Picker")
+        {
             continue;
         }
         let excused = EXCUSED.iter().find(|(name, ..)| name == screen).map_or(&[][..], |(_, keys, _)| keys);

@@ -4,7 +4,7 @@
 use crate::screens::chat::panels::find;
 use crate::screens::fixture;
 use crate::screens::pictures::pictures;
-use pleach::config::keys::keymap::{Action, Keymap, When};
+use pleach::config::keys::keymap::{Action, KeyPlace, Keymap};
 use pleach::tui::chat::model::slash::{RecentCommands, choices};
 use pleach::tui::screens::picker::model::Picker;
 use pleach::tui::theme::{Ink, Theme};
@@ -79,7 +79,7 @@ fn every_action_can_be_reached() {
     let mut stage = fixture::opened();
     stage.press("ctrl-p");
     let keys = Keymap::built_in();
-    let palette = pleach::tui::screens::picker::model::Picker::palette(&keys, &[], When::ALL);
+    let palette = pleach::tui::screens::picker::model::Picker::palette(&keys, &[], KeyPlace::ALL);
     let listed = palette
         .entries
         .iter()
