@@ -201,7 +201,7 @@ fn every_action_is_in_help_and_palette() {
             lines.windows(2).any(|w| w[0].contains(&way) && w.iter().any(|l| l.contains(action.sentence())));
         assert!(is_explained, "help does not say that {way} does {}", action.name());
         let mut stage = fixture::opened();
-        stage.press("ctrl-p").type_text(action.sentence());
+        stage.press("ctrl-p").msg(Msg::Input(Input::Paste(action.sentence().to_owned())));
         let Some(picker) = stage.model.layers.top::<Picker>() else { panic!("the palette is open") };
         let choices = picker.shown.iter().map(|at| &picker.entries[*at].choice);
         let place = choices.clone().position(|choice| *choice == Choice::Action(*action));

@@ -792,7 +792,7 @@ fn doctor(home: &Home, trusted: &str, program: &str) {
     home.configure(&format!(
         "{trusted}[mcpServers.s]\ncommand = \"no-such-program\"\n[mcpServers.far]\nurl = \"http://127.0.0.1:1/mcp\"\n\
          [mcpServers.key]\ncommand = \"sh\"\nenv = {{ KEY = \"${{NO_SUCH_KEY}}\" }}\n\
-         [mcpServers.here]\ncommand = {program:?}\n[mcpServers.off]\ncommand = \"sh\"\ndisabled = true\n"
+         [mcpServers.here]\ncommand = {program:?}\nargs = [\"--list\"]\n[mcpServers.off]\ncommand = \"sh\"\ndisabled = true\n"
     ));
     let all = found();
     assert_eq!(state(&all, "s"), is("missing", "stdio", json!(false)));
