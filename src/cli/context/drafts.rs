@@ -114,7 +114,9 @@ impl Accepted {
         let text = format!("Accepted: this summary replaces {turns}; `pleach summary undo` undoes it.");
         let effect = match (self.figures.clone(), &self.left_out) {
             (None, _) => return text,
-            (Some(_), Some(why)) => format!("The summary changes nothing in the next request: it is left out. {why}"),
+            (Some(_), Some(why)) => {
+                format!("The summary changes nothing in the next request as it is now: it is left out. {why}")
+            }
             (Some(mut figures), None) => {
                 // The summary represents its own turns. A newer turn that leaves for the summary is lost, so it comes
                 // first.

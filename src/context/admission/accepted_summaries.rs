@@ -326,10 +326,8 @@ pub(super) fn displaces_lease(before: &Admitted<'_>, after: &Admitted<'_>) -> bo
     let is_card = |place: RowPosition| matches!(place, RowPosition::Card(_));
     let blocks = input.blocks.iter().zip(before.leases.iter().zip(&after.leases));
     let mut blocks = blocks.filter(|(block, _)| matches!(block.reason, Reason::Leased { engine: false, .. }));
-    let is_leased = |turn: &TurnInput| {
-        let mark = before.marks.turn(turn).filter(|mark| mark.by != Actor::Engine);
-        mark.is_some_and(|mark| !mark.kind.excludes() && mark.kind.includes())
-    };
+    let is_leased =
+        |turn: &TurnInput| before.marks.turn(turn).is_some_and(|mark| mark.by != Actor::Engine && mark.kind.includes());
     let turns = input.turns.iter().zip(before.places.iter().zip(&after.places));
     let mut turns = turns.filter(|(turn, _)| is_leased(turn));
     blocks.any(|(_, (old, new))| old.is_some_and(is_card) && !new.is_some_and(is_card))

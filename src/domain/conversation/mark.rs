@@ -274,6 +274,11 @@ impl Origin {
 }
 
 impl Mark {
+    /// Returns whether a person decided about the item by this mark. An ended lease no longer decides anything.
+    pub fn is_decision(&self) -> bool {
+        self.by != Actor::Engine && (self.kind.includes() || self.kind.excludes())
+    }
+
     /// Returns whether the mark includes the message with this key, which would not be sent otherwise.
     pub fn includes_message(&self, key: Hash) -> bool {
         let targets_it =

@@ -229,8 +229,17 @@ impl Core {
         self.record(branch.session, &what, vec![Write::ArchiveBranch { branch: id, archived }], &[change])
     }
 
-    /// Replaces a branch's overrides (undoable).
+    /// Replaces a branch's overrides (undoable). A screen shows a choice before it is stored; if the choice is refused,
+    /// the branch is sent as it is.
     pub(crate) fn set_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
+        let result = self.replace_overrides(id, overrides);
+        if result.is_err() {
+            self.show_branch(id);
+        }
+        result
+    }
+
+    fn replace_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         if overrides == branch.overrides {
             return Ok(Answer::Done("No change.".into()));

@@ -11,7 +11,7 @@ use crate::domain::code::CodeRef;
 use crate::domain::conversation::message::node_key;
 use crate::domain::conversation::tree::Turn;
 use crate::domain::conversation::{
-    Atom, Branch, Content, End, Lane, LeaseTurns, Mark, MarkKind, NodeHead, Role, Slot, StateVersion, TaskSpan, Tree,
+    Atom, Branch, Content, End, Lane, Mark, NodeHead, Role, Slot, StateVersion, TaskSpan, Tree,
 };
 use crate::domain::planning::{ContextPlan, Gap, SearchChoice, Source, TurnSelection};
 use crate::domain::summary::Summary;
@@ -367,15 +367,14 @@ fn horizon(
 /// that the person pinned, leased, or included.
 fn is_instructions(head: &NodeHead, marks: &[Mark]) -> bool {
     let target = Atom::Message { node: head.key };
-    let includes = |kind: MarkKind| !kind.excludes() && kind != MarkKind::Leased { turns: LeaseTurns::Ended };
-    let kept = || marks.iter().any(|mark| mark.target == target && includes(mark.kind));
+    let kept = || marks.iter().any(|mark| mark.target == target && mark.kind.includes());
     head.role == Role::System && head.end != End::Removed && !head.hidden && (!head.imported || kept())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::conversation::mark::{Actor, MarkKind};
+    use crate::domain::conversation::mark::{Actor, LeaseTurns, MarkKind};
     use crate::engine::sessions::path::tests::head;
     use proptest::prelude::*;
 

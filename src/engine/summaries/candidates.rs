@@ -3,7 +3,7 @@
 
 use crate::context::policy::levels;
 use crate::domain::base::{Failure, Hash, secrets};
-use crate::domain::conversation::{Actor, Atom, Branch, Mark, MarkKind, NodeHead, tree};
+use crate::domain::conversation::{Atom, Branch, Mark, MarkKind, NodeHead, tree};
 use crate::domain::planning::{StateBlock, TurnSelection};
 use crate::domain::summary::{KeepReason, SourceTurn, SummaryKind};
 use crate::engine::plans::input_builder::send_barrier;
@@ -122,9 +122,8 @@ pub(crate) fn stays(branch: &Branch, heads: &[&NodeHead], empty: bool) -> Option
 /// an earlier summary that covers them.
 fn keeps(mark: &Mark) -> Option<KeepReason> {
     match mark.kind {
-        MarkKind::Leased { .. } if mark.by == Actor::Engine => None,
         MarkKind::Sticky => Some(KeepReason::Pinned),
-        MarkKind::Leased { .. } => Some(KeepReason::Leased),
+        MarkKind::Leased { .. } => mark.is_decision().then_some(KeepReason::Leased),
         MarkKind::IncludeOnce | MarkKind::Ephemeral => Some(KeepReason::Included),
         MarkKind::Exclude | MarkKind::ExcludeOnce => None,
     }

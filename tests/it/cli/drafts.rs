@@ -196,7 +196,7 @@ fn acceptance_says_what_it_changes_in_the_next_request() {
     let text = home.ok(&["summary", "accept"]);
     assert!(text.starts_with("Accepted: this summary replaces turns 1–"), "{text}");
     assert!(
-        text.contains("\nThe summary changes nothing in the next request: it is left out. The request would be larger"),
+        text.contains("\nThe summary changes nothing in the next request as it is now: it is left out. The request would be larger"),
         "{text}"
     );
     home.ok(&["undo"]);

@@ -315,6 +315,9 @@ fn a_persons_lease_of_a_symbol_ends_under_every_policy() {
         assert!(!turn(&mut client, &model, branch, false), "{place}: it has ended");
         let now = mark_of(&mut client, branch).unwrap();
         assert_eq!(now.kind, MarkKind::Leased { turns: LeaseTurns::Ended }, "{place}");
+        let (plan, sent) = sends_symbol(&mut client, branch, QUESTIONS[1]);
+        let searches = place != "window";
+        assert_eq!(sent, searches, "{place}: a question that names it finds it as before the lease\n{}", brief(&plan));
     }
 }
 

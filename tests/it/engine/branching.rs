@@ -434,6 +434,27 @@ fn done(client: &mut Client, request: SessionRequest) -> String {
     }
 }
 
+/// A screen shows a choice before its answer. When it is refused, the branch and its settings are sent as they are, and the
+/// next choice is accepted.
+#[test]
+fn a_refused_choice_leaves_the_settings_as_they_are() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    let heavy = Overrides { mode: Some(Mode::Heavy), ..Overrides::default() };
+    client.must(Request::Branch(BranchRequest::Override { branch: main, overrides: heavy.clone() }));
+    let wrong = Overrides { profile: Some("nosuch".into()), mode: Some(Mode::Off), ..Overrides::default() };
+    let from = client.seen.len();
+    let ticket = client.post(Request::Branch(BranchRequest::Override { branch: main, overrides: wrong }));
+    assert!(client.answer(ticket).unwrap_err().to_string().contains("nosuch"));
+    let shown = client.seen[from..].iter().filter_map(|event| match event {
+        Event::Session(SessionEvent::Branch(branch)) => Some(branch.overrides == heavy),
+        Event::Session(SessionEvent::Settings { settings, .. }) => Some(settings.mode == Mode::Heavy),
+        _ => None,
+    });
+    assert_eq!(shown.collect::<Vec<_>>(), [true, true]);
+}
+
 /// Undo passes over an edit whose branch went on, says where the earlier version is, and undoes what came before.
 #[test]
 fn undo_passes_over_an_edit_with_later_messages() {

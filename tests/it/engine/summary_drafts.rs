@@ -4,7 +4,7 @@
 use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message, text};
 use pleach::domain::base::{BranchId, FailureKind, NodeId};
 use pleach::domain::call::RunStatus;
-use pleach::domain::conversation::{MarkKind, Overrides, Role};
+use pleach::domain::conversation::{LeaseTurns, MarkKind, Overrides, Role};
 use pleach::domain::planning::{ContextPlan, Mode, Row, RowKind, Section, omitted_summary};
 use pleach::domain::planning::{Reason, Warning};
 use pleach::domain::summary::{
@@ -102,9 +102,14 @@ fn mark(client: &mut Client, branch: BranchId, number: usize, kind: MarkKind) {
 #[test]
 fn kept_turns_have_their_own_reasons() {
     let (_bench, mut client, branch) = bench(12);
-    for (number, kind) in
-        [(2, MarkKind::Sticky), (3, MarkKind::leased(5)), (4, MarkKind::IncludeOnce), (5, MarkKind::ExcludeOnce)]
-    {
+    let ended = MarkKind::Leased { turns: LeaseTurns::Ended };
+    for (number, kind) in [
+        (2, MarkKind::Sticky),
+        (3, MarkKind::leased(5)),
+        (4, MarkKind::IncludeOnce),
+        (5, MarkKind::ExcludeOnce),
+        (6, ended),
+    ] {
         mark(&mut client, branch, number, kind);
     }
     let made = draft(&mut client, branch, None);

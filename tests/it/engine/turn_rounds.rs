@@ -5,7 +5,7 @@
 use crate::support::bench::{Bench, Client, Echo, Model, Say, draft, message, text};
 use pleach::domain::base::BranchId;
 use pleach::domain::call::ModelInfo;
-use pleach::domain::conversation::{MarkKind, Overrides, Role};
+use pleach::domain::conversation::{LeaseTurns, MarkKind, Overrides, Role};
 use pleach::domain::planning::{ContextPlan, Mode};
 use pleach::engine::api::{
     Act, Answer, BranchRequest, CallAnswer, CallRequest, DraftKind, Event, ItemName, Request, TurnEvent,
@@ -52,13 +52,14 @@ fn calls_tools(model: &Model, characters: usize) {
     model.then(text("Done."));
 }
 
-/// Leases and pins a turn each: the newest two, which every policy sends, and two old ones.
+/// Leases and pins a turn each: the newest two, which every policy sends, and two old ones. A lease of a third old one,
+/// which the question finds, has ended.
 fn mark_turns(client: &mut Client, branch: BranchId) {
     let questions: Vec<_> =
         client.open().nodes.iter().filter(|node| node.role == Role::User).map(|node| node.id).collect();
     let newest = questions.len() - 1;
-    for (at, kind) in
-        [(newest, MarkKind::leased(5)), (newest - 1, MarkKind::Sticky), (1, MarkKind::leased(5)), (2, MarkKind::Sticky)]
+    let (leased, ended) = (MarkKind::leased(5), MarkKind::Leased { turns: LeaseTurns::Ended });
+    for (at, kind) in [(newest, leased), (newest - 1, MarkKind::Sticky), (1, leased), (2, MarkKind::Sticky), (3, ended)]
     {
         let act = Act::Set { kind, toggle: false };
         let items = vec![ItemName::TurnOf(questions[at])];

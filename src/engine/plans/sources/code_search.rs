@@ -15,7 +15,7 @@ use crate::domain::base::Hash;
 use crate::domain::call::code_set::MAX_CANDIDATES;
 use crate::domain::call::{CodeCandidate, CodeOutcome, Gate, PassReason, SkipReason};
 use crate::domain::code::{CodeRef, Kind, NearSymbol, NearSymbolReason, Touchpoint};
-use crate::domain::conversation::{Actor, Mark};
+use crate::domain::conversation::Mark;
 use crate::domain::tool::visibility::READS;
 use crate::engine::indexing::code_workspace::{LoadedWorkspace, WorkspaceFiles};
 use crate::engine::startup::rules::CodeRules;
@@ -155,7 +155,7 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &SymbolSearch<'_>
     };
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| wanted.rules.visibility.shows(READS, &file.shown)));
     // Symbols with a mark are included or left out by their mark.
-    let decided = wanted.marks.iter().filter(|mark| mark.by != Actor::Engine);
+    let decided = wanted.marks.iter().filter(|mark| mark.is_decision());
     let marked: HashSet<Hash> = decided.filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
     hits.retain(|hit| {
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))

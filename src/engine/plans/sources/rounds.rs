@@ -9,7 +9,7 @@ use super::sent_lines::excluded;
 use crate::code::find::cards::{SentLines, Sources as _};
 use crate::domain::base::{Hash, NodeId};
 use crate::domain::code::CodeRef;
-use crate::domain::conversation::{Actor, Atom, Mark};
+use crate::domain::conversation::{Atom, Mark};
 use crate::domain::planning::Reason;
 use crate::domain::planning::{
     Block, Candidate, Form, Item, Offer, OmittedItem, Preceding, Row, RowKind, Section, TurnBefore, Verdict,
@@ -95,12 +95,12 @@ pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, workspace: &
     let excluded = excluded_since(round, snapshot, workspace);
     let is_excluded = |code: &CodeRef| excluded.first_in(&code.path, code.lines).is_some();
     let code_of = |one: &Candidate| one.block.source.code.as_deref().filter(|code| is_excluded(code)).cloned();
-    let unmarked = |one: &Candidate| !is_marked(snapshot, one.block.atom) && code_of(one).is_none();
+    let unmarked = |one: &Candidate| !is_decided(snapshot, one.block.atom) && code_of(one).is_none();
     if let Some(touchpoints) = parts.touchpoints.as_ref().and_then(|offer| sent_again(round, offer, &unmarked)) {
         found.contents.round_parts.touchpoints = Some(touchpoints.clone());
         offer(round, as_noted(touchpoints, workspace), found);
     }
-    let left = |near: &OmittedItem| !is_marked(snapshot, Some(near.atom));
+    let left = |near: &OmittedItem| !is_decided(snapshot, Some(near.atom));
     let near = parts.near.iter().cloned();
     let near = near.chain(parts.touchpoints.as_ref().map(|offer| left_out(round, offer)).unwrap_or_default());
     let again = parts.touchpoints.iter().flat_map(|offer| &offer.candidates).filter(|one| !one.extends);
@@ -131,7 +131,7 @@ pub(crate) fn repeat_cards(round: &RoundBefore, snapshot: &Snapshot, found: &mut
         found.contents.round_parts.cards = Some(cards.clone());
         offer(round, cards, found);
     }
-    let left = |near: &OmittedItem| !is_marked(snapshot, Some(near.atom));
+    let left = |near: &OmittedItem| !is_decided(snapshot, Some(near.atom));
     let near = parts.near_cards.iter().cloned().chain(cards.map(|cards| left_out(round, cards)).unwrap_or_default());
     let near: Vec<OmittedItem> = near.filter(left).collect();
     found.input.near.extend(near.iter().cloned());
@@ -157,14 +157,14 @@ pub(crate) fn repeat_error_pairs(round: &RoundBefore, snapshot: &Snapshot, found
     }
 }
 
-/// Returns whether a person has marked an item.
-fn is_marked(snapshot: &Snapshot, atom: Option<Atom>) -> bool {
-    snapshot.marks.iter().any(|mark| Some(mark.target) == atom && mark.by != Actor::Engine)
+/// Returns whether a person has decided about an item by a mark.
+fn is_decided(snapshot: &Snapshot, atom: Option<Atom>) -> bool {
+    snapshot.marks.iter().any(|mark| Some(mark.target) == atom && mark.is_decision())
 }
 
-/// Returns whether a person has marked neither a candidate nor its turn.
+/// Returns whether a person has decided neither about a candidate nor about its turn.
 fn is_free(snapshot: &Snapshot, one: &Candidate) -> bool {
-    !is_marked(snapshot, one.block.atom) && (one.turn.is_none() || !is_marked(snapshot, one.turn))
+    !is_decided(snapshot, one.block.atom) && (one.turn.is_none() || !is_decided(snapshot, one.turn))
 }
 
 /// Returns the part of an offer that the previous round sent; `None` if it sent nothing.

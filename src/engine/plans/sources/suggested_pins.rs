@@ -72,7 +72,7 @@ pub(crate) fn atom_of_pin(pin: &SuggestedPin) -> Atom {
 pub(crate) fn symbols_on(session: &Session, branch: &Branch, path: &PathView) -> Vec<CodeRef> {
     let on_path = |key: Hash| position(&session.tree, &path.slots, key).is_some();
     let decided = |key: Hash| {
-        let own = branch.marks.iter().filter(|mark| mark.by != Actor::Engine);
+        let own = branch.marks.iter().filter(|mark| mark.is_decision());
         branch.overrides.dismissed.contains(&symbol_atom(key))
             || own.filter_map(|mark| mark.code.as_ref()).any(|code| code.key() == key)
     };
@@ -146,7 +146,7 @@ pub(crate) fn atom(key: Hash) -> Atom {
 }
 
 fn marked(branch: &Branch, turn: &[Hash]) -> bool {
-    branch.marks.iter().filter(|mark| mark.by != Actor::Engine).any(|mark| match mark.target {
+    branch.marks.iter().filter(|mark| mark.is_decision()).any(|mark| match mark.target {
         Atom::Turn { user: key, .. }
         | Atom::Preamble { first: key }
         | Atom::Message { node: key }

@@ -266,7 +266,7 @@ fn warnings(view: &ViewContext<'_>, overlay: &RequestScreen, plan: &ContextPlan,
 }
 
 /// The budget next to the model's context, in the longest form that fits: whose budget it is and the tokens reserved for
-/// the answer stay longest.
+/// the answer stay longest, then the keys that change it.
 fn budget(view: &ViewContext<'_>, budget: &Budget, room: usize) -> Line {
     let size = |n: u32| text::short(u64::from(n));
     let part = |rank: u8, words: String| (rank, Line::of(Ink::Dim, &words));
@@ -277,12 +277,12 @@ fn budget(view: &ViewContext<'_>, budget: &Budget, room: usize) -> Line {
     if budget.reserved_output > 0 {
         rest.push(part(1, format!(", {} reserved for the answer", size(budget.reserved_output))));
     }
-    rest.push(part(2, format!(", safety margin {}", size(budget.safety))));
+    rest.push(part(3, format!(", safety margin {}", size(budget.safety))));
     if budget.results > 0 {
-        rest.push(part(3, format!(", {} for this turn's results", size(budget.results))));
+        rest.push(part(4, format!(", {} for this turn's results", size(budget.results))));
     }
     let key = |action| view.key_in(action, KeyPlace::Overlay);
-    rest.push(part(4, format!("; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp))));
+    rest.push(part(2, format!("; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp))));
     let wide = part(0, format!("{name} {shown} of this model's {window} context"));
     let needed = wide.1.width() + rest.iter().map(|(_, part)| part.width()).sum::<usize>();
     let first = if needed <= room { wide } else { part(0, format!("{name} {shown} of {window}")) };
