@@ -1,7 +1,7 @@
 //! The two vocabularies of OpenAI's tokenizers that are built in, and the number of tokens that byte pair encoding
 //! gives a text with them. Only counts are needed, so a vocabulary is the list of its tokens in the order of their
 //! ranks (`assets/vocabularies`: a length byte and the bytes of each token), which stays in the program file, and an
-//! index of it: for `o200k_base` 7 MB and less than 20 ms, where a whole encoder takes about 40 MB and 130 ms.
+//! index of it: for `o200k_base` 3 MB and less than 20 ms, where a whole encoder takes about 40 MB and 130 ms.
 //! Not for: cutting a text into pieces of bounded length (`pieces`), or a model's own tokenizer (`tokenizer_file`).
 //!
 //! `PLEACH_VOCABULARIES=write cargo test vocabularies_are_complete` writes the lists again.
