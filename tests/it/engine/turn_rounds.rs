@@ -32,11 +32,14 @@ fn with_history(model: &Arc<Model>, overrides: Overrides) -> (Bench, Client, Bra
     bench.tools = Some(Arc::new(Echo));
     let mut client = client(&bench, 20);
     let branch = client.session();
-    client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
+    // Small requests, so that the history is made quickly.
+    let small = Overrides { mode: Some(Mode::Off), budget: Some(2_000), ..under("window") };
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: small }));
     for turn in 0..60 {
         model.then(text(&format!("The lamp of room {turn} was repaired with wire and tape. ").repeat(55)));
         client.say(branch, &format!("What happened to the lamp of room {turn}?"));
     }
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
     (bench, client, branch)
 }
 
