@@ -150,15 +150,15 @@ impl Tokens {
     }
 }
 
-/// The FNV-1a hash of a token, with its upper bits mixed into the lower ones, which choose the slot. A plain loop: a
+/// The FNV-1a hash of a token (32 bits), with its upper bits mixed into the lower ones, which choose the slot. A plain loop: a
 /// build without optimization indexes a vocabulary in a tenth of the time that a generic table takes.
 fn hash(token: &[u8]) -> usize {
-    let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    let (mut hash, mut at) = (0x811c_9dc5_u32, 0);
     while at < token.len() {
-        hash = (hash ^ u64::from(token[at])).wrapping_mul(0x0100_0000_01b3);
+        hash = (hash ^ u32::from(token[at])).wrapping_mul(0x0100_0193);
         at += 1;
     }
-    (hash ^ (hash >> 32)) as usize
+    (hash ^ (hash >> 16)) as usize
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ impl TreeRows {
     pub fn pinned(&self, session: &Session) -> HashSet<usize> {
         let marks = session.branches.iter().flat_map(|branch| &branch.marks);
         let sticky = marks.filter(|mark| matches!(mark.kind, MarkKind::Sticky));
-        let slots = sticky.filter_map(|mark| session.tree.by_key(mark.target.ends()?.0));
+        let slots = sticky.filter_map(|mark| session.tree.by_key(mark.target.ends()?.1));
         slots.filter_map(|slot| self.place(slot)).collect()
     }
 

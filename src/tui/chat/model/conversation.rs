@@ -90,7 +90,7 @@ impl Conversation {
         let moved = self.branch != Some(branch.id);
         let at_end = self.cursor + 1 >= self.path.len();
         self.path = path;
-        self.marks = marks(&session.tree, &self.path, branch);
+        self.marks = marks(&session.tree, &self.path, 0, branch);
         let mut sum = 0;
         self.weight = self.path.iter().map(|slot| weigh(&mut sum, session.tree.head(*slot).bytes)).collect();
         self.branch = Some(branch.id);
@@ -127,7 +127,7 @@ impl Conversation {
         let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
         let from = self.path[..old].iter().rposition(asks).unwrap_or(0);
         self.marks.truncate(from);
-        self.marks.extend(marks(tree, &self.path[from..], branch));
+        self.marks.extend(marks(tree, &self.path, from, branch));
         let mut sum = self.weight.last().copied().unwrap_or(0);
         self.weight.extend(self.path[old..].iter().map(|slot| weigh(&mut sum, tree.head(*slot).bytes)));
         if at_end {
@@ -218,16 +218,19 @@ fn weigh(sum: &mut u64, bytes: u64) -> u64 {
     *sum
 }
 
-fn marks(tree: &Tree, path: &[Slot], branch: &Branch) -> Vec<Option<MarkKind>> {
+/// The marks of the messages of a path from a position on, which is the first message or begins a turn. A mark on a turn
+/// stays with the version that was marked: it is inactive while the turn has another answer.
+fn marks(tree: &Tree, path: &[Slot], from: usize, branch: &Branch) -> Vec<Option<MarkKind>> {
+    let on_path = |key| tree.by_key(key).is_some_and(|slot| path.get(tree.depth(slot) as usize) == Some(&slot));
     let mut by_key: HashMap<Hash, MarkKind> = HashMap::new();
     let mut turns: HashMap<Hash, MarkKind> = HashMap::new();
     for mark in &branch.marks {
         match mark.target {
-            Atom::Turn { user, .. } => drop(turns.insert(user, mark.kind)),
+            Atom::Turn { user, tip } if on_path(tip) => drop(turns.insert(user, mark.kind)),
             Atom::Preamble { first: key } | Atom::Message { node: key } | Atom::Episode { call: key, .. } => {
                 by_key.insert(key, mark.kind);
             }
-            Atom::Section { .. } | Atom::Range { .. } => {}
+            Atom::Turn { .. } | Atom::Section { .. } | Atom::Range { .. } => {}
         }
     }
     let mut turn = None;
@@ -239,5 +242,5 @@ fn marks(tree: &Tree, path: &[Slot], branch: &Branch) -> Vec<Option<MarkKind>> {
         }
         by_key.get(&head.key).copied().or(turn.filter(|kind| kind.excludes()))
     };
-    path.iter().map(&mut of_slot).collect()
+    path[from..].iter().map(&mut of_slot).collect()
 }

@@ -6,8 +6,9 @@ use crate::screens::fixture::{self, MAIN};
 use pleach::config::keys::keymap::Keymap;
 use pleach::config::settings::Screen;
 use pleach::config::themes::BUILT_IN;
-use pleach::domain::base::Failure;
-use pleach::engine::api::{Answer, Event, ProgramRequest, Request, TurnEvent};
+use pleach::domain::base::{Failure, Hash};
+use pleach::domain::conversation::{Atom, MarkKind};
+use pleach::engine::api::{Answer, Event, ProgramRequest, Request, SessionEvent, TurnEvent};
 use pleach::tui::msg::{ConfigMsg, Msg, ReloadedSettings, TerminalMsg};
 use pleach::tui::screens::help::model::HelpScreen;
 use pleach::tui::theme::{Ink, Theme, Themes};
@@ -43,6 +44,24 @@ fn the_header_of_a_demo_says_that_nothing_is_saved() {
         let screen = stage.screen(width, height);
         assert!(screen.lines().next().is_some_and(|header| header.contains(words)), "{screen}");
     }
+}
+
+/// A mark on a turn stays with the version that was marked: a turn that has another answer shows no sign of it.
+#[test]
+fn an_inactive_mark_is_not_shown() {
+    let mut stage = fixture::opened();
+    let marks = |stage: &Stage| stage.model.conversation.marks.iter().flatten().copied().collect::<Vec<_>>();
+    let pinned = stage.model.branch().unwrap().clone();
+    assert_eq!(marks(&stage), [MarkKind::Sticky]);
+    for kind in [MarkKind::Sticky, MarkKind::Exclude] {
+        let mut other = pinned.clone();
+        let Atom::Turn { user, .. } = other.marks[0].target else { panic!("{other:?}") };
+        (other.marks[0].target, other.marks[0].kind) = (Atom::Turn { user, tip: Hash::of(b"another answer") }, kind);
+        stage.event(Event::Session(SessionEvent::Branch(Box::new(other))));
+        assert_eq!(marks(&stage), [], "{kind:?}");
+    }
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(pinned))));
+    assert_eq!(marks(&stage), [MarkKind::Sticky]);
 }
 
 /// A theme changes only colors: the same text is in the same cells. Only without colors do signs distinguish the
