@@ -182,23 +182,23 @@ pub enum MessageCommand {
         /// The message.
         message: String,
         /// The label, at most 40 characters.
-        name: Vec<String>,
+        label: Vec<String>,
     },
-    /// Star a message (undoable).
+    /// Add a message to the favorites (undoable).
     #[command(name = "favorite", alias = "favourite", after_help = example("message favorite 3"))]
     Favorite {
         /// The message.
         message: String,
-        /// Remove the star.
+        /// Remove it from the favorites.
         #[arg(long)]
         off: bool,
     },
-    /// List labeled and starred messages of the session.
+    /// List the labeled messages and the favorites of the session.
     #[command(after_help = example("message labels --favorites"))]
     Labels {
-        /// Only messages with these words; `label:NAME` and `fav` are filters.
+        /// Only messages with these words; `label:LABEL` and `fav` are filters.
         words: Vec<String>,
-        /// Only starred messages.
+        /// Only favorites.
         #[arg(long = "favorites", alias = "favourites")]
         favorites: bool,
     },

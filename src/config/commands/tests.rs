@@ -143,7 +143,7 @@ fn the_command_line_refuses_with_the_usage_of_the_slash_command() {
     );
     assert_eq!(
         parse_command_line("label"),
-        "The argument MESSAGE is missing. Usage: pleach label [MESSAGE] [NAME…]. Example: pleach label 3 the fix"
+        "The argument MESSAGE is missing. Usage: pleach label [MESSAGE] [LABEL…]. Example: pleach label 3 the fix"
     );
     let flag = parse_command_line("--budget many plan hi");
     assert!(flag.contains("Usage: pleach plan [TEXT…]") && flag.contains("[--budget TOKENS]. Example"), "{flag}");

@@ -102,7 +102,7 @@ fn repeated_call_is_beside_the_stored_one() {
     answered(&mut stage, &scratch, 40, "I cannot tell *without* what was said of the refresh.");
     pictures("replay", &mut stage);
     stage.press("m");
-    let overrides = Overrides { mattered: vec![atom], ..Overrides::default() };
+    let overrides = Overrides { important: vec![atom], ..Overrides::default() };
     let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "it goes to the branch of the stored call");
     stage.press("x");

@@ -113,7 +113,7 @@ pub enum BranchRequest {
         /// The branch that gets the card; if `None`, the parent of `from`.
         onto: Option<BranchId>,
     },
-    /// Label or star a message (undoable). A turn means its user message.
+    /// Label a message, or make it a favorite (undoable). A turn means its user message.
     Tag {
         /// A branch of the session.
         branch: BranchId,

@@ -210,7 +210,7 @@ pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(item) = screen.selected() else { return };
     let path = match screen.kind {
         EditableKind::Rules if item.versions.is_empty() => {
-            let text = "This folder is not trusted, so none of its files are sent; /trust-folder changes that.";
+            let text = "This folder is not trusted, so none of its files are sent; /trust changes that.";
             return model.status.say(Severity::Notice, text, model.now);
         }
         EditableKind::Rules => item.id.clone(),

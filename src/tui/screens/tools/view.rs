@@ -68,7 +68,7 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
 fn head(all: &ToolList) -> (String, Ink) {
     if !all.trusted {
         return (
-            "Not trusted: no tools are offered and no server is started. /trust-folder changes that.".into(),
+            "Not trusted: no tools are offered and no server is started. /trust changes that.".into(),
             Ink::Warn,
         );
     }
