@@ -16,7 +16,12 @@ pub(crate) fn label(run: &mut Run<'_, '_>, message: &str, label: &[String]) -> R
 
 /// `message favorite MESSAGE [--off]`.
 pub(crate) fn favorite(run: &mut Run<'_, '_>, message: &str, off: bool) -> Result<(), Stop> {
-    set_tag(run, message, TagAct::Favorite(Some(!off)), if off { "Removed from the favorites." } else { "Added to the favorites." })
+    set_tag(
+        run,
+        message,
+        TagAct::Favorite(Some(!off)),
+        if off { "Removed from the favorites." } else { "Added to the favorites." },
+    )
 }
 
 fn set_tag(run: &mut Run<'_, '_>, message: &str, act: TagAct, done_text: &str) -> Result<(), Stop> {

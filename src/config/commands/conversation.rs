@@ -62,7 +62,7 @@ pub enum SessionCommand {
         #[arg(required = true)]
         words: Vec<String>,
         /// The maximum number of messages.
-        #[arg(long, default_value_t = 100, value_parser = number::<u16>(1, Some(500)))]
+        #[arg(long, value_name = "N", default_value_t = 100, value_parser = number::<u16>(1, Some(500)))]
         limit: u16,
     },
 }
@@ -103,8 +103,10 @@ pub enum BranchCommand {
     #[command(after_help = example("branch compare main"))]
     Compare {
         /// The first branch.
+        #[arg(value_name = "BRANCH")]
         a: String,
         /// The second branch. The default is the branch used last.
+        #[arg(value_name = "BRANCH")]
         b: Option<String>,
     },
     /// Pick turns or pinned texts onto another branch, with links to their source.

@@ -112,7 +112,7 @@ actions! {
         Dismiss guarded "dismiss" "Dismiss the suggestion for good: a pin or a memory.",
         Memories free "memories" "Manage memories: confirm, edit, dismiss, delete.",
         ShowState free "show-state" "Show the state block: read and edit the state of this branch.",
-        RebuildState free "rebuild-state" "Restore the state block from the newest answer that has one.",
+        RebuildState free "rebuild-state" "Rebuild the state block from the newest answer that has one.",
         AdoptState free "adopt-state" "Adopt the imported state block on this branch.",
         WhatIf free "what-if" "Compare alternatives: the next request under other modes, policies, models, and \
         budgets.",

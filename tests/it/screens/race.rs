@@ -113,7 +113,12 @@ fn repeated_call_is_beside_the_stored_one() {
 #[test]
 fn race_is_run_and_a_winner_kept() {
     let mut stage = fixture::opened();
-    for line in ["/race mode:off What?", "/race mode:loud mode:off What?", "/race mode:off mode:heavy"] {
+    for line in [
+        "/race mode:off What?",
+        "/race mode:loud mode:off What?",
+        "/race mode:off,x What?",
+        "/race mode:off mode:heavy",
+    ] {
         stage.type_text(line).press("enter");
         assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Call(CallRequest::Race { .. }))), "{line}");
         assert!(stage.model.composer.is_empty(), "the next message does not continue it");

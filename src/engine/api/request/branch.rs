@@ -79,7 +79,7 @@ pub enum BranchRequest {
         branch: BranchId,
         text: String,
     },
-    /// Restore the state block from the newest answer that has one, or have the model write it from the newest
+    /// Rebuild the state block from the newest answer that has one, or have the model write it from the newest
     /// messages (undoable).
     RebuildState {
         branch: BranchId,

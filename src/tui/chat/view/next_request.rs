@@ -377,7 +377,13 @@ mod tests {
     #[test]
     fn the_turns_of_left_out_marks_are_named_as_far_as_there_is_room() {
         let whys = BTreeSet::from(["over budget".to_owned()]);
-        let unmet = UnmetRequirements { leases: 3, pins: 1, whys, turns: BTreeSet::from([1, 2, 3, 14]), ..UnmetRequirements::default() };
+        let unmet = UnmetRequirements {
+            leases: 3,
+            pins: 1,
+            whys,
+            turns: BTreeSet::from([1, 2, 3, 14]),
+            ..UnmetRequirements::default()
+        };
         for (room, words) in [
             (80, "1 pin, 3 leases left out: over budget (turns 14, 3, 2, 1)."),
             (60, "1 pin, 3 leases left out: over budget (turns 14, 3, 2, 1)."),

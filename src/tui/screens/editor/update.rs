@@ -243,9 +243,7 @@ pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     let path = format!("skill:{name}");
     model.layers.close::<EditorScreen>(|_| true);
     model.focus = Focus::Composer;
-    model.composer.put_name(0, &format!("@{path}"));
-    model.plan.touch(model.now);
-    let pending = Pending::Composer(ComposerPending::Attach { name: path.clone(), place: path.clone() });
+    let pending = Pending::Composer(ComposerPending::Skill(path.clone()));
     send(model, ToolRequest::Files(FileAct::Read { path }), pending, out);
 }
 

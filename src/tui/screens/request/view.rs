@@ -26,7 +26,9 @@ fn head_height(overlay: &RequestScreen, height: u16) -> u16 {
         None => false,
         Some(Content::Blocked(_)) => true,
         Some(Content::Plan(plan)) => {
-            view_sent::is_edited(overlay) || UnmetRequirements::of(&plan.rows).is_some() || other_warnings(plan).next().is_some()
+            view_sent::is_edited(overlay)
+                || UnmetRequirements::of(&plan.rows).is_some()
+                || other_warnings(plan).next().is_some()
         }
     };
     if warns && height >= BOTH { 5 } else { 4 }
