@@ -413,7 +413,7 @@ fn arguments_are_named_by_what_they_take() {
     for (line, parts) in [
         ("plans show", ["argument RUN is missing", "plans show RUN. "]),
         ("plans diff", ["argument RUN is missing", "plans diff RUN [RUN]. "]),
-        ("compare", ["argument BRANCH is missing", "compare BRANCH [BRANCH]. "]),
+        ("branch compare", ["argument BRANCH is missing", "compare BRANCH [BRANCH]. "]),
         ("session search", ["argument WORDS is missing", "session search WORDS… [--limit N]. "]),
         ("pin --message", ["argument ITEM is missing", "pin ITEM… [--turns N] "]),
         ("retrieve", ["argument QUERY is missing", "retrieve QUERY… [--batch FILE] "]),
