@@ -55,7 +55,7 @@ pub(crate) fn answered(
             }
         }
         (P::Attach { .. } | P::Skill(_) | P::Check(_) | P::Complete | P::History(_), result) => {
-            show_answer(model, result)
+            show_answer(model, result);
         }
     }
 }
