@@ -200,6 +200,8 @@
 //!   It waits in the plan for a person's decision and has no effect until then.
 //! * **activation**: a score for how often recent turns touched an item. A turn **touches** an item by referring to it,
 //!   sending it, or finding it. Activation decides which items the program leases.
+//! * **label**: a name that a person gives to a message, to find the message again. A message has at most one.
+//! * **favorite**: a message that a person marked with ★, to find it again. Labels and favorites change no plan.
 //! * **operation**: the changes of one action, recorded so that undo and redo can reverse and repeat them.
 //!
 //! The next call:

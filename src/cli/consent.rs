@@ -33,10 +33,11 @@ pub(super) fn rules(run: &mut Run<'_, '_>, command: Option<&RulesCommand>) -> Re
         Some(RulesCommand::Deny(args)) => (args, Verdict::Deny, true),
         Some(RulesCommand::Remove { verdict, rule }) => (rule, *verdict, false),
     };
-    if let Some(what) = unknown_tool(&args.tool).filter(|_| on) {
-        run.io.note(&what);
-    }
-    run.change(ToolRequest::Rule(RuleAct::Set { scope: args.scope(), rule: args.rule(verdict), on }), "Done.")
+    let set = ToolRequest::Rule(RuleAct::Set { scope: args.scope(), rule: args.rule(verdict), on });
+    let Some(warning) = unknown_tool(&args.tool).filter(|_| on) else { return run.change(set, "Done.") };
+    run.call(set)?;
+    run.io.note(&warning);
+    if run.io.json { run.io.value(&json!({ "done": true, "message": warning })) } else { Ok(()) }
 }
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
@@ -218,7 +219,10 @@ mod tests {
         use crate::cli::tests::{done, execute};
         let warning = "No tool has the name \"rnu\", so the rule has no effect. Did you mean run?\n";
         let printed = execute(&["rules", "allow", "rnu"], done);
-        assert_eq!((printed.code, printed.err.contains(warning)), (0, true), "{}", printed.err);
+        assert_eq!((printed.code, printed.out.as_str()), (0, ""), "the warning stands in place of the result");
+        assert!(printed.err.ends_with(&format!("pleach: {warning}")), "{}", printed.err);
+        let json = execute(&["rules", "allow", "rnu", "--json"], done).out;
+        assert!(json.contains("so the rule has no effect"), "{json}");
         assert!(!execute(&["rules", "remove", "allow", "rnu"], done).err.contains("No tool"));
         let printed = execute(&["undo", "--allow", "rnu:ls", "--allow", "mcp__a__b", "--allow", "run:ls"], done);
         assert_eq!((printed.code, printed.err.matches("No tool").count()), (0, 1), "{}", printed.err);

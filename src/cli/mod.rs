@@ -17,7 +17,7 @@ pub mod stop;
 
 use crate::config::commands::args::Args;
 use crate::config::commands::command::Command;
-use crate::config::commands::read;
+use crate::config::commands::{read, usage_error};
 use crate::config::error::{ConfigError, unknown_tool};
 use crate::config::load::Config;
 use crate::domain::base::{Failure, Safe};
@@ -99,7 +99,7 @@ pub fn parse() -> Result<Args, u8> {
             return 1;
         }
         // The error repeats the typed words, which can contain anything.
-        let what = read::usage_on_command_line(words, &error);
+        let what = usage_error::usage_on_command_line(words, &error);
         let _ = writeln!(std::io::stderr(), "pleach: {}", Safe::line(&what));
         2
     })

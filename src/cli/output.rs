@@ -322,7 +322,7 @@ pub fn in_commands(text: &str) -> String {
         ("your draft is kept", "the conversation is unchanged"),
         ("/mcp shows its output and restarts it", "`pleach mcp test` shows its output"),
         ("r in /mcp tries again", "`pleach mcp test` tries again"),
-        ("/trust-folder changes that", "`pleach trust` changes that"),
+        ("/trust changes that", "`pleach trust` changes that"),
         ("/folder-settings shows it and asks", "`pleach trust --config` shows it and asks"),
         ("/mcp asks for approval", "`pleach mcp use` asks for approval"),
     ];

@@ -2,7 +2,7 @@
 //! other answers listed at each branch point, or the whole tree.
 //! Not for: reading it back. Only JSON lines are exact.
 
-use super::tree::{Family, about, is_shown, one_line, who};
+use super::tree::{ChildrenByParent, about, is_shown, one_line, who};
 use crate::domain::base::Safe;
 use crate::domain::conversation::{Part, Record, Role, Transcript};
 use std::collections::{HashMap, VecDeque};
@@ -15,12 +15,12 @@ const CONTENT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// Writes the current path, or the whole tree.
 pub(super) fn write(transcript: &Transcript, whole: bool) -> String {
-    let family = Family::of(transcript);
-    let mut page = Page { transcript, heads: heads(transcript), family: &family, whole, text: String::new(), shown: 0 };
+    let tree = ChildrenByParent::of(transcript);
+    let mut page = Page { transcript, heads: heads(transcript), tree: &tree, whole, text: String::new(), shown: 0 };
     page.begin();
-    let main = family.main_root();
-    let mut waiting: VecDeque<usize> = main.filter(|root| whole || family.on_path[*root]).into_iter().collect();
-    waiting.extend(family.roots.iter().filter(|root| whole && Some(**root) != main));
+    let main = tree.main_root();
+    let mut waiting: VecDeque<usize> = main.filter(|root| whole || tree.on_path[*root]).into_iter().collect();
+    waiting.extend(tree.roots.iter().filter(|root| whole && Some(**root) != main));
     while let Some(start) = waiting.pop_front() {
         if Some(start) != main {
             page.heading(start);
@@ -28,8 +28,8 @@ pub(super) fn write(transcript: &Transcript, whole: bool) -> String {
         let mut at = Some(start);
         while let Some(node) = at {
             page.message(node);
-            let next = family.next(node).filter(|next| whole || family.on_path[*next]);
-            let others: Vec<usize> = family.children[node].iter().copied().filter(|kid| Some(*kid) != next).collect();
+            let next = tree.next(node).filter(|next| whole || tree.on_path[*next]);
+            let others: Vec<usize> = tree.children[node].iter().copied().filter(|kid| Some(*kid) != next).collect();
             page.fork(&others);
             waiting.extend(others.into_iter().filter(|_| whole));
             at = next;
@@ -53,7 +53,7 @@ fn heads(transcript: &Transcript) -> HashMap<&str, Vec<&str>> {
 struct Page<'a> {
     transcript: &'a Transcript,
     heads: HashMap<&'a str, Vec<&'a str>>,
-    family: &'a Family,
+    tree: &'a ChildrenByParent,
     whole: bool,
     text: String,
     /// The number of messages so far.
@@ -80,7 +80,7 @@ impl Page<'_> {
 
     /// Writes the heading above a branch, or above another beginning.
     fn heading(&mut self, start: usize) {
-        let _ = match self.family.parents[start] {
+        let _ = match self.tree.parents[start] {
             Some(parent) => {
                 let after = parent + 1;
                 writeln!(self.text, "<h2>Another branch, after <a href=\"#m{after}\">message {after}</a></h2>")

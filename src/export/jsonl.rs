@@ -67,8 +67,8 @@ fn set(line: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>
     }
 }
 
-/// Writes the field `extra`, including the message's label and star. If `extra` is not an object, the label and the
-/// star get a separate field.
+/// Writes the field `extra`, including the message's label and whether it is a favorite. If `extra` is not an object,
+/// both get a separate field.
 fn keep_extra(record: &Record, line: &mut Map<String, Value>) {
     let mut tag = Map::new();
     set(&mut tag, "label", Some(record.label.as_str()).filter(|label| !label.is_empty()));

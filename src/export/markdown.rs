@@ -1,24 +1,24 @@
 //! Writes Markdown for reading: the current path first, and then every other branch from the message where it diverges.
 //! Not for: reading it back. Only JSON lines are exact.
 
-use super::tree::{Family, about, is_shown, one_line, who};
+use super::tree::{ChildrenByParent, about, is_shown, one_line, who};
 use crate::domain::conversation::{Part, Record, Transcript, attachment};
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 
 /// Writes the whole tree.
 pub(super) fn write(transcript: &Transcript) -> String {
-    let family = Family::of(transcript);
+    let tree = ChildrenByParent::of(transcript);
     let mut text = format!("# {}\n", one_line(&transcript.title));
     let mut waiting: VecDeque<usize> = VecDeque::new();
-    let main = family.main_root();
+    let main = tree.main_root();
     waiting.extend(main);
-    waiting.extend(family.roots.iter().filter(|root| Some(**root) != main));
+    waiting.extend(tree.roots.iter().filter(|root| Some(**root) != main));
     let mut names = 0;
     let mut tags: HashMap<usize, usize> = HashMap::new();
     while let Some(start) = waiting.pop_front() {
         if let Some(tag) = tags.get(&start) {
-            let parent = family.parents[start].map_or(0, |parent| parent + 1);
+            let parent = tree.parents[start].map_or(0, |parent| parent + 1);
             let _ = write!(text, "\n---\n\n# Branch {tag}, after message {parent}\n");
         } else if Some(start) != main {
             text.push_str("\n---\n\n# Another beginning\n");
@@ -26,8 +26,8 @@ pub(super) fn write(transcript: &Transcript) -> String {
         let mut at = Some(start);
         while let Some(node) = at {
             message(&mut text, node, &transcript.records[node]);
-            let next = family.next(node);
-            let others: Vec<usize> = family.children[node].iter().copied().filter(|kid| Some(*kid) != next).collect();
+            let next = tree.next(node);
+            let others: Vec<usize> = tree.children[node].iter().copied().filter(|kid| Some(*kid) != next).collect();
             if !others.is_empty() {
                 let list: Vec<String> = others
                     .iter()

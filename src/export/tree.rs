@@ -5,14 +5,14 @@ use crate::domain::conversation::{End, NodeHead, Record, Role, Transcript};
 use std::collections::HashMap;
 
 /// Parents and children, by the index of the record.
-pub(super) struct Family {
+pub(super) struct ChildrenByParent {
     pub(super) parents: Vec<Option<usize>>,
     pub(super) children: Vec<Vec<usize>>,
     pub(super) roots: Vec<usize>,
     pub(super) on_path: Vec<bool>,
 }
 
-impl Family {
+impl ChildrenByParent {
     pub(super) fn of(transcript: &Transcript) -> Self {
         let count = transcript.records.len();
         let by_id: HashMap<&str, usize> =

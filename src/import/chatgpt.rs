@@ -35,7 +35,7 @@ pub(super) struct Nodes {
 }
 
 /// The first child, the last child, and the next sibling of each node.
-struct Family {
+struct ChildrenByParent {
     first: Vec<u32>,
     last: Vec<u32>,
     next: Vec<u32>,
@@ -75,8 +75,8 @@ impl Nodes {
                 None => places.push(element.place),
             }
         }
-        let (listed, family) = family(source, start, &ids, &places)?;
-        let order = order(&listed, &family);
+        let (listed, children) = children_by_parent(source, start, &ids, &places)?;
+        let order = order(&listed, &children);
         Ok(Self { places, listed, order, at: 0 })
     }
 
@@ -139,15 +139,15 @@ fn key_at(source: &mut Source, place: u64) -> io::Result<Option<String>> {
 }
 
 /// Returns for each node the parent that lists it, and the children. The first list that names a node owns it.
-fn family(
+fn children_by_parent(
     source: &mut Source,
     start: u64,
     ids: &HashMap<ShortId, u32>,
     places: &[u64],
-) -> io::Result<(Vec<u32>, Family)> {
+) -> io::Result<(Vec<u32>, ChildrenByParent)> {
     let none = || vec![NONE; places.len()];
     let mut listed = none();
-    let mut family = Family { first: none(), last: none(), next: none() };
+    let mut children = ChildrenByParent { first: none(), last: none(), next: none() };
     source.seek_to(start)?;
     while let Some(element) = split::next(source, Separator::Object)? {
         let text = String::from_utf8_lossy(&element.bytes);
@@ -162,17 +162,17 @@ fn family(
                 continue;
             }
             listed[child as usize] = at;
-            match std::mem::replace(&mut family.last[at as usize], child) {
-                NONE => family.first[at as usize] = child,
-                last => family.next[last as usize] = child,
+            match std::mem::replace(&mut children.last[at as usize], child) {
+                NONE => children.first[at as usize] = child,
+                last => children.next[last as usize] = child,
             }
         }
     }
-    Ok((listed, family))
+    Ok((listed, children))
 }
 
 /// Returns all nodes depth first: the nodes that no list contains, each with its descendants, and then all other nodes.
-fn order(listed: &[u32], family: &Family) -> Vec<u32> {
+fn order(listed: &[u32], children: &ChildrenByParent) -> Vec<u32> {
     let mut order = Vec::with_capacity(listed.len());
     let mut seen = vec![false; listed.len()];
     let all = || 0..u32::try_from(listed.len()).unwrap_or(NONE);
@@ -185,10 +185,10 @@ fn order(listed: &[u32], family: &Family) -> Vec<u32> {
             }
             order.push(at);
             let from = stack.len();
-            let mut child = family.first[at as usize];
+            let mut child = children.first[at as usize];
             while child != NONE {
                 stack.push(child);
-                child = family.next[child as usize];
+                child = children.next[child as usize];
             }
             stack[from..].reverse();
         }

@@ -173,7 +173,7 @@ fn exact_parts(object: &mut Object) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// Removes and returns the label and the star in this program's export format.
+/// Removes and returns the label, and whether the message is a favorite, in this program's export format.
 fn tag(fields: &mut Object) -> Option<(String, bool)> {
     let known = |(key, value): (&String, &Value)| match key.as_str() {
         "label" => value.is_string(),

@@ -176,7 +176,7 @@ struct Workbench {
     open_tour: OpenTour,
     tours: u64,
     /// The user's own workbench while the tour is shown.
-    outside: Option<shell::tour::Outside>,
+    own: Option<shell::tour::OwnWorkbench>,
 }
 
 impl Workbench {
@@ -228,7 +228,7 @@ impl Workbench {
             early: Vec::new(),
             open_tour,
             tours: 0,
-            outside: None,
+            own: None,
         }
     }
 
@@ -406,7 +406,7 @@ impl Workbench {
                     self.redraw_after_loan()?;
                 }
                 Cmd::Compose(text) => {
-                    let result = shell::editor::lend(&text)?;
+                    let result = shell::editor::release_terminal(&text)?;
                     self.redraw_after_loan()?;
                     let more = update::update(&mut self.model, Msg::Done(Done::Edited(result)));
                     self.perform(more)?;
@@ -428,7 +428,7 @@ impl Workbench {
         self.perform(more)
     }
 
-    /// Resumes drawing after the terminal was lent: its size may have changed, and everything is drawn again.
+    /// Resumes drawing after the terminal was released: its size may have changed, and everything is drawn again.
     fn redraw_after_loan(&mut self) -> io::Result<()> {
         let (width, height) = crossterm::terminal::size()?;
         self.handle(Msg::Terminal(TerminalMsg::Resize(width, height)))?;

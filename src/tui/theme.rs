@@ -115,7 +115,7 @@ glyphs! {
     within: Glyph = "±", "+-", "Plus or minus.";
     ellipsis: Glyph = "…", "...", "Truncated text.";
     unread: Glyph = "•", "*", "Unread.";
-    star: Glyph = "★", "*", "A star.";
+    favorite: Glyph = "★", "*", "A favorite.";
     sibling: (Glyph, Glyph) = ("‹", "›"), ("<", ">"), "The brackets around `2/3`.";
     thumb: Glyph = "┃", "#", "The scroll thumb.";
     frame: border::Set<'static> = border::PLAIN, ASCII_FRAME, "The borders of frames.";

@@ -405,10 +405,10 @@ fn fill(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> (BranchId, B
     else {
         panic!()
     };
-    let mattered = vec![Atom::Message { node: nodes[2].key }];
+    let important = vec![Atom::Message { node: nodes[2].key }];
     client.must(Request::Branch(BranchRequest::Override {
         branch: main,
-        overrides: Overrides { mattered, ..Overrides::default() },
+        overrides: Overrides { important, ..Overrides::default() },
     }));
     (one, two, memories[0].id.to_string())
 }

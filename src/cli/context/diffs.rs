@@ -21,7 +21,7 @@ use crate::engine::api::{
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// `plans diff A [B]`.
+/// `plans diff RUN [RUN]`.
 pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let named = |text: &str| Ok::<_, Stop>(CallSelector::Named(pick::call(&view, text)?));

@@ -230,7 +230,7 @@ fn line(row: &Row) -> String {
 pub(crate) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> {
     match command {
         Plans::List => list(run),
-        Plans::Show { id } => show(run, id),
+        Plans::Show { run: of } => show(run, of),
         Plans::Diff { a, b } => diffs::diff(run, a, b.as_deref()),
         Plans::Why { item, message } => diffs::why(run, item, *message),
     }

@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 /// The maximum number of characters of a message in the text output; `--json` prints more.
 const MAX_CHARS: usize = 400;
 
-/// `branch compare A [B]`.
+/// `branch compare BRANCH [BRANCH]`.
 pub(crate) fn compare(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let (a, b) = (pick::branch(&view, Some(a))?.id, pick::branch(&view, b)?.id);

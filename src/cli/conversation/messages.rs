@@ -27,7 +27,7 @@ pub(crate) fn message(run: &mut Run<'_, '_>, command: &MessageCommand) -> Result
         MessageCommand::List { all } => list(run, *all),
         MessageCommand::Show { message } => show(run, message),
         MessageCommand::Read { count } => read(run, *count),
-        MessageCommand::Label { message, name } => tags::label(run, message, name),
+        MessageCommand::Label { message, label } => tags::label(run, message, label),
         MessageCommand::Favorite { message, off } => tags::favorite(run, message, *off),
         MessageCommand::Labels { words, favorites } => tags::list(run, words, *favorites),
         MessageCommand::Remove { item, yes, backups } => remove(run, item, *yes, *backups),

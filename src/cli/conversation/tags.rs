@@ -1,4 +1,4 @@
-//! `message label`, `message favorite`, and `message labels`: labels and stars on messages.
+//! `message label`, `message favorite`, and `message labels`: labels and favorites.
 //! Not for: marks, which change the request (`messages`).
 
 use crate::cli::Run;
@@ -9,14 +9,19 @@ use crate::domain::conversation::{Slot, Tag, TagFilter, Tree};
 use crate::engine::api::{BranchRequest, ItemName, SessionView, TagAct};
 use serde_json::{Value, json};
 
-/// `message label MESSAGE [NAME]`.
-pub(crate) fn label(run: &mut Run<'_, '_>, message: &str, name: &[String]) -> Result<(), Stop> {
-    set_tag(run, message, TagAct::Label(name.join(" ")), "Label changed.")
+/// `message label MESSAGE [LABEL]`.
+pub(crate) fn label(run: &mut Run<'_, '_>, message: &str, label: &[String]) -> Result<(), Stop> {
+    set_tag(run, message, TagAct::Label(label.join(" ")), "Label changed.")
 }
 
 /// `message favorite MESSAGE [--off]`.
 pub(crate) fn favorite(run: &mut Run<'_, '_>, message: &str, off: bool) -> Result<(), Stop> {
-    set_tag(run, message, TagAct::Favorite(Some(!off)), if off { "Star removed." } else { "Starred." })
+    set_tag(
+        run,
+        message,
+        TagAct::Favorite(Some(!off)),
+        if off { "Removed from the favorites." } else { "Added to the favorites." },
+    )
 }
 
 fn set_tag(run: &mut Run<'_, '_>, message: &str, act: TagAct, done_text: &str) -> Result<(), Stop> {
@@ -53,15 +58,15 @@ pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favorites: bool) -> 
         return run.io.value(&found.iter().map(shape).collect::<Vec<_>>());
     }
     if found.is_empty() {
-        run.io.say("No matching labels or stars.");
+        run.io.say("No matching labels or favorites.");
     }
     let enough = pick::id_length(&view);
     for (slot, tag) in &found {
         let head = tree.head(*slot);
-        let star = if tag.favorite { "★" } else { " " };
+        let sign = if tag.favorite { "★" } else { " " };
         let id = pick::short(head.id, enough);
         let label = column(&tag.label, 24);
-        run.io.say(format!("{id}  {star} {label}  {}", column(&head.preview, 60)).trim_end());
+        run.io.say(format!("{id}  {sign} {label}  {}", column(&head.preview, 60)).trim_end());
     }
     Ok(())
 }

@@ -92,14 +92,16 @@ pub enum Plans {
     #[command(after_help = example("plans show 019a7c42"))]
     Show {
         /// A turn number (its newest call), `last`, or a unique prefix of a plan id or run id.
-        id: String,
+        run: String,
     },
     /// Compare the plans of two calls: items added, removed, moved, or shortened, with the cause of each change.
     #[command(after_help = example("plans diff 019a7c42"))]
     Diff {
         /// A turn number (its newest call), `last`, or a unique prefix of a plan id or run id.
+        #[arg(value_name = "RUN")]
         a: String,
-        /// The other plan or run. The default is the previous call on the branch.
+        /// The other run. The default is the previous call on the branch.
+        #[arg(value_name = "RUN")]
         b: Option<String>,
     },
     /// Show an item's history: the calls that sent it, in which form and why, and who changed it.
@@ -129,7 +131,7 @@ pub enum ContextCommand {
         /// The message (optional).
         text: Vec<String>,
     },
-    /// Restore the state block from the newest answer that has one.
+    /// Rebuild the state block from the newest answer that has one.
     #[command(after_help = example("context rebuild"))]
     Rebuild {
         /// Have the model write the block from the newest messages; one call.

@@ -129,7 +129,7 @@ pub enum Command {
         /// The message (optional).
         text: Vec<String>,
     },
-    /// Set the window, show the context of the next request, or restore the state block.
+    /// Set the window, show the context of the next request, or rebuild the state block.
     #[command(subcommand)]
     Context(ContextCommand),
     /// List, show, label, or delete messages.

@@ -62,7 +62,7 @@ pub enum SessionCommand {
         #[arg(required = true)]
         words: Vec<String>,
         /// The maximum number of messages.
-        #[arg(long, default_value_t = 100, value_parser = number::<u16>(1, Some(500)))]
+        #[arg(long, value_name = "N", default_value_t = 100, value_parser = number::<u16>(1, Some(500)))]
         limit: u16,
     },
 }
@@ -103,8 +103,10 @@ pub enum BranchCommand {
     #[command(after_help = example("branch compare main"))]
     Compare {
         /// The first branch.
+        #[arg(value_name = "BRANCH")]
         a: String,
         /// The second branch. The default is the branch used last.
+        #[arg(value_name = "BRANCH")]
         b: Option<String>,
     },
     /// Pick turns or pinned texts onto another branch, with links to their source.
@@ -182,23 +184,23 @@ pub enum MessageCommand {
         /// The message.
         message: String,
         /// The label, at most 40 characters.
-        name: Vec<String>,
+        label: Vec<String>,
     },
-    /// Star a message (undoable).
+    /// Add a message to the favorites (undoable).
     #[command(name = "favorite", alias = "favourite", after_help = example("message favorite 3"))]
     Favorite {
         /// The message.
         message: String,
-        /// Remove the star.
+        /// Remove it from the favorites.
         #[arg(long)]
         off: bool,
     },
-    /// List labeled and starred messages of the session.
+    /// List the labeled messages and the favorites of the session.
     #[command(after_help = example("message labels --favorites"))]
     Labels {
-        /// Only messages with these words; `label:NAME` and `fav` are filters.
+        /// Only messages with these words; `label:LABEL` and `fav` are filters.
         words: Vec<String>,
-        /// Only starred messages.
+        /// Only favorites.
         #[arg(long = "favorites", alias = "favourites")]
         favorites: bool,
     },

@@ -16,6 +16,7 @@ pub mod system;
 pub mod table;
 #[cfg(test)]
 mod tests;
+pub mod usage_error;
 
 /// The output of a command that ran inside the full-screen program.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,17 +1,17 @@
-//! Parses commands: command lines and lines that start with a slash, with one grammar. Errors contain the usage and the
-//! example of the intended command.
-//! Not for: running commands (`cli`, `tui`).
+//! Parses commands: command lines and lines that start with a slash, with one grammar.
+//! Not for: running commands (`cli`, `tui`), or the sentences about errors (`usage_error`).
 
 use super::args::{Args, Global};
 use super::command::Command;
 use super::system::ProgramCommand;
-use super::table::{self, ACTIONS_AS_COMMANDS, ALIASES, Alias, BARE_NAMES, Row, UNLISTED};
+use super::table::{self, ACTIONS_AS_COMMANDS, ALIASES, Alias, BARE_NAMES, UNLISTED};
+use super::usage_error::usage_error;
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::MemoryKind;
 use crate::domain::conversation::resolve::{LAST, SHORTEST_ID};
 use crate::domain::planning::{VariantError, variant};
 use clap::Parser as _;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use std::ffi::OsString;
 
 /// Replaces `pleach COMMAND` by `/COMMAND` in a text, as commands are typed inside the program. The repair of the store,
@@ -50,7 +50,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Er
 }
 
 /// Returns the words with `help COMMAND` replaced by `COMMAND --help`, which every short name accepts.
-fn with_help_last(mut words: Vec<OsString>) -> Vec<OsString> {
+pub(super) fn with_help_last(mut words: Vec<OsString>) -> Vec<OsString> {
     let at = command_start(&words);
     if words.len() > at + 1 && words[at] == "help" {
         words.remove(at);
@@ -180,7 +180,7 @@ fn split_at_quote(text: &str, quote: char) -> Option<(&str, &str)> {
 }
 
 /// Expands short names and short forms after the global flags.
-fn expand(words: &[OsString]) -> Vec<OsString> {
+pub(super) fn expand(words: &[OsString]) -> Vec<OsString> {
     let words = &with_help_last(words.to_vec())[..];
     let command_start = command_start(words);
     let (mut before, mut rest) = (words[..command_start].to_vec(), words[command_start..].to_vec());
@@ -217,7 +217,7 @@ fn names_message(words: &[OsString]) -> bool {
 }
 
 /// Returns the index of the command's name, after the flags that every command accepts.
-fn command_start(words: &[OsString]) -> usize {
+pub(super) fn command_start(words: &[OsString]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at).and_then(|word| word.to_str()).filter(|word| word.starts_with('-')) {
         at += if takes_value(word) { 2 } else { 1 };
@@ -302,7 +302,9 @@ fn short_forms(words: &mut Vec<OsString>) {
             if let Some(limit) = limit {
                 return Some(vec![limit.into(), value.into()]);
             }
-            matches!(variant::read(word), Ok(_) | Err(VariantError::Value { .. }))
+            // A word that starts with a setting is one even if another part of it is not, which the race refuses.
+            let first = word.split(',').next().unwrap_or(word);
+            matches!(variant::read(first), Ok(_) | Err(VariantError::Value { .. }))
                 .then(|| vec!["--arm".into(), word.into()])
         }),
         _ => {}
@@ -374,116 +376,4 @@ fn check_in_program(args: &Args) -> Result<(), String> {
         return only("--repair", ", while no pleach process has the store open");
     }
     Ok(())
-}
-
-/// Returns the sentence for a command line that clap refused: the error, with the usage and the example of the intended
-/// command. The first word is the program's name.
-pub fn usage_on_command_line(words: impl IntoIterator<Item = OsString>, error: &clap::Error) -> String {
-    let words: Vec<OsString> = words.into_iter().skip(1).collect();
-    let words = &words[command_start(&words)..];
-    let typed: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    usage_error("pleach ", &typed, &expand(words), Some(error))
-}
-
-/// Returns the error with the usage and the example of the intended command. `prefix` precedes the names of commands: a
-/// slash, or the program's name and a space.
-fn usage_error(prefix: &str, typed: &[String], words: &[OsString], error: Option<&clap::Error>) -> String {
-    let line = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    let reason = error.map(|error| reason(error, typed)).unwrap_or_default();
-    let row = table::row_of(&typed.join(" ")).or_else(|| table::row_of(&line));
-    let group = words.first().map(|word| format!("{} ", word.to_string_lossy())).unwrap_or_default();
-    let members: Vec<&Row> = table::rows().iter().filter(|row| row.name.starts_with(&group)).collect();
-    if let Some(row) = row.filter(|row| !row.example.is_empty()) {
-        let members = members.into_iter().filter(|member| group.trim_end() == row.name && !member.example.is_empty());
-        let flag = error.and_then(global_flag).map(|flag| format!(" [{flag}]")).unwrap_or_default();
-        let row = Row { words: format!("{}{flag}", row.words).trim_start().to_owned(), ..row.clone() };
-        return format!("{reason} {}", table::usages(prefix, std::iter::once(&row).chain(members)))
-            .trim_start()
-            .to_owned();
-    }
-    let Some(name) = words.first().map(|word| word.to_string_lossy()) else {
-        let flag = error.and_then(global_flag).map(|flag| format!(" [{flag}]")).unwrap_or_default();
-        return format!("{reason} Usage: {prefix}COMMAND{flag}. `pleach --help` lists all commands and flags.");
-    };
-    if !members.is_empty() {
-        return format!("Unknown command {prefix}{line}. {}", table::usages(prefix, members));
-    }
-    if prefix == "/" && Action::from_name(&name).is_some() {
-        return format!("/{name} takes no arguments.");
-    }
-    let name = typed.first().map_or(name, |word| word.as_str().into());
-    let known = if prefix == "/" { table::all() } else { table::rows() };
-    let similar = similar(&name, known).map(|name| format!(" Did you mean {prefix}{name}?")).unwrap_or_default();
-    if prefix == "/" {
-        return format!(
-            "Unknown command /{name}.{similar} /help lists all commands. To send text that starts with /, type \
-            //{name}."
-        );
-    }
-    format!("Unknown command {prefix}{name}.{similar} `pleach --help` lists all commands.")
-}
-
-/// Returns the command whose name differs from an unknown name by the fewest typing errors: at most two, and fewer than
-/// half of its letters.
-fn similar<'a>(unknown: &str, known: &'a [Row]) -> Option<&'a str> {
-    let names = known.iter().filter_map(|row| row.name.split(' ').next());
-    let near = names.map(|name| (strsim::damerau_levenshtein(unknown, name), name));
-    let best = near.filter(|(errors, name)| *errors <= 2 && errors * 2 < name.len()).min();
-    best.map(|(_, name)| name)
-}
-
-/// Returns the flag of every command, such as `--budget N`, whose value clap refused; `None` if it refused another part.
-fn global_flag(error: &clap::Error) -> Option<String> {
-    let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return None };
-    let name = shown.split_whitespace().next()?.strip_prefix("--")?;
-    let is_global = Args::description().get_arguments().any(|arg| arg.get_long() == Some(name) && arg.is_global_set());
-    is_global.then(|| shown.replace(['<', '>'], ""))
-}
-
-/// Returns the sentence about a flag whose value is missing; a short name such as `/note` stands for its flag. `None` if
-/// the error is another one, or the flag takes one of several words.
-fn missing_value(error: &clap::Error, typed: &[String]) -> Option<String> {
-    let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return None };
-    let is_empty =
-        matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty());
-    let has_choice = matches!(error.get(ContextKind::ValidValue), Some(ContextValue::Strings(all)) if !all.is_empty());
-    if error.kind() != ErrorKind::InvalidValue || !is_empty || has_choice {
-        return None;
-    }
-    let shown = shown.replace(['<', '>'], "");
-    let (flag, value) = shown.split_once(' ')?;
-    let has_flag = typed.iter().any(|word| word == flag);
-    Some(if has_flag { format!("{flag} needs a value: {value}.") } else { missing_sentence(&[value.to_owned()]) })
-}
-
-/// Returns the sentence about missing arguments.
-fn missing_sentence(names: &[String]) -> String {
-    match names {
-        [name] => format!("The argument {name} is missing."),
-        names => format!("The arguments {} are missing.", names.join(" and ")),
-    }
-}
-
-/// Returns clap's error message as one sentence, without usage and tips. `typed` are the words of the line.
-fn reason(error: &clap::Error, typed: &[String]) -> String {
-    if let Some(missing) = missing_value(error, typed) {
-        return missing;
-    }
-    if error.kind() == ErrorKind::MissingRequiredArgument
-        && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
-    {
-        // `<BRANCH> [NAME]` is an optional first value and a required last one.
-        let required = |name: &String| {
-            let last = if name.starts_with('-') { name } else { name.rsplit(' ').next().unwrap_or_default() };
-            last.replace(['<', '>', '.', '[', ']'], "")
-        };
-        let missing: Vec<String> = missing.iter().map(required).collect();
-        return missing_sentence(&missing);
-    }
-    let text = error.render().to_string();
-    let first = text.split("\n\n").next().unwrap_or_default();
-    let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = line.strip_prefix("error: ").unwrap_or(&line).trim_end_matches('.').trim_end_matches(" found");
-    let mut chars = line.chars();
-    chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
 }

@@ -119,7 +119,7 @@ pub const ALIASES: &[Alias] = &[
     alias("once", "exclude --once").does("Exclude items from the next request only.").such_as("once 3"),
     alias("remember", "memory add"),
     alias("label", "message label last")
-        .takes("[MESSAGE] [NAME…]")
+        .takes("[MESSAGE] [LABEL…]")
         .does("Label a message; without MESSAGE (a turn number, an id, or last), the last message.")
         .such_as("label 3 the fix"),
     alias("lanes", "lane list"),

@@ -2,8 +2,9 @@
 //! Not for: what commands do.
 
 use super::args::Args;
-use super::read::{Typed, earlier_names, missing_arguments, parse, read, split, usage_on_command_line};
+use super::read::{Typed, earlier_names, missing_arguments, parse, read, split};
 use super::table::{ALIASES, BARE_NAMES, GROUPS, Row, SHELL_ONLY, UNLISTED, all, row_of, rows};
+use super::usage_error::usage_on_command_line;
 use crate::config::keys::actions::Action;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -143,7 +144,7 @@ fn the_command_line_refuses_with_the_usage_of_the_slash_command() {
     );
     assert_eq!(
         parse_command_line("label"),
-        "The argument MESSAGE is missing. Usage: pleach label [MESSAGE] [NAME…]. Example: pleach label 3 the fix"
+        "The argument MESSAGE is missing. Usage: pleach label [MESSAGE] [LABEL…]. Example: pleach label 3 the fix"
     );
     let flag = parse_command_line("--budget many plan hi");
     assert!(flag.contains("Usage: pleach plan [TEXT…]") && flag.contains("[--budget TOKENS]. Example"), "{flag}");
@@ -173,7 +174,7 @@ fn a_command_that_is_also_an_action_names_its_missing_arguments() {
         ("pin", "argument ITEM is"),
         ("edit", "arguments MESSAGE and TEXT are"),
         ("replay", "argument RUN is"),
-        ("compare", "argument A is"),
+        ("compare", "argument BRANCH is"),
     ] {
         let refusal = missing_arguments(name).unwrap();
         assert!(refusal.starts_with(&format!("The {missing} missing. Usage: /{name} ")), "{refusal}");
@@ -392,4 +393,58 @@ fn every_name_has_help() {
     let words = ["/opt/bin/pleach-0.1", "help", "fork"].map(OsString::from);
     let text = parse(words).err().map(|error| error.render().to_string()).unwrap_or_default();
     assert!(text.contains("Usage: pleach branch fork"), "{text}");
+}
+
+/// The sentence about an unknown command repeats what was typed, without the `help` before it.
+#[test]
+fn help_of_an_unknown_command_names_the_command() {
+    for (line, name) in
+        [("help nosuch", "nosuch"), ("nosuch --help", "nosuch"), ("help context nosuch", "context nosuch")]
+    {
+        let start = |prefix: &str| format!("Unknown command {prefix}{name}. ");
+        assert!(parse_command_line(line).starts_with(&start("pleach ")), "{}", parse_command_line(line));
+        assert!(parse_slash_line(line).starts_with(&start("/")), "{}", parse_slash_line(line));
+    }
+}
+
+/// Usages and sentences name an argument by what it takes, without the brackets and lists of the parser.
+#[test]
+fn arguments_are_named_by_what_they_take() {
+    for (line, parts) in [
+        ("plans show", ["argument RUN is missing", "plans show RUN. "]),
+        ("plans diff", ["argument RUN is missing", "plans diff RUN [RUN]. "]),
+        ("branch compare", ["argument BRANCH is missing", "compare BRANCH [BRANCH]. "]),
+        ("session search", ["argument WORDS is missing", "session search WORDS… [--limit N]. "]),
+        ("pin --message", ["argument ITEM is missing", "pin ITEM… [--turns N] "]),
+        ("retrieve", ["argument QUERY is missing", "retrieve QUERY… [--batch FILE] "]),
+        ("window three", ["'three' for 'TURNS': must be", "window TURNS. "]),
+        ("pin 3 --turns x", ["'x' for '--turns N': must be", "pin [ITEM…] [--turns N] "]),
+        ("completions nosh", ["'nosh' for 'SHELL': must be bash, elvish, fish, powershell, or zsh.", "SHELL. "]),
+        ("export --format x", ["'--format FORMAT': must be jsonl, markdown, html, or bundle.", "export [FILE] "]),
+    ] {
+        for error in [parse_command_line(line), parse_slash_line(line)] {
+            assert!(parts.iter().all(|part| error.contains(part)), "{line}: {error}");
+        }
+    }
+}
+
+/// A word that starts with a setting is the settings of a branch, so that its other parts are read as settings too.
+#[test]
+fn a_part_that_is_no_setting_does_not_make_a_message_of_the_settings() {
+    for line in ["race mode:off,x hello", "race --arm mode:off,x hello"] {
+        for parsed in [parse_command_line(line), parse_slash_line(line)] {
+            assert!(parsed.contains("text: [\"hello\"], arm: [\"mode:off,x\"]"), "{line}: {parsed}");
+        }
+    }
+}
+
+/// Descriptions of commands and actions use one word for each idea.
+#[test]
+fn descriptions_use_one_word_for_each_idea() {
+    for row in all() {
+        let mut words = row.sentence.split(|c: char| !c.is_alphabetic()).map(str::to_lowercase);
+        assert!(!words.any(|word| ["star", "starred", "unstar"].contains(&&*word)), "{}: {}", row.name, row.sentence);
+    }
+    let about = Args::description().find_subcommand("context").unwrap().get_about().unwrap().to_string();
+    assert!(about.ends_with("or rebuild the state block"), "{about}");
 }

@@ -104,7 +104,7 @@ pub(in crate::context) fn identity(shape: &RequestShape, plan: &ContextPlan) -> 
     fields = fields.json(&plan.layout).json(shape);
     for row in &plan.rows {
         let forms: Vec<_> = row.items.iter().map(|item| (item.key, item.form)).collect();
-        fields = fields.json(&row.atom).json(&forms).maybe(row.text).json(&row.section()).text(row.reason.name());
+        fields = fields.json(&row.atom).json(&forms).optional(row.text).json(&row.section()).text(row.reason.name());
     }
     fields.finish()
 }

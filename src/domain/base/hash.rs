@@ -101,7 +101,7 @@ impl Fields {
 
     /// Adds an optional hash; `None` differs from every hash.
     #[must_use]
-    pub fn maybe(self, hash: Option<Hash>) -> Self {
+    pub fn optional(self, hash: Option<Hash>) -> Self {
         match hash {
             Some(hash) => self.hash(hash),
             None => self.bytes(&[]),
@@ -129,7 +129,7 @@ mod tests {
         let joined = Fields::new("x").text("ab").text("c").finish();
         let other = Fields::new("x").text("a").text("bc").finish();
         assert_ne!(joined, other);
-        assert_ne!(Fields::new("x").maybe(None).finish(), Fields::new("x").maybe(Some(Hash::default())).finish());
+        assert_ne!(Fields::new("x").optional(None).finish(), Fields::new("x").optional(Some(Hash::default())).finish());
     }
 
     #[test]

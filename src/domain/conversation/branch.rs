@@ -65,8 +65,8 @@ pub struct Overrides {
     pub dismissed: Vec<Atom>,
     /// Items whose omission from a repeated call changed the answer, in a person's judgment. They are suggested as
     /// pins.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mattered: Vec<Atom>,
+    #[serde(rename = "mattered", default, skip_serializing_if = "Vec::is_empty")]
+    pub important: Vec<Atom>,
     /// Tools that are switched off: tools of servers by their [switch](crate::domain::tool::mcp::switch), the program's
     /// own tools by their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -79,7 +79,7 @@ pub struct Overrides {
 /// The name of the setting whose values are described in words.
 const SUMMARIES: &str = "automatic summaries";
 /// The name of the items that a person marked as missing from a replay.
-const MATTERED: &str = "suggested pins";
+const IMPORTANT: &str = "suggested pins";
 
 impl Overrides {
     /// Returns these settings from the command line with what a branch's overrides changed from `then` to `now`, while
@@ -142,7 +142,7 @@ impl Overrides {
             ("personality", self.personality != after.personality, after.personality.as_ref().map(|_| String::new())),
             ("lane", self.lane != after.lane, after.lane.as_ref().map(lane)),
             ("focus", self.focus != after.focus, words),
-            (MATTERED, self.mattered != after.mattered, None),
+            (IMPORTANT, self.important != after.important, None),
         ];
         let mut changed = settings.into_iter().filter(|(_, differs, _)| *differs);
         let ((name, _, now), None) = (changed.next()?, changed.next()) else { return None };
@@ -153,7 +153,7 @@ impl Overrides {
                 Some("auto") => format!("set {SUMMARIES} on {branch} to be used at once"),
                 Some(_) => format!("set {SUMMARIES} on {branch} to wait as drafts"),
             },
-            None if name == MATTERED && after.mattered.len() > self.mattered.len() => {
+            None if name == IMPORTANT && after.important.len() > self.important.len() => {
                 format!("suggested a pin on {branch}")
             }
             Some("") => format!("set the {name} of {branch}"),
@@ -267,9 +267,9 @@ mod tests {
         assert_eq!(both.act(&both, "b"), None);
         let elsewhere = Overrides { profile: Some("own".into()), model: Some("m-2".into()), ..Overrides::default() };
         assert_eq!(none.act(&elsewhere, "main").as_deref(), Some("set the model of main to m-2"));
-        let mattered = Overrides { mattered: vec![Atom::Message { node: Hash::default() }], ..Overrides::default() };
-        assert_eq!(none.act(&mattered, "main").as_deref(), Some("suggested a pin on main"));
-        assert_eq!(mattered.act(&none, "main").as_deref(), Some("removed the suggested pins of main"));
+        let important = Overrides { important: vec![Atom::Message { node: Hash::default() }], ..Overrides::default() };
+        assert_eq!(none.act(&important, "main").as_deref(), Some("suggested a pin on main"));
+        assert_eq!(important.act(&none, "main").as_deref(), Some("removed the suggested pins of main"));
         let automatic = |chosen| Overrides { auto_summaries: chosen, ..Overrides::default() };
         for (chosen, words) in [
             (AutoSummaryOverride::Off, "turned automatic summaries off on main"),

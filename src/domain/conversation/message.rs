@@ -254,7 +254,7 @@ pub fn node_key(
     twin: u32,
     origin: Option<Origin<'_>>,
 ) -> Hash {
-    let fields = Fields::new("node").maybe(parent).text(role.name()).maybe(content).number(u64::from(twin));
+    let fields = Fields::new("node").optional(parent).text(role.name()).optional(content).number(u64::from(twin));
     match origin {
         Some((source, id)) => fields.text(source).text(id).finish(),
         None => fields.finish(),

@@ -38,7 +38,7 @@ pub enum Change {
         /// The version after.
         after: Option<u32>,
     },
-    /// A message's name or star changed.
+    /// A message's label changed, or whether it is a favorite.
     Tag {
         session: SessionId,
         /// The message's key.

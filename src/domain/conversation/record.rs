@@ -43,7 +43,7 @@ pub struct Record {
     pub model: Option<String>,
     /// The name that a person gave the message; empty for none.
     pub label: String,
-    /// Whether a person starred it.
+    /// Whether it is a favorite.
     pub favorite: bool,
 }
 

@@ -1,21 +1,21 @@
-//! Names and stars that a person gives to messages in order to find them in a large tree.
+//! Labels that a person gives to messages, and favorites, in order to find the messages in a large tree.
 //! Not for: the content of requests (`mark`). A tag changes no plan.
 
 use crate::domain::base::hash::Hash;
 use serde::{Deserialize, Serialize};
 
-/// Maximum characters of a name.
+/// Maximum characters of a label.
 pub const LONGEST: usize = 40;
 
-/// A person's name and star for one message. A message has at most one name.
+/// A message's label, and whether it is a favorite. A message has at most one label.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tag {
     /// The message's key.
     pub node: Hash,
-    /// The name; may be empty.
+    /// The label; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
-    /// Whether it is starred.
+    /// Whether it is a favorite.
     #[serde(rename = "favourite", default, skip_serializing_if = "std::ops::Not::not")]
     pub favorite: bool,
 }
@@ -26,13 +26,13 @@ impl Tag {
         Self { node, label: String::new(), favorite: false }
     }
 
-    /// Returns whether the tag has neither name nor star.
+    /// Returns whether the tag has no label and is no favorite.
     pub fn is_empty(&self) -> bool {
         self.label.is_empty() && !self.favorite
     }
 }
 
-/// Returns a name as it is stored: one line without control characters, at most [`LONGEST`] characters.
+/// Returns a label as it is stored: one line without control characters, at most [`LONGEST`] characters.
 pub fn clean(text: &str) -> String {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
@@ -42,9 +42,9 @@ pub fn clean(text: &str) -> String {
 /// A parsed filter for messages of a tree: `label:x`, `fav`, and words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TagFilter {
-    /// Parts of names, in lower case; an empty one matches any name.
+    /// Parts of labels, in lower case; an empty one matches any label.
     pub labels: Vec<String>,
-    /// Whether only starred messages match.
+    /// Whether only favorites match.
     pub favorite: bool,
     /// Words in lower case, separated by single spaces.
     pub words: String,
@@ -74,7 +74,7 @@ impl TagFilter {
         self.labels.is_empty() && !self.favorite && self.words.is_empty()
     }
 
-    /// Returns whether the filter has conditions on names or stars.
+    /// Returns whether the filter has conditions on labels or favorites.
     pub fn tagged(&self) -> bool {
         self.favorite || !self.labels.is_empty()
     }
@@ -86,7 +86,7 @@ impl TagFilter {
         labels && (self.favorite || !before.favorite) && self.words.contains(&before.words)
     }
 
-    /// Returns whether a message with this tag matches the conditions on names and stars. Ignores `words`.
+    /// Returns whether a message with this tag matches the conditions on labels and favorites. Ignores `words`.
     pub fn matches(&self, tag: Option<&Tag>) -> bool {
         let label = tag.map(|tag| tag.label.to_lowercase()).unwrap_or_default();
         let named = |wanted: &String| !label.is_empty() && label.contains(wanted.as_str());

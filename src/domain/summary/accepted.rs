@@ -131,7 +131,7 @@ impl Summary {
             .json(&self.text)
             .text(self.source.name())
             .hash(self.source_hash)
-            .maybe(self.parent)
+            .optional(self.parent)
             .finish();
         self
     }

@@ -80,7 +80,7 @@ impl FolderSettings {
         let path = &self.path;
         match self.status {
             SettingsFileStatus::Untrusted => {
-                Some(format!("{path} is not read: this folder is not trusted; /trust-folder changes that."))
+                Some(format!("{path} is not read: this folder is not trusted; /trust changes that."))
             }
             SettingsFileStatus::Faulty => Some(format!(
                 "{path} is not used: {} The other settings remain in effect.",

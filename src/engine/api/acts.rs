@@ -86,12 +86,12 @@ pub enum RuleAct {
     },
 }
 
-/// An act on a message's label and star.
+/// Changes a message's label, or whether it is a favorite.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TagAct {
     /// Set this label; an empty one removes it.
     Label(String),
-    /// Set or remove the star; `None` toggles it.
+    /// Add to the favorites or remove from them; `None` toggles.
     Favorite(Option<bool>),
 }
 

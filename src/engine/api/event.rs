@@ -59,7 +59,7 @@ pub enum SessionEvent {
     },
     /// A branch was added or changed.
     Branch(Box<Branch>),
-    /// All labels and stars of a session, after one changed.
+    /// All labels and favorites of a session, after one changed.
     Tags { session: SessionId, tags: Vec<Tag> },
     /// The session's card changed.
     Card(SessionCard),

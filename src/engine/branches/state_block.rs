@@ -71,7 +71,7 @@ impl Core {
             let words = content(&self.store, head.id)?.plain_text();
             if let Some(block) = state::find(&words, true) {
                 let state = state_suggestions::read(&block.text).state;
-                return self.edit_state(id, &state, "restored the state block of the newest answer that has one");
+                return self.edit_state(id, &state, "rebuilt the state block from the newest answer that has one");
             }
         }
         Err(Failure::user("No answer on this branch has a state block.")

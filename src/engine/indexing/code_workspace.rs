@@ -329,12 +329,12 @@ fn source_digest(loaded: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
     let files = loaded.index.files().filter(|file| file.count > 0);
     let describes = |shown: &str| describing_rank(shown.rsplit('/').next().unwrap_or_default()).is_some();
     let names = files.fold(Fields::new("map"), |fields, file| {
-        fields.text(&file.shown).maybe(describes(&file.shown).then_some(file.hash))
+        fields.text(&file.shown).optional(describes(&file.shown).then_some(file.hash))
     });
     let anchors = map.map(|map| map.anchors.as_slice()).unwrap_or_default();
     let of = |fields: Fields, path: &str| {
         let hash = loaded.index.file_at(Path::new(path)).map(|file| file.hash);
-        fields.text(path).maybe(hash)
+        fields.text(path).optional(hash)
     };
     anchors.iter().fold(names, |fields, anchor| of(fields, &anchor.path)).finish()
 }

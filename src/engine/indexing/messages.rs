@@ -214,7 +214,7 @@ impl SessionIndex {
         while let Ok(segment) = u32::try_from(self.stored.len()) {
             let Some(sealed) = self.index.sealed(segment) else { break };
             let before = self.stored.last().copied();
-            let digest = Fields::new("shelf").maybe(before).bytes(&sealed.header).finish();
+            let digest = Fields::new("shelf").optional(before).bytes(&sealed.header).finish();
             let Sealed { keys, header, lists } = sealed;
             let session = self.session;
             let write = vec![Write::PutIndexSegment { session, segment, before, digest, keys, header, lists }];

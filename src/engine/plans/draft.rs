@@ -364,7 +364,7 @@ fn question(session: &Session, branch: &Branch, draft: &Draft) -> Result<Questio
             let head = session.node(*node)?;
             if head.role != Role::User {
                 return Err(Failure::user("Only your own messages can be edited.")
-                    .todo("Regenerate the answer (R), or fork the branch."));
+                    .todo("`pleach regenerate` writes another answer; `pleach branch fork` starts a branch."));
             }
             let lane = Some(head.lane.clone());
             Question { base: head.parent, text: Some(draft.text.clone()), replaces: true, lane, ..question }

@@ -148,10 +148,10 @@ impl Core {
             let symbol = suggested_pins::earned_symbol(mark, after).map(|code| suggested_pins::symbol_atom(code.key()));
             turn.as_ref() == Some(target) || symbol.as_ref() == Some(target)
         };
-        let mattered = |item: &Atom| suggested_pins::first(item).map(suggested_pins::atom).as_ref() == Some(target);
+        let is_same = |item: &Atom| suggested_pins::first(item).map(suggested_pins::atom).as_ref() == Some(target);
         pins.any(|pin| pin.branch == id && suggested_pins::atom_of_pin(pin) == *target)
             || branch.marks.iter().any(earned)
-            || branch.overrides.mattered.iter().any(mattered)
+            || branch.overrides.important.iter().any(is_same)
     }
 
     /// Returns the state change of an item that follows from a person's change of its mark; `None` if its state is the

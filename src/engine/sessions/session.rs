@@ -52,7 +52,7 @@ pub(crate) struct Session {
     /// Indexes of the `states` that suggest pins, oldest first.
     pub(crate) suggesting: Vec<usize>,
     pub(crate) runs: Arc<Vec<RunCard>>,
-    /// Labels and stars, by the message's key.
+    /// Labels and favorites, by the message's key.
     pub(crate) tags: BTreeMap<Hash, Tag>,
     /// The records of branches in races, in the order in which they were made.
     pub(crate) races: Vec<BranchRun>,

@@ -174,7 +174,7 @@ impl Core {
             SummaryAct::Show => Ok(SummaryAnswer::Draft(self.summaries.shown_draft(branch)).into()),
             SummaryAct::Keep { draft, items } => self.keep_items(branch, draft, &items),
             SummaryAct::KeepAll { draft } => self.keep_all(branch, draft, u32::MAX),
-            SummaryAct::Unkeep { draft, item } => self.unkeep(branch, draft, item),
+            SummaryAct::Unkeep { draft, item } => self.drop_kept_item(branch, draft, item),
             SummaryAct::Edit { draft, text } => {
                 let kept = self.summaries.waiting(branch, draft)?.draft.summary.kept.clone();
                 self.recompose(branch, draft, Some(text), kept)
@@ -217,7 +217,7 @@ impl Core {
         self.recompose(branch, draft, None, kept)
     }
 
-    fn unkeep(&mut self, branch: BranchId, draft: u64, item: usize) -> Result<Answer, Failure> {
+    fn drop_kept_item(&mut self, branch: BranchId, draft: u64, item: usize) -> Result<Answer, Failure> {
         let mut kept = self.summaries.waiting(branch, draft)?.draft.summary.kept.clone();
         if item >= kept.len() {
             return Err(Failure::user(format!("The draft keeps no item {}.", item + 1)));

@@ -58,7 +58,7 @@ impl Core {
         let kept = |failure: Failure| failure.kept("Nothing was changed.");
         if !self.tools.trusted {
             let failure = Failure::user("This folder is not trusted, so none of its files are read.");
-            return Err(kept(failure.todo("/trust-folder changes that.")));
+            return Err(kept(failure.todo("/trust changes that.")));
         }
         let branch = self.sessions.branch(id)?;
         let rules = if by == SummaryAuthor::Model { Some(self.rules(&branch)?) } else { None };

@@ -79,7 +79,7 @@ fn readable(setup: &Setup, tools: &Tools) -> Result<Arc<dyn RunTools>, Failure> 
     let readers = setup.settings.tools.clone();
     let readers = readers.ok_or_else(|| Failure::user("Files in this folder can't be read: tools are off."))?;
     let untrusted = || Failure::user("This folder is not trusted: no file is read.");
-    Some(readers).filter(|_| tools.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
+    Some(readers).filter(|_| tools.trusted).ok_or_else(|| untrusted().todo("/trust changes that."))
 }
 
 fn largest() -> String {

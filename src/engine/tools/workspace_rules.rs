@@ -341,7 +341,7 @@ fn editable(kind: EditableKind, item: ProjectItem) -> Editable {
             Editability::Not("The file is too large for this editor; edit it elsewhere.")
         }
         EditableKind::Rules if item.state == RuleState::Untrusted => {
-            Editability::Not("This folder is not trusted; /trust-folder changes that.")
+            Editability::Not("This folder is not trusted; /trust changes that.")
         }
         EditableKind::Rules => Editability::Not("The file is outside this folder; edit it there."),
         _ => Editability::Not("Edit a skill in its file; a adds it to the message."),

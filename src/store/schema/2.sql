@@ -127,7 +127,7 @@ CREATE TABLE embedding (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX embedding_by_key ON embedding (key);
 
--- Names and stars that a person put on messages, by the message's key (JSON). They go with the message.
+-- Labels and favorites, by the message's key (JSON). They go with the message.
 CREATE TABLE tag (
   session INTEGER NOT NULL REFERENCES session (n),
   node BLOB NOT NULL,

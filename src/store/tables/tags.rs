@@ -1,4 +1,4 @@
-//! Tags: names and stars of messages.
+//! Tags: labels and favorites.
 //! Not for: choosing the tags that a removal deletes (`removal`).
 
 use crate::domain::base::{Hash, SessionId};

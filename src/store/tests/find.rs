@@ -54,7 +54,7 @@ fn branches_and_tools() {
     assert_eq!(found(&store, "tool:grep branch:main").len(), 0);
 }
 
-/// One message with a name, one with only a star, one with another name.
+/// One message with a label, one that is only a favorite, one with another label.
 #[test]
 fn names_of_messages() {
     let place = TempStore::new();

@@ -31,7 +31,7 @@ pub struct Session {
     pub settings: HashMap<BranchId, Settings>,
     /// Branches with answers that arrived while another branch was current.
     pub unread: HashSet<BranchId>,
-    /// Names and stars, by the message's key.
+    /// Labels and favorites, by the message's key.
     pub tags: HashMap<Hash, Tag>,
     /// The branches of races, with their limits and results.
     pub races: HashMap<BranchId, BranchRun>,
@@ -81,12 +81,12 @@ impl Session {
         self.settings.get(&self.current)
     }
 
-    /// The name and star of a message.
+    /// The tag of a message.
     pub fn tag(&self, head: &NodeHead) -> Option<&Tag> {
         self.tags.get(&head.key)
     }
 
-    /// Replaces all names and stars.
+    /// Replaces all tags.
     pub fn put_tags(&mut self, tags: Vec<Tag>) {
         self.tags = tags.into_iter().map(|tag| (tag.node, tag)).collect();
     }

@@ -6,17 +6,17 @@ use crate::config::editor;
 use crate::config::load::Environment;
 use std::io;
 
-/// Lends the terminal to the person's editor until it exits. Returns the saved text, or why there is
+/// Releases the terminal to the person's editor until it exits. Returns the saved text, or why there is
 /// none.
-pub(crate) fn lend(text: &str) -> io::Result<Result<String, String>> {
+pub(crate) fn release_terminal(text: &str) -> io::Result<Result<String, String>> {
     let Some(_held) = input::pause() else {
         return Ok(Err("The editor could not take over the terminal; your message is unchanged.".to_owned()));
     };
     terminal::switch_off();
-    let lent = system::lend();
+    let released = system::release_terminal();
     let result = editor::edit(text, &Environment::of_process())
         .map_err(|error| format!("{error} Your message is unchanged. Set EDITOR to use another editor."));
-    drop(lent);
+    drop(released);
     terminal::switch_on()?;
     Ok(result)
 }

@@ -2,7 +2,7 @@
 //! Not for: modes of the terminal (`terminal`). This module works on Unix; on other systems, it does nothing.
 
 #[cfg(unix)]
-pub(crate) use unix::{lend, suspend, terminal_closed, wake_reader, watch};
+pub(crate) use unix::{release_terminal, suspend, terminal_closed, wake_reader, watch};
 
 #[cfg(not(unix))]
 pub(crate) fn watch(_to: std::sync::mpsc::Sender<crate::tui::msg::Msg>) -> std::io::Result<()> {
@@ -20,7 +20,7 @@ pub(crate) fn terminal_closed() -> bool {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn lend() {}
+pub(crate) fn release_terminal() {}
 
 #[cfg(not(unix))]
 pub(crate) fn wake_reader() {}
@@ -113,19 +113,19 @@ mod unix {
                 number = ending(&mut listeners.ending) => {
                     // Ctrl+C and Ctrl+\ pressed in a program that has the terminal are for that program.
                     let typed = [Signal::INT, Signal::QUIT].iter().any(|it| it.as_raw() == number);
-                    if typed && LENT.load(Ordering::SeqCst) {
+                    if typed && RELEASED.load(Ordering::SeqCst) {
                         continue;
                     }
                     Msg::Process(ProcessMsg::Signal(number))
                 }
                 _ = listeners.cont.recv() => {
-                    if LENT.load(Ordering::SeqCst) || !foreground().unwrap_or(false) {
+                    if RELEASED.load(Ordering::SeqCst) || !foreground().unwrap_or(false) {
                         continue;
                     }
                     Msg::Process(ProcessMsg::Resumed)
                 }
                 _ = listeners.tstp.recv() => {
-                    if LENT.load(Ordering::SeqCst) {
+                    if RELEASED.load(Ordering::SeqCst) {
                         let _ = kill_current_process_group(Signal::STOP);
                         continue;
                     }
@@ -169,22 +169,22 @@ mod unix {
         }
     }
 
-    /// Whether the terminal is lent to another program. Signals from keys are then for that program.
-    static LENT: AtomicBool = AtomicBool::new(false);
+    /// Whether the terminal is released to another program. Signals from keys are then for that program.
+    static RELEASED: AtomicBool = AtomicBool::new(false);
 
-    /// The terminal is lent until this is dropped.
-    pub(crate) struct LentTerminal;
+    /// The terminal is released until this is dropped.
+    pub(crate) struct ReleasedTerminal;
 
-    impl Drop for LentTerminal {
+    impl Drop for ReleasedTerminal {
         fn drop(&mut self) {
-            LENT.store(false, Ordering::SeqCst);
+            RELEASED.store(false, Ordering::SeqCst);
         }
     }
 
-    /// Lends the terminal: interrupts are ignored, and a stop signal stops both programs.
-    pub(crate) fn lend() -> LentTerminal {
-        LENT.store(true, Ordering::SeqCst);
-        LentTerminal
+    /// Releases the terminal to another program: interrupts are ignored, and a stop signal stops both programs.
+    pub(crate) fn release_terminal() -> ReleasedTerminal {
+        RELEASED.store(true, Ordering::SeqCst);
+        ReleasedTerminal
     }
 
     /// Wakes the input thread with the signal for a changed terminal size.

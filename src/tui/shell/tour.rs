@@ -32,7 +32,7 @@ pub struct TourEngine {
 pub type OpenTour = Box<dyn FnMut() -> Result<TourEngine, Failure>>;
 
 /// The person's own workbench while the tour is shown, and the tour's engine.
-pub(crate) struct Outside {
+pub(crate) struct OwnWorkbench {
     /// Number of the tour; events of other numbers are late ones.
     number: u64,
     sender: Box<dyn RequestSender>,
@@ -46,7 +46,7 @@ impl Workbench {
     pub(crate) fn tour(&mut self, open: bool) -> io::Result<()> {
         if !open {
             return self.leave_tour();
-        } else if self.outside.is_some() {
+        } else if self.own.is_some() {
             return Ok(());
         }
         match (self.open_tour)() {
@@ -67,7 +67,7 @@ impl Workbench {
         let work = move || commands::forward(events, &answers, &to, |event| EngineMsg::TourEvent(number, event));
         thread::Builder::new().name("tour".to_owned()).spawn(work)?;
         let model = Model { size: self.screen.size(), ..tour_model(&self.model) };
-        self.outside = Some(Outside {
+        self.own = Some(OwnWorkbench {
             number,
             sender: replace(&mut self.sender, engine.sender),
             commands: replace(&mut self.commands, lines),
@@ -79,8 +79,8 @@ impl Workbench {
     }
 
     fn leave_tour(&mut self) -> io::Result<()> {
-        let Some(outside) = self.outside.take() else { return Ok(()) };
-        (self.sender, self.commands, self.model) = (outside.sender, outside.commands, outside.model);
+        let Some(own) = self.own.take() else { return Ok(()) };
+        (self.sender, self.commands, self.model) = (own.sender, own.commands, own.model);
         self.model.now = self.now();
         self.model.size = self.screen.size();
         let key = self.model.keys.key_of(Action::Tour).unwrap_or_else(|| "/tour".to_owned());
@@ -93,7 +93,7 @@ impl Workbench {
     /// Returns the message if it is for the displayed workbench. Meanwhile, events of the person's own engine update
     /// the person's own workbench.
     pub(crate) fn route(&mut self, msg: Msg) -> io::Result<Option<Msg>> {
-        let number = self.outside.as_ref().map(|outside| outside.number);
+        let number = self.own.as_ref().map(|own| own.number);
         match msg {
             Msg::Engine(EngineMsg::TourEvent(of, event)) => {
                 Ok((number == Some(of)).then_some(Msg::Engine(EngineMsg::Event(event))))
@@ -113,7 +113,7 @@ impl Workbench {
     /// Handles quitting: in the tour it leaves the tour, unless a signal ends the program. Returns whether the program
     /// quits.
     pub(crate) fn should_quit(&mut self) -> io::Result<bool> {
-        if self.outside.is_some() && self.model.quit && self.ended.is_none() {
+        if self.own.is_some() && self.model.quit && self.ended.is_none() {
             self.leave_tour()?;
         }
         Ok(self.model.quit)
@@ -121,15 +121,15 @@ impl Workbench {
 
     /// Whether a command is skipped while the tour is shown, because it would read or write the person's settings.
     pub(crate) fn is_skipped_in_tour(&self, cmd: &Cmd) -> bool {
-        self.outside.is_some()
+        self.own.is_some()
             && matches!(cmd, Cmd::File(FileCmd::SaveTheme(_) | FileCmd::SaveArrangement | FileCmd::Reload(_)))
     }
 
     fn swap(&mut self) {
-        if let Some(outside) = &mut self.outside {
-            swap(&mut self.sender, &mut outside.sender);
-            swap(&mut self.commands, &mut outside.commands);
-            swap(&mut self.model, &mut outside.model);
+        if let Some(own) = &mut self.own {
+            swap(&mut self.sender, &mut own.sender);
+            swap(&mut self.commands, &mut own.commands);
+            swap(&mut self.model, &mut own.model);
         }
     }
 }

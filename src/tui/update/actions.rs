@@ -177,7 +177,7 @@ fn branch(model: &mut Model, action: BranchAction, trigger: Trigger, out: &mut V
             model.focus = Focus::Branches;
         }
         A::Tree => tree::update::open(model),
-        A::Mattered => shared::only::<RaceScreen>(model, trigger, race::update::mattered, out),
+        A::Mattered => shared::only::<RaceScreen>(model, trigger, race::update::suggest_pin, out),
         A::Discard => shared::only::<RaceScreen>(model, trigger, race::update::discard, out),
         A::KeepAside => aside::update::keep(model, out),
         A::Compare => compare::update::selected(model, out),

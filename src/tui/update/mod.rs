@@ -58,7 +58,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     }
     completing::follow(model, &mut out);
     composing::save_when_due(model, &mut out);
-    planning::replan_when_due(model, &mut out);
+    planning::request_plan_when_due(model, &mut out);
     if let Some(run) = model.layers.last().and_then(|screen| screen.after()) {
         run(model, &mut out);
     }

@@ -117,10 +117,10 @@ pub(crate) fn typed(line: Line, typed: &TypedLine, room: usize) -> Line {
     line.with(Ink::Text, &before).with(Ink::Accent, "_").with(Ink::Text, &text::fit(typed.behind(), left, ""))
 }
 
-/// Appends a message's star and name to a line.
+/// Appends the sign of a favorite and a message's label to a line.
 pub(crate) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
     if tag.favorite {
-        line.push(Ink::Warn, &format!("{} ", theme.glyphs.star));
+        line.push(Ink::Warn, &format!("{} ", theme.glyphs.favorite));
     }
     if !tag.label.is_empty() {
         line.push(Ink::Heading, &format!("[{}] ", tag.label));

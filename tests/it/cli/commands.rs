@@ -538,6 +538,27 @@ fn usage_errors_name_the_usage_and_an_example() {
     assert!(help.out.contains("--turns") && version.out.starts_with("pleach "), "{} {}", help.out, version.out);
 }
 
+/// An answer cannot be edited, and the refusal names the commands that can replace it.
+#[test]
+fn refused_edit_of_an_answer_names_commands() {
+    let home = Home::new("");
+    home.ok(&["add", "user", "Deploy it."]);
+    home.ok(&["add", "assistant", "Done."]);
+    let remedy = "`pleach regenerate` writes another answer; `pleach branch fork` starts a branch.";
+    failed(&home.run(&["edit", "last", "foo"]), 1, &["Only your own messages can be edited.", remedy]);
+}
+
+/// A message is labeled, or is a favorite; no other word stands for these.
+#[test]
+fn favorites_are_called_favorites() {
+    let home = Home::new("");
+    home.ok(&["add", "user", "Deploy it."]);
+    assert_eq!(home.ok(&["message", "labels"]), "No matching labels or favorites.\n");
+    let words = [home.ok(&["message", "favorite", "1"]), home.ok(&["message", "favorite", "1", "--off"])];
+    assert!(words[0].contains("to the favorites") && words[1].contains("from the favorites"), "{words:?}");
+    assert!(!words.concat().to_lowercase().contains("star"), "{words:?}");
+}
+
 /// The state block is printed as it is stored; requests contain it without its secrets.
 #[test]
 fn state_show_says_what_requests_mask() {

@@ -107,7 +107,7 @@ fn answers_name_commands_as_they_are_typed() {
         ("/lane", "goes into the root lane (the window holds all lanes). `/lane NAME` changes it."),
         ("/read", "What does `pleach plan` print?"),
         ("/compaction", "compaction is now summaries. The earlier name still works."),
-        ("/label", "The argument MESSAGE is missing. Usage: /label [MESSAGE] [NAME…]."),
+        ("/label", "The argument MESSAGE is missing. Usage: /label [MESSAGE] [LABEL…]."),
         ("/session delete 99", "There is no session \"99\". `/session list` lists the sessions."),
         ("/session rename Auth", "to \"Auth\". `/undo` undoes it."),
         ("/rules", "No rules: reads run; everything else asks."),

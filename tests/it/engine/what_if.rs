@@ -254,7 +254,7 @@ fn items_that_mattered_are_suggested_as_pins() {
     let before = branch_of(&mut client, branch).overrides;
     client.must(Request::Branch(BranchRequest::Override {
         branch,
-        overrides: Overrides { mattered: vec![atom], ..before },
+        overrides: Overrides { important: vec![atom], ..before },
     }));
     assert_eq!(suggested(&mut client), [(Reason::SuggestedByRating, Some(2))]);
     client.must(Request::Session(SessionRequest::Undo));

@@ -102,7 +102,7 @@ fn repeated_call_is_beside_the_stored_one() {
     answered(&mut stage, &scratch, 40, "I cannot tell *without* what was said of the refresh.");
     pictures("replay", &mut stage);
     stage.press("m");
-    let overrides = Overrides { mattered: vec![atom], ..Overrides::default() };
+    let overrides = Overrides { important: vec![atom], ..Overrides::default() };
     let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "it goes to the branch of the stored call");
     stage.press("x");
@@ -113,7 +113,12 @@ fn repeated_call_is_beside_the_stored_one() {
 #[test]
 fn race_is_run_and_a_winner_kept() {
     let mut stage = fixture::opened();
-    for line in ["/race mode:off What?", "/race mode:loud mode:off What?", "/race mode:off mode:heavy"] {
+    for line in [
+        "/race mode:off What?",
+        "/race mode:loud mode:off What?",
+        "/race mode:off,x What?",
+        "/race mode:off mode:heavy",
+    ] {
         stage.type_text(line).press("enter");
         assert!(!stage.sent.iter().any(|(_, r)| matches!(r, Request::Call(CallRequest::Race { .. }))), "{line}");
         assert!(stage.model.composer.is_empty(), "the next message does not continue it");

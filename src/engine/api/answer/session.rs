@@ -44,7 +44,7 @@ pub struct SessionView {
     pub current: BranchId,
     /// All calls, oldest first.
     pub runs: Vec<RunCard>,
-    /// Labels and stars of messages.
+    /// Labels and favorites.
     pub tags: Vec<Tag>,
     /// Records of branches in races.
     pub races: Vec<BranchRun>,

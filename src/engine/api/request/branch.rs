@@ -79,7 +79,7 @@ pub enum BranchRequest {
         branch: BranchId,
         text: String,
     },
-    /// Restore the state block from the newest answer that has one, or have the model write it from the newest
+    /// Rebuild the state block from the newest answer that has one, or have the model write it from the newest
     /// messages (undoable).
     RebuildState {
         branch: BranchId,
@@ -113,7 +113,7 @@ pub enum BranchRequest {
         /// The branch that gets the card; if `None`, the parent of `from`.
         onto: Option<BranchId>,
     },
-    /// Label or star a message (undoable). A turn means its user message.
+    /// Label a message, or make it a favorite (undoable). A turn means its user message.
     Tag {
         /// A branch of the session.
         branch: BranchId,

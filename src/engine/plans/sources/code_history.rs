@@ -14,7 +14,7 @@ use crate::engine::plans::snapshot::Snapshot;
 /// Returns a set without candidates.
 pub(crate) fn set(snapshot: &Snapshot, workspace: &CodeWorkspace, query: &str, gate: Gate) -> CodeSet {
     let focus = snapshot.rules.code.as_ref().map(|rules| rules.focus.clone()).unwrap_or_default();
-    let filters = Fields::new("code filters").maybe(snapshot.head).json(&snapshot.rules.mode).json(&focus);
+    let filters = Fields::new("code filters").optional(snapshot.head).json(&snapshot.rules.mode).json(&focus);
     CodeSet {
         id: Hash::default(),
         query: query.to_owned(),

@@ -109,11 +109,11 @@ pub(crate) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32
         seen.insert(tree.head(path.slots[at]).key);
         found.push(at_place(session, path, at, Reason::SuggestedByRenewals { renewals }));
     }
-    let mattered = branch.overrides.mattered.iter().filter_map(first).map(|key| (key, Reason::SuggestedByRating));
+    let important = branch.overrides.important.iter().filter_map(first).map(|key| (key, Reason::SuggestedByRating));
     let answers = session.suggesting.iter().rev().take(ANSWERS).map(|index| &session.states[*index]);
     let pins = answers.filter(|version| place(version.key).is_some()).flat_map(|version| &version.pins);
     let suggested = pins.filter(|pin| pin.branch == branch.id).map(|pin| (pin.key, Reason::SuggestedByModel));
-    for (key, reason) in mattered.chain(suggested) {
+    for (key, reason) in important.chain(suggested) {
         let Some(at) = place(key).filter(|_| seen.insert(key)) else { continue };
         if is_open(at, key) {
             found.push(at_place(session, path, at, reason));

@@ -54,6 +54,8 @@ pub enum ComposerPending {
         /// The path or symbol.
         place: String,
     },
+    /// To add a skill with this name after its `@` to the message.
+    Skill(String),
     /// To check whether the text after an `@` is an existing name.
     Check(String),
     /// To list names that begin with the typed text.

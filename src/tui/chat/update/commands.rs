@@ -364,8 +364,8 @@ fn context(model: &mut Model, command: &ContextCommand, out: &mut Vec<Cmd>) -> E
 
 fn message(model: &mut Model, command: &MessageCommand, out: &mut Vec<Cmd>) -> Execution {
     match command {
-        MessageCommand::Label { message, name } if message == resolve::LAST => {
-            tags::named(model, &name.join(" "), out);
+        MessageCommand::Label { message, label } if message == resolve::LAST => {
+            tags::label(model, &label.join(" "), out);
             Execution::Done
         }
         MessageCommand::Labels { words, favorites: false } if words.is_empty() => Execution::Run(Action::Labels),

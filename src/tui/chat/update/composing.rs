@@ -36,6 +36,10 @@ pub(crate) fn answered(
         (P::Attach { name, .. }, Ok(Answer::Tool(ToolAnswer::Source(found)))) => {
             completing::attached(model, &name, &found.named.place(), Arc::from(found.text), found.masked);
         }
+        (P::Skill(name), Ok(Answer::Tool(ToolAnswer::Attached { text, masked }))) => {
+            model.composer.put_name(0, &format!("@{name}"));
+            completing::attached(model, &name, &name, text, masked);
+        }
         (P::Attach { .. }, Err(failure)) => completing::not_attached(model, &failure),
         (P::Check(name), Ok(Answer::Tool(ToolAnswer::Files(list)))) => completing::attach_file(model, name, &list, out),
         (P::Check(name), Ok(Answer::Tool(ToolAnswer::Symbols(list)))) => {
@@ -50,7 +54,9 @@ pub(crate) fn answered(
                 earlier(model, &nodes);
             }
         }
-        (P::Attach { .. } | P::Check(_) | P::Complete | P::History(_), result) => show_answer(model, result),
+        (P::Attach { .. } | P::Skill(_) | P::Check(_) | P::Complete | P::History(_), result) => {
+            show_answer(model, result);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::tui::update::effects::show_answer;
 use crate::tui::update::prelude::*;
 
 /// Requests a plan of the draft once typing has rested.
-pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn request_plan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.plan.due.is_none_or(|due| due > model.now) {
         return;
     }

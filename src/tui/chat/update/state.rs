@@ -29,7 +29,7 @@ pub(crate) fn edit(model: &mut Model) {
     model.layers.push(editor);
 }
 
-/// Restores the state block from an older answer, or has the model write it.
+/// Rebuilds the state block from an older answer, or has the model write it.
 pub(crate) fn rebuild(model: &mut Model, by: SummaryAuthor, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if by == SummaryAuthor::Model {

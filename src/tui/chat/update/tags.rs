@@ -1,4 +1,4 @@
-//! Names and stars of messages: setting and listing them.
+//! Labels and favorites: setting and listing them.
 //! Not for: going to a message (`screens::search::update`).
 
 use super::acts;
@@ -9,21 +9,21 @@ use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::tree::model::TreeScreen;
 use crate::tui::update::prelude::*;
 
-/// Toggles the star of the selected message.
+/// Toggles whether the selected message is a favorite.
 pub(crate) fn favorite(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(node) = wanted(model) {
         put(model, node, TagAct::Favorite(None), out);
     }
 }
 
-/// Handles `/label NAME`.
-pub(crate) fn named(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
+/// Handles `/label LABEL`.
+pub(crate) fn label(model: &mut Model, label: &str, out: &mut Vec<Cmd>) {
     if let Some(node) = wanted(model) {
-        put(model, node, TagAct::Label(name.to_owned()), out);
+        put(model, node, TagAct::Label(label.to_owned()), out);
     }
 }
 
-/// Sets the name or the star of a message.
+/// Changes a message's label, or whether it is a favorite.
 pub(crate) fn put(model: &mut Model, node: NodeId, act: TagAct, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     send(model, BranchRequest::Tag { branch, item: ItemName::Message(node), act }, Pending::Act, out);
@@ -46,7 +46,7 @@ fn wanted(model: &mut Model) -> Option<NodeId> {
     found
 }
 
-/// Asks for the name of the selected message.
+/// Asks for the label of the selected message.
 pub(crate) fn prompt(model: &mut Model) {
     let Some(node) = wanted(model) else { return };
     let Some(session) = &model.session else { return };
@@ -56,7 +56,7 @@ pub(crate) fn prompt(model: &mut Model) {
     model.layers.push(Prompt { title, text: text.into(), purpose: Purpose::Label(node) });
 }
 
-/// Opens the list of all labeled and starred messages, oldest first.
+/// Opens the list of all labeled messages and favorites, oldest first.
 pub(crate) fn list(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let mut found: Vec<_> =
@@ -66,11 +66,11 @@ pub(crate) fn list(model: &mut Model) {
         .into_iter()
         .map(|(slot, tag)| {
             let head = session.tree.head(slot);
-            let star = if tag.favorite { "* " } else { "" };
+            let sign = if tag.favorite { "* " } else { "" };
             let branch = session.holding(head.id).and_then(|id| session.find(id));
             let branch = branch.map_or_else(String::new, |branch| format!(" · {}", branch.name));
             Entry {
-                label: format!("{star}{}", if tag.label.is_empty() { &head.preview } else { &tag.label }),
+                label: format!("{sign}{}", if tag.label.is_empty() { &head.preview } else { &tag.label }),
                 detail: format!("{}{branch} · {}", head.role.name(), head.preview),
                 choice: Choice::Message(head.id),
             }
@@ -78,7 +78,7 @@ pub(crate) fn list(model: &mut Model) {
         .collect();
     if entries.is_empty() {
         let key = model.keys.key_of(Action::Label).unwrap_or_default();
-        let text = format!("No message has a label or a star yet; {key} on a message labels it.");
+        let text = format!("No message has a label or is a favorite yet; {key} on a message labels it.");
         return model.status.say(Severity::Notice, text, model.now);
     }
     let mut picker = Picker::new(Kind::Labels);

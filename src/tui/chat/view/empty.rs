@@ -80,7 +80,7 @@ fn up_to(paragraphs: &[Paragraph], rank: u8) -> Vec<Line> {
 }
 
 /// Says that the folder is not trusted.
-const NOT_TRUSTED: &str = "This folder is not trusted: no tools, code, or rules. /trust-folder changes that.";
+const NOT_TRUSTED: &str = "This folder is not trusted: no tools, code, or rules. /trust changes that.";
 
 /// Whether the page is shown and says that the folder is not trusted.
 pub(crate) fn says_not_trusted(view: &ViewContext<'_>) -> bool {

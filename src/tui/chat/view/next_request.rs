@@ -219,7 +219,7 @@ fn warnings(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pai
     texts.flat_map(|text| TextRows::plain(&text, width, Ink::Warn)).map(|line| (line, Line::new())).collect()
 }
 
-/// The plan's warnings without those about marked items, which [`Unmet`] counts.
+/// The plan's warnings without those about marked items, which [`UnmetRequirements`] counts.
 pub(crate) fn other_warnings(plan: &ContextPlan) -> impl Iterator<Item = &Warning> {
     plan.warnings.iter().filter(|warning| !warning.is_about_decision())
 }
@@ -243,8 +243,8 @@ pub(crate) fn mark_warnings(view: &ViewContext<'_>) -> impl Iterator<Item = Stri
 fn unmet(view: &ViewContext<'_>) -> Option<String> {
     let branch = view.model.branch()?.id;
     let unmet = match (view.model.plan.plan(branch), view.model.plan.blocked(branch)) {
-        (Some(plan), _) => Unmet::of(&plan.rows),
-        (None, Some(blocked)) => Unmet::of(blocked.rows.iter().chain(&blocked.left_out)),
+        (Some(plan), _) => UnmetRequirements::of(&plan.rows),
+        (None, Some(blocked)) => UnmetRequirements::of(blocked.rows.iter().chain(&blocked.left_out)),
         (None, None) => return None,
     };
     unmet.map(|unmet| unmet.sentence())
@@ -253,7 +253,7 @@ fn unmet(view: &ViewContext<'_>) -> Option<String> {
 /// Marked items that are nevertheless left out. Items whose content another item already sends do not count, nor do
 /// inactive marks, which a warning of the plan names.
 #[derive(Default)]
-pub(crate) struct Unmet {
+pub(crate) struct UnmetRequirements {
     pins: u64,
     leases: u64,
     includes: u64,
@@ -261,7 +261,7 @@ pub(crate) struct Unmet {
     turns: BTreeSet<u32>,
 }
 
-impl Unmet {
+impl UnmetRequirements {
     /// The marked items among the rows that are left out; None if there are none.
     pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Option<Self> {
         let mut found = Self::default();
@@ -371,13 +371,19 @@ fn full(view: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer)
 
 #[cfg(test)]
 mod tests {
-    use super::{Unmet, share};
+    use super::{UnmetRequirements, share};
     use std::collections::BTreeSet;
 
     #[test]
     fn the_turns_of_left_out_marks_are_named_as_far_as_there_is_room() {
         let whys = BTreeSet::from(["over budget".to_owned()]);
-        let unmet = Unmet { leases: 3, pins: 1, whys, turns: BTreeSet::from([1, 2, 3, 14]), ..Unmet::default() };
+        let unmet = UnmetRequirements {
+            leases: 3,
+            pins: 1,
+            whys,
+            turns: BTreeSet::from([1, 2, 3, 14]),
+            ..UnmetRequirements::default()
+        };
         for (room, words) in [
             (80, "1 pin, 3 leases left out: over budget (turns 14, 3, 2, 1)."),
             (60, "1 pin, 3 leases left out: over budget (turns 14, 3, 2, 1)."),
@@ -386,7 +392,7 @@ mod tests {
         ] {
             assert_eq!(unmet.with_turns(room), words, "{room}");
         }
-        let one = Unmet { leases: 1, turns: BTreeSet::from([7]), ..Unmet::default() };
+        let one = UnmetRequirements { leases: 1, turns: BTreeSet::from([7]), ..UnmetRequirements::default() };
         assert_eq!(one.with_turns(80), "1 lease left out (turn 7).");
     }
 

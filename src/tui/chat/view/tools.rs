@@ -66,7 +66,7 @@ pub(crate) fn draw_empty(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     } else if trusted {
         "No tool calls yet. A call appears here when the model reads a file, searches, or runs a command."
     } else {
-        "No tools: this folder is not trusted. /trust-folder changes that."
+        "No tools: this folder is not trusted. /trust changes that."
     };
     paint::lines(view.theme, &TextRows::plain(text, usize::from(area.width), Ink::Dim), area, buf);
 }

@@ -210,7 +210,7 @@ pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(item) = screen.selected() else { return };
     let path = match screen.kind {
         EditableKind::Rules if item.versions.is_empty() => {
-            let text = "This folder is not trusted, so none of its files are sent; /trust-folder changes that.";
+            let text = "This folder is not trusted, so none of its files are sent; /trust changes that.";
             return model.status.say(Severity::Notice, text, model.now);
         }
         EditableKind::Rules => item.id.clone(),
@@ -243,9 +243,7 @@ pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     let path = format!("skill:{name}");
     model.layers.close::<EditorScreen>(|_| true);
     model.focus = Focus::Composer;
-    model.composer.put_name(0, &format!("@{path}"));
-    model.plan.touch(model.now);
-    let pending = Pending::Composer(ComposerPending::Attach { name: path.clone(), place: path.clone() });
+    let pending = Pending::Composer(ComposerPending::Skill(path.clone()));
     send(model, ToolRequest::Files(FileAct::Read { path }), pending, out);
 }
 

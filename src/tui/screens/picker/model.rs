@@ -26,7 +26,7 @@ pub enum Kind {
     /// Items to leave out when a stored call is repeated.
     ReplayItems,
     Memories,
-    /// Labeled and starred messages.
+    /// Labeled messages and favorites.
     Labels,
     /// Themes; the theme under the cursor is previewed.
     Themes,

@@ -184,7 +184,7 @@ fn title(kind: Kind) -> &'static str {
         Kind::RaceModels => "Race: choose models",
         Kind::ReplayItems => "Replay the call without",
         Kind::Memories => "Memories",
-        Kind::Labels => "Labeled and starred messages",
+        Kind::Labels => "Labels and favorites",
         Kind::Themes => "Theme",
         Kind::Copies => "Copy",
         Kind::CompareWith => "Compare with",

@@ -206,8 +206,8 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, BranchRequest::ArchiveAll { branches: vec![branch] }, Pending::Act, out);
 }
 
-/// Records that the omitted item mattered: it becomes a suggested pin on the original branch (undoable).
-pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Records that the omitted item is important: it becomes a suggested pin on the original branch (undoable).
+pub(crate) fn suggest_pin(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top::<RaceScreen>() else { return };
     let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &screen.of else {
         let text = "This works only for a replay without an item.";
@@ -222,10 +222,10 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     else {
         return;
     };
-    if branch.overrides.mattered.contains(&atom) {
+    if branch.overrides.important.contains(&atom) {
         return model.status.say(Severity::Notice, "This pin is already suggested.", model.now);
     }
-    branch.overrides.mattered.push(atom);
+    branch.overrides.important.push(atom);
     let overrides = branch.overrides.clone();
     send(model, BranchRequest::Override { branch: origin, overrides }, Pending::Act, out);
     let key = model.keys.key(Action::NextRequest);

@@ -12,7 +12,7 @@ use crate::domain::planning::{Blocked, Budget, Warning};
 use crate::domain::planning::{ContextPlan, Form, Item, Planned, Row, RowKind};
 use crate::domain::tool::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
-use crate::tui::chat::view::next_request::{self, Unmet, other_warnings};
+use crate::tui::chat::view::next_request::{self, UnmetRequirements, other_warnings};
 use crate::tui::chat::view::notice;
 use crate::tui::model::row_titles::item_title;
 use crate::tui::view::prelude::*;
@@ -26,7 +26,9 @@ fn head_height(overlay: &RequestScreen, height: u16) -> u16 {
         None => false,
         Some(Content::Blocked(_)) => true,
         Some(Content::Plan(plan)) => {
-            view_sent::is_edited(overlay) || Unmet::of(&plan.rows).is_some() || other_warnings(plan).next().is_some()
+            view_sent::is_edited(overlay)
+                || UnmetRequirements::of(&plan.rows).is_some()
+                || other_warnings(plan).next().is_some()
         }
     };
     if warns && height >= BOTH { 5 } else { 4 }
@@ -259,7 +261,7 @@ fn cache_break(view: &ViewContext<'_>, overlay: &RequestScreen, [list, pane]: [R
 
 /// The plan's warnings. Marked items that are left out are counted, so that none of them is cut off.
 fn warnings(view: &ViewContext<'_>, overlay: &RequestScreen, plan: &ContextPlan, room: usize) -> Option<Line> {
-    let unmet = Unmet::of(&plan.rows).map(|unmet| unmet.with_turns(room));
+    let unmet = UnmetRequirements::of(&plan.rows).map(|unmet| unmet.with_turns(room));
     let others = other_warnings(plan).map(Warning::sentence);
     let warnings: Vec<String> = view_sent::edited(view, overlay).into_iter().chain(unmet).chain(others).collect();
     (!warnings.is_empty()).then(|| paint::cut(view.theme, Ink::Warn, &warnings.join(" "), room))

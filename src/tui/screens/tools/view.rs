@@ -67,10 +67,7 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
 /// The number of tools in every request, or the reason why there are none.
 fn head(all: &ToolList) -> (String, Ink) {
     if !all.trusted {
-        return (
-            "Not trusted: no tools are offered and no server is started. /trust-folder changes that.".into(),
-            Ink::Warn,
-        );
+        return ("Not trusted: no tools are offered and no server is started. /trust changes that.".into(), Ink::Warn);
     }
     if !all.enabled {
         return (

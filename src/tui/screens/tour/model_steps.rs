@@ -211,7 +211,7 @@ const REPLAY: [Part; 5] = [
     part(
         "Did the answer change? {} marks the turn as important and suggests it as a pin; {} closes the screen without marking it.",
         &[(A::Mattered, W::Variants), (A::Leave, W::Always)],
-        |model, tour| mattered(model, tour) || !model.layers.on::<RaceScreen>(),
+        |model, tour| is_important(model, tour) || !model.layers.on::<RaceScreen>(),
         "A call can be tested item by item.",
     ),
     part(
@@ -352,10 +352,10 @@ fn replayed(model: &Model) -> bool {
     without && screen.columns.iter().all(|column| column.answer(model.session.as_ref(), &model.live).is_some())
 }
 
-fn mattered(model: &Model, tour: &Tour) -> bool {
+fn is_important(model: &Model, tour: &Tour) -> bool {
     let home = tour.home.and_then(|id| model.session.as_ref()?.find(id));
     home.is_some_and(|home| {
-        tour.before(home.id).is_some_and(|(_, before)| home.overrides.mattered.len() > before.mattered.len())
+        tour.before(home.id).is_some_and(|(_, before)| home.overrides.important.len() > before.important.len())
     })
 }
 

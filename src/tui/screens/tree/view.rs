@@ -42,7 +42,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
         let words = match (screen.filter.is_empty(), screen.looking()) {
             (true, _) => " No messages yet. Once you send a message, the tree with its forks appears here.",
             (false, true) => " Searching.",
-            (false, false) => " Nothing matches. Filter with words, label:NAME, fav.",
+            (false, false) => " Nothing matches. Filter with words, label:LABEL, fav.",
         };
         paint::line(view.theme, &Line::of(Ink::Dim, words), list, buf);
     }
@@ -60,7 +60,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
 fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
     if screen.filtering {
         let keys = view.keys_line(KeyPlace::Picker, &[(Action::Open, "keep"), (Action::Leave, "remove")], width);
-        return Line::of(Ink::Dim, "words, label:NAME, fav  ").and(keys);
+        return Line::of(Ink::Dim, "words, label:LABEL, fav  ").and(keys);
     }
     let key = |action, when| view.key_in(action, when);
     if screen.shown.is_empty() {
@@ -73,8 +73,8 @@ fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
         (key(Action::Open, KeyPlace::Panel), "go to"),
         (fold, "fold"),
         (key(Action::Filter, KeyPlace::Panel), "filter"),
-        (key(Action::Label, KeyPlace::Tree), "name"),
-        (key(Action::Favorite, KeyPlace::Tree), "star"),
+        (key(Action::Label, KeyPlace::Tree), "label"),
+        (key(Action::Favorite, KeyPlace::Tree), "favorite"),
         (key(Action::Leave, KeyPlace::Tree), "close"),
         (key(Action::Fork, KeyPlace::Panel), "fork"),
     ];
@@ -134,8 +134,8 @@ fn one(
         label.push(Ink::Pinned, &format!("{} ", glyphs.pin));
     }
     let tags = tags(session, row, hit);
-    let star = Tag { favorite: tags.iter().any(|tag| tag.favorite), ..Tag::new(Hash::default()) };
-    paint::tag(view.theme, &mut label, &star);
+    let sign = Tag { favorite: tags.iter().any(|tag| tag.favorite), ..Tag::new(Hash::default()) };
+    paint::tag(view.theme, &mut label, &sign);
     for tag in tags {
         paint::tag(view.theme, &mut label, &Tag { favorite: false, ..tag.clone() });
     }

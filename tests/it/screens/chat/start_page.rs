@@ -73,7 +73,7 @@ fn the_start_page_shows_no_part_of_a_sentence() {
             ("pleach shows every", "and lets you change it."),
             ("The profile openai", "F4 lists its models."),
             ("Or type a message", "pleach sends exactly the request shown."),
-            ("This folder is not", "/trust-folder changes that."),
+            ("This folder is not", "/trust changes that."),
         ] {
             assert_eq!(text.contains(begin), text.contains(end), "{begin} at {width}x{height}, {noticed}: {screen}");
         }

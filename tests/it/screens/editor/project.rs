@@ -161,6 +161,20 @@ fn skill_is_attached_to_the_message() {
     );
 }
 
+/// The name of a skill that does not exist is not put into the message.
+#[test]
+fn unknown_skill_leaves_the_message_alone() {
+    let mut stage = fixture::opened();
+    stage.type_text("/skill nosuch").press("enter");
+    let read = Request::Tool(ToolRequest::Files(FileAct::Read { path: "skill:nosuch".into() }));
+    let ticket = stage.sent.iter().find(|(_, request)| *request == read).unwrap().0;
+    let failure = Failure::user("There is no skill \"nosuch\".").todo("/skills lists the skills.");
+    stage.event(Event::Answer { ticket, result: Err(failure) });
+    assert_eq!(*stage.model.composer.text(), *"");
+    let screen = stage.screen(120, 30);
+    assert!(screen.contains("There is no skill \"nosuch\". /skills lists the skills."), "{screen}");
+}
+
 #[test]
 fn module_summary_in_progress_is_shown_and_stopped() {
     let mut stage = fixture::opened();
