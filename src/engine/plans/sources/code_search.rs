@@ -319,6 +319,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_words_of_a_missing_file_are_not_searched_unless_it_may_be_made() {
+        let content = |text: &str| -> Vec<String> {
+            let asked = read_for(&Index::default(), &mut Analyzer::default(), text);
+            asked.content.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(content("Explain llm/templates.py"), [""; 0]);
+        assert_eq!(content("How does llm/templates.py count tokens?"), ["count", "token"]);
+        assert_eq!(content("Create templates.py"), ["py", "templat"]);
+    }
+
     const FILES: &[(&str, &str)] = &[
         ("leases.rs", "/// Ends a lease when the lease ended.\npub fn expire(lease: &Lease) {}\npub struct Lease;\n"),
         ("undo.rs", "/// Takes the last change back.\npub fn undo() {}\n"),
