@@ -165,9 +165,7 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &SymbolSearch<'_>
         }
         Gate::Pass(_) => choose::focused(index, rank::prefer_other_files(index, hits, &tuning), scope, &beside),
     };
-    if matches!(found.gate, Gate::Pass(_)) {
-        gate::mark_weak(index, asked, &mut hits);
-    }
+    gate::mark_weak(index, asked, &mut hits);
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| wanted.rules.visibility.shows(READS, &file.shown)));
     // Symbols with a mark are included or left out by their mark.
     let decided = wanted.marks.iter().filter(|mark| mark.by != Actor::Engine);
