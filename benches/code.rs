@@ -213,6 +213,7 @@ fn heavy(index: &Index, disk: &Disk, commits: &[Commit], count: &dyn Fn(&str) ->
         let is_silent = gate::skip_reason(index, &asked, &hits).is_some();
         silent += usize::from(is_silent);
         hits = prefer_other_files(index, hits, &tuning);
+        gate::mark_weak(index, &asked, &mut hits);
         let open = sent(index, &hits, disk, count, limits);
         open_files.extend(share_of_files(commit, &open));
         open_symbols.extend(share_of_symbols(commit, &open));
@@ -281,7 +282,7 @@ fn row(name: &str, commits: &[Commit], send: &mut dyn FnMut(&str, u32) -> Sent) 
 fn by_centrality(index: &Index) -> Vec<Hit> {
     let mut order: Vec<(u64, u32)> = index.graph().centrality(index).into_iter().zip(0..).collect();
     order.sort_unstable_by_key(|(weight, id)| (std::cmp::Reverse(*weight), *id));
-    let hit = |(_, id): (u64, u32)| Hit { id, score: 0.0, parts: Parts::default(), matched: Vec::new() };
+    let hit = |(_, id): (u64, u32)| Hit { id, score: 0.0, parts: Parts::default(), matched: Vec::new(), weak: false };
     order.into_iter().filter(|(_, id)| index.symbol(*id).is_some()).map(hit).collect()
 }
 

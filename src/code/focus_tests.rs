@@ -242,7 +242,7 @@ fn beyond_the_sure_ones_only_good_matches_are_sent() {
         .zip([1.0, 0.4, 0.46, 0.44])
         .map(|(name, score)| {
             let (id, parts) = (index.defined(name)[0], crate::domain::code::symbols::Parts::default());
-            Hit { id, score, parts, matched: Vec::new() }
+            Hit { id, score, parts, matched: Vec::new(), weak: false }
         })
         .collect();
     let sent = |sure: usize| {
@@ -283,7 +283,7 @@ fn other_files_come_before_further_symbols_of_a_file() {
     let order = |scores: [(&str, f32); 3], tuning: &Tuning| {
         let hit = |(name, score): (&str, f32)| {
             let parts = crate::domain::code::symbols::Parts { words: score, ..Default::default() };
-            Hit { id: index.defined(name)[0], score, parts, matched: Vec::new() }
+            Hit { id: index.defined(name)[0], score, parts, matched: Vec::new(), weak: false }
         };
         let hits = prefer_other_files(&index, scores.into_iter().map(hit).collect(), tuning);
         assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
@@ -315,7 +315,7 @@ fn each_place_goes_to_the_best_hit_that_remains() {
         .zip(scores)
         .map(|(id, score)| {
             let parts = crate::domain::code::symbols::Parts { words: score, ..Default::default() };
-            Hit { id: *id, score, parts, matched: Vec::new() }
+            Hit { id: *id, score, parts, matched: Vec::new(), weak: false }
         })
         .collect();
     let tuning = Tuning::for_plans();

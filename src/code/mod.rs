@@ -17,6 +17,8 @@
 pub mod symbol;
 pub mod tuning;
 
+#[cfg(test)]
+mod enough_tests;
 pub mod find;
 #[cfg(test)]
 mod focus_tests;

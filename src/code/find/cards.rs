@@ -37,7 +37,7 @@ pub struct Limits {
     /// The most touchpoints.
     pub items: usize,
     /// The number of touchpoints that are sent regardless of score; every other touchpoint must reach a share of the
-    /// best score.
+    /// best score, and not be weak.
     pub sure: usize,
     /// The maximum lines of one excerpt; with 0, a touchpoint is a signature with one line of documentation.
     pub lines: usize,
@@ -214,7 +214,7 @@ impl TouchpointBuilder<'_> {
             } else {
                 (self.count)(&heading(&file.shown))
             };
-            if self.drafts.len() >= self.limits.sure && hit.score < enough {
+            if self.drafts.len() >= self.limits.sure && (hit.weak || hit.score < enough) {
                 misses += 1;
                 self.record_miss(hit, symbol, file, NearSymbolReason::Weak { needed: tokens + head });
                 continue;

@@ -1,6 +1,7 @@
-//! Resolves names that a person gives to files, folders, and symbols, and changes the order of hits for a focus.
+//! Resolves the names of a focus to files, folders, and symbols, and changes the order of hits for a focus.
 //! Not for: ranking (`rank`), or the lines of a symbol that are sent (`cards`).
 
+use super::files::{self, place};
 use super::names;
 use super::query::Query;
 use super::rank::Hit;
@@ -8,7 +9,6 @@ use crate::code::index::records::{File, Index, SymbolId};
 use crate::domain::code::symbols::own_name;
 use crate::domain::code::{Kind, Parts};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// Maximum symbols of one name that a focus refers to.
 const MAX_SAME_NAME: usize = 6;
@@ -39,12 +39,8 @@ impl Scope {
 
     /// Returns whether a file is in the scope.
     pub fn holds(&self, path: &str) -> bool {
-        self.paths.iter().any(|place| path == place || path.strip_prefix(place.as_str()).is_some_and(in_folder))
+        files::hold(&self.paths, path)
     }
-}
-
-fn in_folder(rest: &str) -> bool {
-    rest.starts_with('/')
 }
 
 /// Resolves names: to a file or folder by its path or the end of its path, otherwise to symbols by name.
@@ -74,23 +70,6 @@ pub fn scope(index: &Index, named: &[String]) -> Scope {
     scope
 }
 
-/// Returns the file or folder that a path or the end of a path refers to; the first if there are several.
-pub(crate) fn place(index: &Index, wanted: &str) -> Option<String> {
-    if wanted.is_empty() {
-        return None;
-    }
-    let is_folder = |shown: &str| shown.strip_prefix(wanted).is_some_and(in_folder);
-    if index.file_at(Path::new(wanted)).is_some() || index.files().any(|file| is_folder(&file.shown)) {
-        return Some(wanted.to_owned());
-    }
-    let end = format!("/{wanted}");
-    let inside = format!("/{wanted}/");
-    index.files().find_map(|file| match file.shown.find(&inside) {
-        Some(at) => Some(file.shown[..at + end.len()].to_owned()),
-        None => file.shown.ends_with(&end).then(|| file.shown.to_string()),
-    })
-}
-
 /// Raises hits in focus, adds symbols that the focus names regardless of the words, and sorts by score.
 pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, related: &[SymbolId]) -> Vec<Hit> {
     if scope.is_empty() && related.is_empty() {
@@ -117,7 +96,7 @@ pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, related: &[SymbolId
     for id in own.iter().copied().chain(hops.keys().copied()).chain(of_files) {
         let shown = index.symbol(id).is_some_and(|(symbol, _)| !matches!(symbol.kind, Kind::File | Kind::Impl));
         if shown && !all.contains_key(&id) {
-            all.insert(id, Hit { id, score: 0.0, parts: Parts::default(), matched: Vec::new() });
+            all.insert(id, Hit { id, score: 0.0, parts: Parts::default(), matched: Vec::new(), weak: false });
         }
     }
     let mut hits: Vec<Hit> = all
@@ -135,8 +114,7 @@ pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, related: &[SymbolId
 
 /// Keeps the hits that a query names: by identifier, or by the path of their file or of a folder around it.
 pub fn mentioned(index: &Index, query: &Query, mut hits: Vec<Hit>) -> Vec<Hit> {
-    let paths: Vec<String> = query.paths.iter().filter_map(|path| place(index, path)).collect();
-    let places = Scope { paths, ..Scope::default() };
+    let places = Scope { paths: files::named(index, query), ..Scope::default() };
     hits.retain(|hit| {
         index.symbol(hit.id).is_some_and(|(symbol, file)| {
             let is_named = query.names.contains_key(&symbol.name) || places.holds(&file.shown);

@@ -56,7 +56,7 @@ mod tests {
         let parts = |words| Parts { words, ..Parts::default() };
         (0..)
             .zip(scores)
-            .map(|(id, score)| Hit { id, score: *score, parts: parts(*score), matched: Vec::new() })
+            .map(|(id, score)| Hit { id, score: *score, parts: parts(*score), matched: Vec::new(), weak: false })
             .collect()
     }
 

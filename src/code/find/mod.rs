@@ -4,6 +4,7 @@
 pub mod brief;
 pub mod cards;
 pub mod choose;
+pub mod files;
 pub mod gate;
 pub mod likeness;
 pub mod map;

@@ -21,6 +21,11 @@ pub struct Query {
     pub names: BTreeMap<Box<str>, f32>,
     /// Paths, as written.
     pub paths: Vec<String>,
+    /// The names, in capitals, of documents that it may name without their extension: its words in capitals, and words
+    /// for documents.
+    pub documents: BTreeSet<Box<str>>,
+    /// Paths that the message gives although the workspace has no such file; set by the caller. Their words are no terms.
+    pub missing: Vec<String>,
     /// The terms of content words: no stop words, and no verbs of change or of asking.
     pub content: BTreeSet<Box<str>>,
     /// The terms of its first line, without the verb of change at its beginning.
@@ -112,6 +117,11 @@ impl Query {
         self.names_code || (!self.names_text && !self.names.is_empty())
     }
 
+    /// Returns whether it is a question and a word of it is a verb that does not say what it is about.
+    pub fn asks_generally(&self, word: &str) -> bool {
+        self.asks && GENERAL_VERBS.binary_search(&word).is_ok()
+    }
+
     /// Returns whether it mentions tests.
     pub fn names_tests(&self) -> bool {
         TESTS.iter().any(|term| self.terms.contains_key(*term))
@@ -142,6 +152,17 @@ const VERBS: &[&str] = &[
     "resolves", "revert", "rework", "see", "set", "show", "shows", "simplify", "small", "split", "still", "stop",
     "support", "supported", "supporting", "supports", "switch", "temporarily", "tidy", "try", "tweak", "unify", "unused",
     "update", "updated", "updates", "updating", "upgrade", "use", "used", "uses", "using", "want", "work", "works", "wrong",
+];
+
+/// Verbs that are too general to say by themselves what a question is about. Sorted.
+#[rustfmt::skip]
+const GENERAL_VERBS: &[&str] = &[
+    "asked", "became", "become", "becomes", "began", "begin", "begins", "begun", "called", "calling", "calls", "came",
+    "choose", "chooses", "choosing", "chose", "chosen", "come", "comes", "decide", "decided", "decides", "deciding", "ended",
+    "ends", "gave", "give", "given", "gives", "happen", "happened", "happens", "kept", "knew", "known", "knows", "made",
+    "mean", "means", "meant", "name", "named", "names", "pick", "picked", "picks", "returned", "returns", "said", "saved",
+    "sent", "started", "starts", "stopped", "stops", "stored", "stores", "storing", "taken", "took", "tried", "written",
+    "wrote",
 ];
 
 /// Verbs at the beginning of messages that name the change to make. Sorted.
@@ -251,7 +272,11 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
     let mut before: Option<&str> = None;
     for word in words_of(&text) {
         let lower = word.to_lowercase();
-        query.names_text |= TEXT_WORDS.binary_search(&lower.as_str()).is_ok();
+        let is_text_word = TEXT_WORDS.binary_search(&lower.as_str()).is_ok();
+        query.names_text |= is_text_word;
+        if is_text_word || (word.len() > 2 && !word.contains(char::is_lowercase)) {
+            query.documents.insert(word.to_uppercase().into());
+        }
         query.names_code |= CODE_WORDS.binary_search(&lower.as_str()).is_ok();
         if is_digest(word) {
             before = None;
@@ -403,7 +428,8 @@ mod tests {
 
     #[test]
     fn messages_that_say_what_to_change_are_recognized() {
-        for words in [CHANGE_VERBS, ORDER_VERBS, VERBS, CHANGE_KINDS, PROSE_WORDS, &FAILURES] {
+        for words in [CHANGE_VERBS, ORDER_VERBS, VERBS, CHANGE_KINDS, PROSE_WORDS, TEXT_WORDS, GENERAL_VERBS, &FAILURES]
+        {
             assert!(words.is_sorted());
         }
         for text in [

@@ -2,6 +2,7 @@
 //! flow over the graph of uses, and the kind of symbol. The same index and query always give the same scores.
 //! Not for: touchpoints and budgets (`cards`).
 
+use super::files;
 use super::query::Query;
 use crate::code::index::graph::UNIT;
 use crate::code::index::record::Counts;
@@ -31,6 +32,8 @@ pub struct Hit {
     pub parts: Parts,
     /// The words of the query that weigh most in the symbol, heaviest first.
     pub matched: Vec<Box<str>>,
+    /// Whether it contains too little of the query to be sent after the first ones.
+    pub weak: bool,
 }
 
 /// Returns the `most` best symbols for a query, best first.
@@ -241,9 +244,13 @@ impl ScoreTable {
 
     /// Gives a score to files that the query names by path.
     fn score_named_files(&mut self, index: &Index, query: &Query) {
+        let by_name = files::named_only_by_name(index, query);
         for (number, score) in (0_u32..).zip(&mut self.named_files) {
             let Some(file) = index.file(number) else { continue };
-            if query.paths.iter().any(|path| *file.shown == **path || file.shown.ends_with(&format!("/{path}"))) {
+            let is_named = by_name.iter().any(|name| *file.shown == **name);
+            if is_named
+                || query.paths.iter().any(|path| *file.shown == **path || file.shown.ends_with(&format!("/{path}")))
+            {
                 *score = 1.0;
             }
         }
@@ -296,7 +303,7 @@ impl ScoreTable {
                 let factor = kind_factor(symbol.kind, tuning) * of_tests * of_class;
                 let sum = parts.sum() + prior;
                 parts.prior = sum * factor - parts.sum();
-                hits.push(Hit { id, score: parts.sum(), parts, matched: Vec::new() });
+                hits.push(Hit { id, score: parts.sum(), parts, matched: Vec::new(), weak: false });
             }
         }
         hits

@@ -164,6 +164,7 @@ pub fn skip_reason(because: SkipReason) -> &'static str {
         SkipReason::NotNamed => {
             "the message names no symbol or file, and mode Light sends only named symbols and files"
         }
+        SkipReason::NoFile => "the message names a file that does not exist in this folder",
         SkipReason::NotWanted => "you turned the search off for this call",
         SkipReason::NoContent => "the message names nothing to search for",
         SkipReason::Unknown => "the code contains nothing that the message names",

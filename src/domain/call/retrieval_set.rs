@@ -32,6 +32,8 @@ named_enum! {
         NoShare = "no_share" => "the settings leave no room for code",
         /// The message names no symbol or file, and the mode sends only named symbols and files. Only for code.
         NotNamed = "not_named" => "the context mode turns search off for this message",
+        /// The message is about a file that the workspace does not have. Only for code.
+        NoFile = "no_file" => "the message names a file that does not exist in this folder",
     }
     /// Returns the reason as a clause that follows the gate's decision.
     pub fn sentence

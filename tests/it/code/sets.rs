@@ -97,6 +97,13 @@ fn a_decision_not_to_search_is_recorded() {
     assert_eq!(gate(Mode::Light, &message("How does it wait?")).1, skipped(SkipReason::NotNamed));
     assert_eq!(gate(Mode::Heavy, &message("ok continue")).1, skipped(SkipReason::NoContent), "nothing came before");
     assert_eq!(gate(Mode::Heavy, &message("Who painted giraffes?")).1, skipped(SkipReason::Unknown));
+    for mode in [Mode::Light, Mode::Heavy] {
+        let (plan, why) = gate(mode, &message("Explain net/client.py"));
+        assert_eq!(why, skipped(SkipReason::NoFile), "the words \"net\" and \"client\" are not searched");
+        let row = plan.rows.iter().find(|row| matches!(row.reason, Reason::NoCode { .. })).unwrap();
+        let sentence = "No code search: the message names a file that does not exist in this folder.";
+        assert_eq!(row.reason.sentence(), sentence);
+    }
     let never = Draft { search: SearchChoice::Never, ..message(QUESTION) };
     assert_eq!(gate(Mode::Heavy, &never).1, skipped(SkipReason::NotWanted));
     assert!(matches!(client.plan(branch, &message("")), Ok(Planned::Plan { code_set: None, .. })), "no message yet");

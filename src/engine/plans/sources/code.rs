@@ -160,7 +160,8 @@ fn request(
                 | SkipReason::Unknown
                 | SkipReason::Common
                 | SkipReason::Faint
-                | SkipReason::NotNamed => None,
+                | SkipReason::NotNamed
+                | SkipReason::NoFile => None,
             };
             if let Some(reason) = reason.filter(|_| workspace.holds_code()) {
                 let row = nothing(reason, 0);
@@ -196,7 +197,8 @@ fn depth(
         return Ok(Depth::Full);
     }
     let asked = read_message(&mut builder.analyzer, own_words(asked));
-    if asked.names.is_empty() && asked.paths.is_empty() { Err(SkipReason::NotNamed) } else { Ok(Depth::Mentioned) }
+    let names = !asked.names.is_empty() || !asked.paths.is_empty() || !asked.documents.is_empty();
+    if names { Ok(Depth::Mentioned) } else { Err(SkipReason::NotNamed) }
 }
 
 /// Returns one line for each module summary that the message is about and that is neither sent whole nor excluded by a

@@ -7,7 +7,7 @@ use super::code::CodeWriter;
 use super::code_history;
 use super::code_meaning::Meaning;
 use super::code_rows::{atom_of, near_excluded, near_row, nothing, scores};
-use super::code_search::{Depth, FoundSymbols, SymbolSearch, own_words, read_message, search_symbols};
+use super::code_search::{Depth, FoundSymbols, SymbolSearch, own_words, read_for, search_symbols};
 use super::sent_lines::Margin;
 use crate::code::find::cards::{Limits, SentLines, heading};
 use crate::code::find::choose;
@@ -61,7 +61,6 @@ impl CodeWriter<'_> {
         for (path, lines) in attached {
             taken.add(path, lines.unwrap_or((1, u32::MAX)));
         }
-        let asked = read_message(analyzer, own_words(&request.asked));
         let Some(rules) = self.snapshot.rules.code.clone() else { return };
         let limits = Limits {
             items: self.limits.items,
@@ -71,6 +70,7 @@ impl CodeWriter<'_> {
             ..Limits::UNLIMITED
         };
         let found_symbols = self.workspace.look(|loaded| {
+            let asked = read_for(&loaded.index, analyzer, own_words(&request.asked));
             let wanted = SymbolSearch {
                 asked: &asked,
                 depth,
@@ -98,6 +98,9 @@ impl CodeWriter<'_> {
         }
         for name in &found_symbols.unknown {
             self.found.input.warnings.push(Warning::FocusUnknown { name: name.clone() });
+        }
+        if gate == Gate::Skipped(SkipReason::NotNamed) {
+            return;
         }
         if let Gate::Skipped(because) = gate {
             return self.near(nothing(Reason::NoCode { because }, among));
@@ -265,6 +268,7 @@ fn omission(why: NearSymbolReason) -> (u32, Reason) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::code_search::read_message;
     use super::*;
     use crate::code::find::cards::compose;
     use crate::code::find::rank::rank;

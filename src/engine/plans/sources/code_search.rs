@@ -7,7 +7,7 @@ use crate::code::find::cards::{Found, Limits, SentLines, compose, why};
 use crate::code::find::choose::{self, Scope};
 use crate::code::find::query::{self, Query};
 use crate::code::find::rank::{self, Hit};
-use crate::code::find::{gate, likeness, names};
+use crate::code::find::{files, gate, likeness, names};
 use crate::code::index::records::Index;
 use crate::code::parse::words::Analyzer;
 use crate::code::tuning::Tuning;
@@ -95,6 +95,18 @@ pub(crate) fn read_message(analyzer: &mut Analyzer, text: &str) -> Query {
     asked
 }
 
+/// Reads a message for a workspace. A path that is written as a file, but that no file has, is not split into words;
+/// only a message that says what to change may name a file that is still to be made.
+pub(crate) fn read_for(index: &Index, analyzer: &mut Analyzer, text: &str) -> Query {
+    let asked = read_message(analyzer, text);
+    let missing = files::missing(index, &asked);
+    if missing.is_empty() || asked.is_change || asked.is_order {
+        return asked;
+    }
+    let rest = missing.iter().fold(text.to_owned(), |rest, path| rest.replace(path.as_str(), " "));
+    Query { missing, ..read_message(analyzer, &rest) }
+}
+
 /// Returns whether a text begins with a question word and has no pronoun.
 fn is_impersonal(text: &str) -> bool {
     let lower = text.to_lowercase();
@@ -153,6 +165,7 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &SymbolSearch<'_>
         }
         Gate::Pass(_) => choose::focused(index, rank::prefer_other_files(index, hits, &tuning), scope, &beside),
     };
+    gate::mark_weak(index, asked, &mut hits);
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| wanted.rules.visibility.shows(READS, &file.shown)));
     // Symbols with a mark are included or left out by their mark.
     let decided = wanted.marks.iter().filter(|mark| mark.is_decision());
@@ -183,18 +196,27 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &SymbolSearch<'_>
 /// one that continues its subject and finds nothing.
 fn decide(index: &Index, wanted: &SymbolSearch<'_>, hits: &[Hit], limited: bool) -> Gate {
     let asked = wanted.asked;
-    let names = !asked.names.is_empty() || !asked.paths.is_empty();
+    let names = !asked.names.is_empty() || !asked.paths.is_empty() || !files::named(index, asked).is_empty();
+    let no_file = !asked.missing.is_empty() && !names && !limited;
+    if no_file && asked.content.is_empty() {
+        return Gate::Skipped(SkipReason::NoFile);
+    }
     if !wanted.kept.is_empty() && !names && asked.content.is_empty() {
         return Gate::Inherited(SkipReason::NoContent);
     }
     if wanted.depth == Depth::Mentioned {
-        return if names { Gate::Pass(PassReason::Named) } else { Gate::Skipped(SkipReason::NotNamed) };
+        return match (names, no_file) {
+            (true, _) => Gate::Pass(PassReason::Named),
+            (false, true) => Gate::Skipped(SkipReason::NoFile),
+            (false, false) => Gate::Skipped(SkipReason::NotNamed),
+        };
     }
     if limited {
         return Gate::Pass(PassReason::Focus);
     }
     match gate::skip_reason(index, asked, hits) {
         Some(why) if !wanted.kept.is_empty() => Gate::Inherited(why),
+        Some(_) if no_file => Gate::Skipped(SkipReason::NoFile),
         Some(why) => Gate::Skipped(why),
         None => Gate::Pass(gate::pass_reason(index, asked)),
     }
@@ -204,7 +226,13 @@ fn decide(index: &Index, wanted: &SymbolSearch<'_>, hits: &[Hit], limited: bool)
 fn kept_hits(index: &Index, kept: &[CodeCandidate]) -> Vec<Hit> {
     let hit = |one: &CodeCandidate| {
         let matched = one.matched.iter().map(|word| word.as_str().into()).collect();
-        Some(Hit { id: names::resolve(index, &one.code)?, score: one.score, parts: one.score_parts, matched })
+        Some(Hit {
+            id: names::resolve(index, &one.code)?,
+            score: one.score,
+            parts: one.score_parts,
+            matched,
+            weak: false,
+        })
     };
     kept.iter().filter_map(hit).collect()
 }
@@ -287,6 +315,17 @@ mod tests {
         for text in ["what do you mean?", "why?", "undo it"].into_iter().chain(FOLLOW_UPS) {
             assert_eq!(content(text), [""; 0], "{text}");
         }
+    }
+
+    #[test]
+    fn the_words_of_a_missing_file_are_not_searched_unless_it_may_be_made() {
+        let content = |text: &str| -> Vec<String> {
+            let asked = read_for(&Index::default(), &mut Analyzer::default(), text);
+            asked.content.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(content("Explain llm/templates.py"), [""; 0]);
+        assert_eq!(content("How does llm/templates.py count tokens?"), ["count", "token"]);
+        assert_eq!(content("Create templates.py"), ["py", "templat"]);
     }
 
     const FILES: &[(&str, &str)] = &[
