@@ -751,7 +751,7 @@ proptest! {
         let leased = leased.filter(|at| *at < turns.len());
         input.marks = leased.map(|at| mark(atom(at), MarkKind::leased(2))).into_iter().collect();
         let bare = input.clone();
-        let asks = Reason::StateRequested { older: true, has_state: None, optional: None };
+        let asks = Reason::StateRequested { older: true, has_state: None, optional: None, by_policy: false };
         input.state_request = Some(Block::new(Section::System, RowKind::Text, (key(9, 9), request), "state", asks));
         let read = |plan: &Admitted<'_>| {
             let cards = plan.leases.iter().flatten().filter(|place| matches!(place, RowPosition::Card(_))).count();

@@ -192,7 +192,7 @@ mod tests {
     use crate::domain::planning::tuning::{Adaptive, Milli, TurnSelection};
 
     fn request() -> Block {
-        let reason = Reason::StateRequested { older: true, has_state: None, optional: None };
+        let reason = Reason::StateRequested { older: true, has_state: None, optional: None, by_policy: false };
         Block::new(Section::System, RowKind::Text, (key(9, 9), 20), "state", reason)
     }
 

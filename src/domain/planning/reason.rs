@@ -49,6 +49,9 @@ pub enum Reason {
         /// Without `auto`: whether the setting is `optional`. `None` in plans of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         optional: Option<bool>,
+        /// Whether the policy decides, not the settings.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_policy: bool,
     },
     /// In: the newest state on this path.
     CurrentState,
@@ -295,7 +298,10 @@ impl Reason {
                 "The imported system prompt, which you chose to keep; sent with every request.".into()
             }
             Self::Guideline => "Tells the model how to read the history.".into(),
-            Self::StateRequested { older, has_state, optional } => {
+            Self::StateRequested { by_policy: true, older: false, .. } => {
+                "Asks the model to keep a state block: the policy asks for one in every request.".into()
+            }
+            Self::StateRequested { older, has_state, optional, .. } => {
                 state_request_sentence(*older, *has_state, *optional).into()
             }
             Self::CurrentState => "The newest state block on this branch's path.".into(),

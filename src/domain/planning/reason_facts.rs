@@ -99,6 +99,9 @@ impl Reason {
             Self::StateRequested { older: true, .. } => {
                 Facts::sent("state_requested", "required").label("state block auto").cause(OwnSetting(CauseKind::Turn))
             }
+            Self::StateRequested { older: false, by_policy: true, .. } => {
+                Facts::sent("state_requested", "required").label("state block on").cause(Setting(CauseKind::Policy))
+            }
             Self::StateRequested { older: false, .. } => {
                 Facts::sent("state_requested", "required").label("state block on").cause(OwnSetting(CauseKind::You))
             }

@@ -30,6 +30,7 @@ impl InputAssembly<'_> {
             older,
             has_state: older.then_some(self.snapshot.state.is_some()),
             optional: (!older).then_some(rules.policy.state_block == StateBlock::Optional),
+            by_policy: rules.state_by_policy,
         };
         let text = render_forms::block("Keeping the state", &text);
         Some(self.block(Section::Guidelines, RowKind::Text, text, STATE_REQUEST_TITLE, reason))

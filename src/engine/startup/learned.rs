@@ -102,6 +102,7 @@ pub(crate) fn rules(
     Ok(Rules {
         budget: Budget::compute(model.context_window, model.input_limit, asked, cap),
         cap_by_policy: own_cap.is_none(),
+        state_by_policy: settings.state_block.is_none(),
         window_turns: layers.iter().find_map(|o| o.window).unwrap_or(policy.window_turns),
         mode: layers.iter().find_map(|o| o.mode).unwrap_or_default(),
         personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| settings.prompts.personality.clone()),

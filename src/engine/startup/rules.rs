@@ -22,6 +22,8 @@ pub(crate) struct Rules {
     pub(crate) budget: Budget,
     /// Whether the budget's cap is the policy's, so that answers and tool results of the turn are added to it.
     pub(crate) cap_by_policy: bool,
+    /// Whether the policy, not the settings, decides if the model keeps a state block.
+    pub(crate) state_by_policy: bool,
     pub(crate) personality: String,
     /// Texts that are part of every call; not part of the wire digest.
     pub(crate) prompts: Arc<Prompts>,

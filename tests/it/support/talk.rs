@@ -635,7 +635,7 @@ impl InputBuilder<'_> {
         self.block(
             Section::Guidelines,
             RowKind::Text,
-            Reason::StateRequested { older: true, has_state: Some(false), optional: None },
+            Reason::StateRequested { older: true, has_state: Some(false), optional: None, by_policy: false },
             text,
             None,
         )

@@ -30,7 +30,7 @@ fn inclusion_reasons() -> Vec<Reason> {
         R::Instructions,
         R::Configured,
         R::Guideline,
-        R::StateRequested { older: true, has_state: Some(false), optional: None },
+        R::StateRequested { older: true, has_state: Some(false), optional: None, by_policy: false },
         R::CurrentState,
         R::Open,
         R::Sticky,
@@ -134,11 +134,12 @@ fn reasons_in_words() {
     let mut out = String::new();
     let (inclusions, exclusions) = (inclusion_reasons(), exclusion_reasons());
     let more = [
-        Reason::StateRequested { older: false, has_state: None, optional: None },
-        Reason::StateRequested { older: false, has_state: None, optional: Some(false) },
-        Reason::StateRequested { older: false, has_state: None, optional: Some(true) },
-        Reason::StateRequested { older: true, has_state: Some(true), optional: None },
-        Reason::StateRequested { older: true, has_state: None, optional: None },
+        Reason::StateRequested { older: false, has_state: None, optional: None, by_policy: false },
+        Reason::StateRequested { older: false, has_state: None, optional: Some(false), by_policy: false },
+        Reason::StateRequested { older: false, has_state: None, optional: Some(true), by_policy: false },
+        Reason::StateRequested { older: false, has_state: None, optional: Some(false), by_policy: true },
+        Reason::StateRequested { older: true, has_state: Some(true), optional: None, by_policy: false },
+        Reason::StateRequested { older: true, has_state: None, optional: None, by_policy: false },
         Reason::ConversationInstructions { imported: true, once: false },
         Reason::ConversationInstructions { imported: true, once: true },
         Reason::Leased { left: 1, engine: false },

@@ -39,7 +39,7 @@ pub(crate) fn duration_or_state(model: &Model, trace: &ToolTrace) -> String {
 /// The first line of a result for a person, with "you" for the person.
 pub(crate) fn preview(first: &str) -> Cow<'_, str> {
     if let Some(why) = first.strip_prefix(DENIED_BY_PERSON) {
-        return format!("Denied by you. Nothing was done.{why}").into();
+        return format!("Denied by you.{why}").into();
     }
     first.strip_prefix(CANCELED).map_or(first.into(), |rest| format!("Canceled.{rest}").into())
 }

@@ -77,17 +77,20 @@ fn keys(view: &ViewContext<'_>, screen: &EditorScreen, width: usize) -> Line {
         ]);
     }
     let stops = screen.kind == EditableKind::Modules && summing(view).is_some_and(|part| !part.stopping);
-    let mut rest = vec![(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "close" })];
-    own.truncate(MAX_HINTS - rest.len());
-    if own.len() + rest.len() < MAX_HINTS {
-        rest.insert(0, (Action::Undo, "undo"));
-    }
-    let mut line = view.keys_line(KeyPlace::Editors, &own, width.saturating_sub(16));
-    let more = view.keys_line(KeyPlace::Panel, &rest, width.saturating_sub(line.width()));
-    if !more.pieces.is_empty() && !line.pieces.is_empty() {
+    own.truncate(MAX_HINTS - 2);
+    let undo = (own.len() + 2 < MAX_HINTS).then_some((Action::Undo, "undo"));
+    let rest: Vec<_> = undo.into_iter().chain([(Action::NextPane, "next tab")]).collect();
+    // The way out is named first, then the keys of the editor, then the others.
+    let leave = view.keys_line(KeyPlace::Panel, &[(Action::Leave, if stops { "stop" } else { "close" })], width);
+    let room = width.saturating_sub(leave.width() + 2);
+    let own = view.keys_line(KeyPlace::Editors, &own, room);
+    let rest = view.keys_line(KeyPlace::Panel, &rest, room.saturating_sub(own.width() + 2));
+    let mut all = [own, rest, leave].into_iter().filter(|line| !line.pieces.is_empty());
+    let first = all.next().unwrap_or_default();
+    all.fold(first, |mut line, next| {
         line.push(Ink::Dim, "  ");
-    }
-    line.and(more)
+        line.and(next)
+    })
 }
 
 fn tabs(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
@@ -331,11 +334,11 @@ fn preview(view: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width
     rows
 }
 
-/// `The next request with this policy: 4,980 of 8,000 tokens (est) instead of 5,213, cached 80%, $0.0009; adds 2
+/// `The next request with this policy: 4,980 of 8,000 tokens (estimated) instead of 5,213, cached 80%, $0.0009; adds 2
 /// items, removes 4.`
 fn describe_preview(view: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String {
     let number = |n: u32| text::number(u64::from(n));
-    let (est, room, label) = (number(made.est), number(made.budget.total()), made.certainty.label());
+    let (est, room, label) = (number(made.est), number(made.budget.total()), made.certainty.in_words());
     let same = made.plan == now.plan;
     let before = if same { String::new() } else { format!(" instead of {}", number(now.est)) };
     let about = view.theme.glyphs.about;
@@ -343,7 +346,7 @@ fn describe_preview(view: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigure
     let [(gained, more), (lost, less)] = made.sums;
     let side = |count: u32, tokens: u32| match count {
         0 => "nothing".to_owned(),
-        _ => format!("{} ({} tok)", text::counted(count.into(), "item"), number(tokens)),
+        _ => format!("{} ({} tokens)", text::counted(count.into(), "item"), number(tokens)),
     };
     let items = match (gained + lost, same) {
         (0, true) => "the request is the same".to_owned(),

@@ -8,8 +8,9 @@ use super::view_row::{self, breaks_at};
 use super::view_sent;
 use super::view_state_request;
 use crate::domain::base::plain_text;
+use crate::domain::conversation::MarkKind;
 use crate::domain::planning::{Blocked, Budget, Warning};
-use crate::domain::planning::{ContextPlan, Form, Item, Planned, Row, RowKind};
+use crate::domain::planning::{ContextPlan, Form, Item, Planned, Reason, Row, RowKind};
 use crate::domain::tool::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::next_request::{self, UnmetRequirements, other_warnings};
@@ -133,9 +134,12 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
         return view.keys_line(KeyPlace::Overlay, &words, width);
     }
     let suggests = overlay.entries.iter().any(|entry| matches!(entry, Entry::Suggested(_)));
+    let row = overlay.selected().map(|(row, _)| row).filter(|_| overlay.selection.is_empty());
+    let is_pinned = row.is_some_and(|row| row.pin == Some(MarkKind::Sticky));
+    let is_excluded = row.is_some_and(|row| matches!(row.reason, Reason::UserExcluded { .. }));
     let words = [
-        (Action::Pin, "pin"),
-        (Action::Exclude, "leave out"),
+        (Action::Pin, if is_pinned { "unpin" } else { "pin" }),
+        (Action::Exclude, if is_excluded { "remove exclusion" } else { "leave out" }),
         (Action::IncludeOnce, "include once"),
         (Action::Dismiss, "dismiss"),
         (Action::Details, "details"),

@@ -223,7 +223,7 @@ const REPLAY: [Part; 5] = [
 ];
 
 const UNDO: [Part; 1] = [part(
-    "Press {}, then {} repeatedly: each press undoes one action, until the branches are as in step 2.",
+    "Press {}, then {} repeatedly: each press undoes one action, until everything is as in step 2.",
     &[(A::Branches, W::Always), (A::Undo, W::Panel)],
     undone,
     "",

@@ -258,7 +258,7 @@ fn the_footer_names_only_keys_that_act_on_the_row() {
     assert!(text.contains("filter") && !text.contains("pin") && !text.contains("leave out"), "{text}");
     stage.press("j j");
     let text = footer(&mut stage);
-    assert!(text.contains("p pin") && text.contains("x leave out"), "{text}");
+    assert!(text.contains("p unpin") && text.contains("x leave out"), "it is pinned: {text}");
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn the_keys_of_a_budget_without_a_cap_are_named() {
 fn the_pane_says_what_changes_a_row_of_the_program() {
     let mut plan = plan();
     plan.id = Hash::of(b"another plan");
-    let asks = Reason::StateRequested { older: false, has_state: None, optional: Some(true) };
+    let asks = Reason::StateRequested { older: false, has_state: None, optional: Some(true), by_policy: false };
     let mut block = fixture::row(b"state", Section::State, 58, "state v1", Reason::CurrentState);
     block.kind = RowKind::State;
     let asked = fixture::row(b"asks", Section::Guidelines, 49, "request for a state block", asks);
