@@ -44,7 +44,12 @@ use pleach::tui::{update, view};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+/// The parts of a stage that are read from files once.
+static KEYS: LazyLock<Keymap> = LazyLock::new(Keymap::built_in);
+static DEFAULTS: LazyLock<toml::Table> = LazyLock::new(|| pleach::config::DEFAULT.parse().unwrap());
+static PAINTER: LazyLock<Mutex<Highlighter>> = LazyLock::new(Mutex::default);
 
 /// The workbench without a terminal or an engine: requests are collected, and bodies come from a map.
 pub(crate) struct Stage {
@@ -57,15 +62,12 @@ pub(crate) struct Stage {
     /// Effects outside the model: files written and read, notifications.
     pub(crate) kept: Vec<String>,
     pub(crate) bodies: HashMap<NodeId, Arc<Node>>,
-    painter: std::cell::LazyCell<Highlighter>,
 }
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        let mut model =
-            Model { size: (100, 30), keys: Keymap::built_in(), facts: Facts::default(), ..Model::default() };
-        let built_in: toml::Table = pleach::config::DEFAULT.parse().unwrap();
-        model.display.settings = built_in["screen"].clone().try_into().unwrap();
+        let mut model = Model { size: (100, 30), keys: KEYS.clone(), facts: Facts::default(), ..Model::default() };
+        model.display.settings = DEFAULTS["screen"].clone().try_into().unwrap();
         let mut stage = Self {
             model,
             cache: Cache::default(),
@@ -75,7 +77,6 @@ impl Stage {
             composed: Vec::new(),
             kept: Vec::new(),
             bodies: HashMap::new(),
-            painter: std::cell::LazyCell::new(Highlighter::default),
         };
         let cmds = update::start(&mut stage.model, None, None);
         stage.take(cmds);
@@ -159,7 +160,7 @@ impl Stage {
             self.msg(Msg::Frame(FrameMsg::Missing(wanted)));
             for job in self.cache.colors.jobs() {
                 let colors = &mut self.cache.colors;
-                self.painter.paint(&job, &mut |part| {
+                PAINTER.lock().unwrap_or_else(PoisonError::into_inner).paint(&job, &mut |part| {
                     colors.put(part);
                 });
             }

@@ -195,7 +195,7 @@ fn seen(stage: &mut Stage, (width, height): (u16, u16)) -> (Buffer, [usize; 4], 
 
 /// Whether a key does something on a screen in one of its states. Starts with the state in which the last key did.
 fn acts(screen: &str, fill: &dyn Fn() -> Stage, binding: &Binding, last: &mut (&str, (u16, u16))) -> bool {
-    let all = BEFORE.iter().flat_map(|before| SIZES.map(|size| (*before, size)));
+    let all = SIZES.iter().flat_map(|size| BEFORE.map(|before| (before, *size)));
     let found = std::iter::once(*last).chain(all).find(|(before, size)| {
         let (mut stage, size) = (fill(), *size);
         seen(&mut stage, size);
