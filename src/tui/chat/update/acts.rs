@@ -4,7 +4,7 @@
 use super::{ask, questions};
 use crate::domain::base::{BranchId, NodeId};
 use crate::domain::call::tokens::counted;
-use crate::domain::conversation::{Atom, MarkKind, Role};
+use crate::domain::conversation::{Atom, Mark, MarkKind, Role, Slot};
 use crate::domain::planning::Row;
 use crate::domain::tool::ToolCost;
 use crate::engine::api::{Act, BranchRequest, Draft, DraftKind, ItemName, ServerAct, SessionRequest, ToolRequest};
@@ -250,8 +250,8 @@ pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<C
     questions::open(model, "Regenerate an earlier answer?", vec![text], choices);
 }
 
-/// If a turn moved a branch's head off its former path, shows how many messages are kept and the key that returns to
-/// them.
+/// If a turn moved a branch's head off its former path, shows how many messages are kept, how many marks act only on
+/// them, and the key that returns to them.
 pub(crate) fn report_moved_head(model: &mut Model, branch: BranchId, before: Option<NodeId>) {
     let Some(session) = &model.session else { return };
     let Some(here) = session.find(branch) else { return };
@@ -262,13 +262,19 @@ pub(crate) fn report_moved_head(model: &mut Model, branch: BranchId, before: Opt
     }
     let now = session.tree.path(new);
     let left = session.tree.path(old).into_iter().enumerate().filter(|(at, slot)| now.get(*at) != Some(slot));
-    let kept = left.filter(|(_, slot)| session.tree.head(*slot).role != Role::Tool).count();
+    let left: Vec<Slot> = left.map(|(_, slot)| slot).collect();
+    let kept = left.iter().filter(|slot| session.tree.head(**slot).role != Role::Tool).count();
+    let last = |mark: &Mark| session.tree.by_key(mark.target.ends()?.1);
+    let marks = match here.marks.iter().filter_map(last).filter(|slot| left.contains(slot)).count() {
+        0 => String::new(),
+        1 => ", and 1 mark acts only there".to_owned(),
+        marks => format!(", and {marks} marks act only there"),
+    };
+    let (are, them) = if kept == 1 { ("is", "it") } else { ("are", "them") };
     let text = format!(
-        "{} now ends here. {} of the earlier version {} kept; u returns to {}.",
+        "{} now ends here. {} of the earlier version {are} kept{marks}; u returns to {them}.",
         here.name,
         counted(kept as u64, "message"),
-        if kept == 1 { "is" } else { "are" },
-        if kept == 1 { "it" } else { "them" },
     );
     model.status.say(Severity::Notice, text, model.now);
 }

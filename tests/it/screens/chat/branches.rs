@@ -178,17 +178,20 @@ fn a_fork_takes_the_unsent_message_along() {
 fn a_turn_that_moved_the_end_of_the_branch_says_what_is_kept() {
     let mut stage = fixture::opened();
     let story = fixture::story();
+    let marks = stage.model.branch().unwrap().marks.clone();
+    assert_eq!(marks.len(), 1, "on the turn whose answer is replaced");
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "".into(), after: None }));
     let again =
         fixture::text_node(9, Some(&story[0]), pleach::domain::conversation::message::Role::Assistant, "Another.");
     let heads = vec![again.head.clone()];
     stage.event(Event::Session(SessionEvent::Nodes { session: fixture::SESSION, heads }));
-    let moved = fixture::branch(MAIN, "main", Some(&again), None);
+    let moved = Branch { marks, ..fixture::branch(MAIN, "main", Some(&again), None) };
     stage.event(Event::Session(SessionEvent::Branch(Box::new(moved))));
     stage.event(Event::Turn(TurnEvent::Closed { branch: MAIN, draft: None, failure: None }));
-    let screen = stage.screen(120, 35);
-    assert!(screen.contains("main now ends here. 4 messages of the earlier version are kept"), "{screen}");
-    assert!(screen.contains("Ctrl+X u returns to them"), "{screen}");
+    let screen = stage.screen(160, 35);
+    let words =
+        "main now ends here. 4 messages of the earlier version are kept, and 1 mark acts only there; Ctrl+X u returns";
+    assert!(screen.contains(words), "{screen}");
 }
 
 #[test]
